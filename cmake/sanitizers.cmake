@@ -1,0 +1,11 @@
+# TORUSMP_SANITIZE: empty, "address" (with undefined behaviour) or "thread".
+set(TORUSMP_SANITIZE "" CACHE STRING "Sanitizer to build with: empty, address or thread")
+if(TORUSMP_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(TORUSMP_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(TORUSMP_SANITIZE)
+  message(FATAL_ERROR "TORUSMP_SANITIZE is '${TORUSMP_SANITIZE}': expected address or thread")
+endif()

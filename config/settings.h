@@ -1,0 +1,82 @@
+// The effective settings of one job: what the geometry file, the environment and the command line
+// say, each value with its origin.
+//
+// A Settings object is a plain value made once at start by load() and read-only afterwards; any
+// thread may read it. Precedence: flag > environment > file > default.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "routing/torus.h"
+
+namespace torusmp::config {
+
+// A setting that is wrong. what() is one whole message: file, line, what was found, what was
+// expected. Programs print it and exit with 2.
+class ConfigError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+struct Origin {
+    enum class Kind { default_value, file, environment, flag, derived };
+    Kind kind = Kind::default_value;
+    std::string where;  // "geometry.toml:3", "TORUSMP_TRANSPORT_TOKENS", "--torus"; empty: default
+};
+
+template <class T>
+struct Value {
+    T value{};
+    Origin origin{};
+    const T& operator*() const { return value; }
+    const T* operator->() const { return &value; }
+};
+
+enum class TransportUse { automatic, shm, tcp, verbs };
+enum class LocalPaths { direct, links };     // ranks of one host: all to all, or their torus links only
+enum class CopyMode { automatic, cma, pipeline };  // large messages over shm: one copy, or two
+enum class Forward { relay, kernel };
+enum class ProgressMode { automatic, polling, thread };
+enum class Bind { automatic, core, numa, none };
+
+struct Settings {
+    // [torus] empty dims: a balanced 3-D torus of as many ranks as there are (see rank_torus()).
+    Value<std::vector<int>> dims;
+    Value<std::vector<bool>> periodic;        // empty: all periodic
+    Value<std::vector<int>> ranks_per_node;   // empty: one everywhere
+    // [nodes] one name a node in rank order; empty: everything on this host
+    Value<std::vector<std::string>> hosts;
+    // [links] direction name ("0+") -> device; per host overrides in `host_links`
+    Value<std::map<std::string, std::string>> links;
+    Value<std::map<std::string, std::map<std::string, std::string>>> host_links;
+    // [transport]
+    Value<TransportUse> use{TransportUse::automatic};
+    Value<LocalPaths> local{LocalPaths::direct};
+    Value<CopyMode> copy{CopyMode::automatic};
+    Value<std::size_t> eager_limit{16384};    // bytes; messages of this size and more go by RMA
+    Value<int> tokens{64};                    // receive slots a connection, class 0; 2 to 250
+    Value<int> relay_tokens{16};              // receive slots a connection for each relay class
+    Value<std::size_t> socket_buffer{4u << 20};
+    // [routing]
+    Value<Forward> forward{Forward::relay};
+    // [progress]
+    Value<ProgressMode> progress{ProgressMode::automatic};
+    Value<std::chrono::nanoseconds> spin{std::chrono::microseconds(20)};
+    // [launch]
+    Value<Bind> bind{Bind::automatic};
+    // [watchdog] zero: off. After this long in one wait, the wait says what it waits for.
+    Value<std::chrono::nanoseconds> watchdog{std::chrono::seconds(60)};
+
+    std::string file;  // the geometry file that was read; empty: none
+
+    // The torus of ranks: nodes x the block inside each node; where no dims are set, a balanced
+    // torus of `ranks`. Throws ConfigError when the product is not `ranks`.
+    routing::Torus rank_torus(int ranks) const;
+};
+
+}  // namespace torusmp::config

@@ -1,0 +1,97 @@
+// Torus and open-mesh mathematics: ranks, coordinates, neighbours, distances and shortest paths.
+//
+// Pure values, no I/O, no state: a Torus is immutable once made, copies are cheap, and every
+// function may be called from any thread. Ranks are row-major, the last dimension fastest.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace torusmp::routing {
+
+using Rank = int;
+
+inline constexpr int max_dimensions = 6;
+
+// One coordinate a dimension; entries at and above `Torus::dimensions()` are zero.
+using Coordinates = std::array<int, max_dimensions>;
+
+// One of the up to 2·D ways out of a node: a dimension and a sign, +1 or -1.
+struct Direction {
+    int dimension = 0;
+    int sign = +1;
+
+    // 0+, 0-, 1+, 1-, ... numbered from 0: the port number used on the wire.
+    constexpr int index() const { return 2 * dimension + (sign < 0 ? 1 : 0); }
+    static constexpr Direction from_index(int index) {
+        return {index / 2, index % 2 == 0 ? +1 : -1};
+    }
+    constexpr Direction opposite() const { return {dimension, -sign}; }
+    friend constexpr bool operator==(const Direction&, const Direction&) = default;
+};
+
+// One step of a path: the way taken, and the rank reached by it.
+struct Hop {
+    Direction direction;
+    Rank rank;
+    friend constexpr bool operator==(const Hop&, const Hop&) = default;
+};
+
+class Torus {
+  public:
+    // dims: 1 to max_dimensions extents, each at least 1; periodic: empty (all wrap around) or one
+    // flag a dimension. Throws std::invalid_argument that says what was found and what was expected.
+    explicit Torus(std::span<const int> dims, const std::vector<bool>& periodic = {});
+
+    int dimensions() const { return dimensions_; }
+    int extent(int dimension) const { return extent_[dimension]; }
+    bool periodic(int dimension) const { return periodic_[dimension]; }
+    int size() const { return size_; }
+    std::span<const int> extents() const { return {extent_.data(), std::size_t(dimensions_)}; }
+
+    Coordinates coordinates(Rank rank) const;
+    // Precondition: 0 <= c[d] < extent(d). 
+    Rank rank(const Coordinates& coordinates) const;
+
+    // The rank one step away; nothing at the edge of an open mesh and in a dimension of size 1.
+    // In a periodic dimension of size 2 both directions lead to the same rank, over two links.
+    std::optional<Rank> neighbour(Rank from, Direction direction) const;
+
+    // Steps from a to b along one dimension, signed: the shorter way round, + on a tie.
+    int offset(Rank from, Rank to, int dimension) const;
+    // Steps of a shortest path.
+    int distance(Rank from, Rank to) const;
+
+    // Shortest direction first: the next step goes along the dimension with the fewest remaining
+    // steps (not zero; the lowest dimension on a tie), so a packet finishes each dimension it
+    // enters and crosses each at most once. Nothing when from == to. No allocation.
+    std::optional<Hop> next_hop(Rank from, Rank to) const;
+    std::vector<Hop> path(Rank from, Rank to) const;
+
+    // Whether a step that way goes round a ring (periodic and larger than 2), where finite slots
+    // could deadlock and the bubble rule is needed.
+    bool is_ring(int dimension) const { return periodic_[dimension] && extent_[dimension] > 2; }
+
+    // "4x8x8", with "open" behind an extent that does not wrap: "4x8open".
+    std::string describe() const;
+
+    friend bool operator==(const Torus&, const Torus&) = default;
+
+  private:
+    int dimensions_ = 0;
+    int size_ = 1;
+    std::array<int, max_dimensions> extent_{};
+    std::array<int, max_dimensions> stride_{};
+    std::array<bool, max_dimensions> periodic_{};
+};
+
+// `ranks` split over `dimensions` extents as evenly as possible, largest first: 12 over 3 is 3x2x2.
+std::vector<int> balanced_dims(int ranks, int dimensions);
+
+// "2x2x2" -> {2, 2, 2}. Throws std::invalid_argument that quotes the text.
+std::vector<int> parse_dims(const std::string& text);
+
+}  // namespace torusmp::routing
