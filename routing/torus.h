@@ -43,7 +43,8 @@ struct Hop {
 class Torus {
   public:
     // dims: 1 to max_dimensions extents, each at least 1; periodic: empty (all wrap around) or one
-    // flag a dimension. Throws std::invalid_argument that says what was found and what was expected.
+    // flag a dimension. Throws std::invalid_argument that says what was found and what was
+    // expected.
     explicit Torus(std::span<const int> dims, const std::vector<bool>& periodic = {});
 
     int dimensions() const { return dimensions_; }
@@ -53,7 +54,7 @@ class Torus {
     std::span<const int> extents() const { return {extent_.data(), std::size_t(dimensions_)}; }
 
     Coordinates coordinates(Rank rank) const;
-    // Precondition: 0 <= c[d] < extent(d). 
+    // Precondition: 0 <= c[d] < extent(d).
     Rank rank(const Coordinates& coordinates) const;
 
     // The rank one step away; nothing at the edge of an open mesh and in a dimension of size 1.

@@ -1,0 +1,61 @@
+// Laying a logical grid over a physical torus so that logical neighbours stay physical neighbours.
+//
+// A program declares the grid it thinks in (any number of dimensions); the machine has the torus it
+// has. An Embedding pairs every logical place with one rank, one to one, and reports the dilation:
+// how many physical steps lie between logical neighbours. 1 means that every neighbour is one link
+// away. The map depends on its arguments alone, so every rank works out the same one by itself.
+// An Embedding is an immutable value that owns its tables; any thread may read it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "routing/torus.h"
+
+namespace torusmp::routing {
+
+// Physical distances between logical neighbours. Each pair counts once, also the pair of a periodic
+// dimension of extent 2, which are neighbours both ways; an extent of 1 has no pairs.
+struct Dilation {
+    int maximum = 0;       // 0 where there is no pair
+    double average = 0.0;  // mean over the pairs
+    int pairs = 0;
+};
+
+class Embedding {
+  public:
+    // extents: one a logical dimension, each at least 1, whose product is physical.size(); none at
+    // all stands for a single place. periodic: empty (all wrap around) or one flag a dimension.
+    // Throws std::invalid_argument that says what was found and what was expected.
+    Embedding(std::span<const int> extents, const std::vector<bool>& periodic,
+              const Torus& physical);
+
+    const std::vector<int>& extents() const { return extents_; }
+    bool periodic(int dimension) const { return periodic_[std::size_t(dimension)]; }
+    const Torus& physical() const { return physical_; }
+
+    // The rank at each logical place, places numbered row-major with the last dimension fastest.
+    const std::vector<Rank>& to_physical() const { return to_physical_; }
+    // Its inverse: the logical place of each rank.
+    const std::vector<int>& to_logical() const { return to_logical_; }
+
+    const Dilation& dilation() const { return dilation_; }
+    const Dilation& dilation(int dimension) const { return by_dimension_[std::size_t(dimension)]; }
+
+    // One line: "6x8x2x2x2 as 6x8x8: dilation 1".
+    std::string describe() const;
+
+  private:
+    void measure();
+
+    Torus physical_;
+    std::vector<int> extents_;
+    std::vector<bool> periodic_;
+    std::vector<Rank> to_physical_;
+    std::vector<int> to_logical_;
+    Dilation dilation_;
+    std::vector<Dilation> by_dimension_;
+};
+
+}  // namespace torusmp::routing

@@ -1,0 +1,226 @@
+#include "routing/torus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+
+namespace torusmp::routing {
+
+namespace {
+
+constexpr std::int64_t max_ranks = std::numeric_limits<Rank>::max();
+
+// The signed way from one coordinate to another; + where both ways round are as long.
+int shortest_offset(int from, int to, int extent, bool periodic) {
+    int steps = to - from;
+    if (!periodic) return steps;
+    if (steps < 0) steps += extent;
+    return steps <= extent - steps ? steps : steps - extent;
+}
+
+void require(bool condition, const std::string& message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+// The largest prime factor: no split of `value` has a largest extent below it.
+int largest_prime_factor(int value) {
+    int largest = 1;
+    for (int factor = 2; std::int64_t(factor) * factor <= value; ++factor) {
+        while (value % factor == 0) {
+            largest = factor;
+            value /= factor;
+        }
+    }
+    return std::max(largest, value);
+}
+
+// All divisors, ascending.
+std::vector<int> divisors_of(int value) {
+    std::vector<int> low, high;
+    for (int d = 1; std::int64_t(d) * d <= value; ++d) {
+        if (value % d != 0) continue;
+        low.push_back(d);
+        if (d != value / d) high.push_back(value / d);
+    }
+    low.insert(low.end(), high.rbegin(), high.rend());
+    return low;
+}
+
+bool power_reaches(int base, std::size_t exponent, int value) {
+    std::int64_t power = 1;
+    for (std::size_t i = 0; i < exponent && power < value; ++i) {
+        if (base == 1) break;
+        power *= base;
+    }
+    return power >= value;
+}
+
+// Fills `extents` with the split of `rest` whose largest extent is smallest, then its second
+// largest, and so on. False when no split keeps every extent at or below `bound`.
+bool split_evenly(int rest, int bound, std::span<const int> divisors, std::span<int> extents) {
+    if (extents.size() == 1) {
+        extents[0] = rest;
+        return rest <= bound;
+    }
+    const int least = largest_prime_factor(rest);
+    for (int extent : divisors) {
+        if (extent > bound) return false;
+        if (extent < least || rest % extent != 0) continue;
+        if (!power_reaches(extent, extents.size(), rest)) continue;
+        extents[0] = extent;
+        if (split_evenly(rest / extent, extent, divisors, extents.subspan(1))) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+Torus::Torus(std::span<const int> dims, const std::vector<bool>& periodic)
+    : dimensions_(int(dims.size())) {
+    require(!dims.empty() && dims.size() <= std::size_t(max_dimensions),
+            fmt::format("a torus has 1 to {} dimensions, found {}", max_dimensions, dims.size()));
+    require(periodic.empty() || periodic.size() == dims.size(),
+            fmt::format("found {} periodic flags for {} dimensions, expected none or one each",
+                        periodic.size(), dims.size()));
+    std::int64_t size = 1;
+    for (int d = dimensions_ - 1; d >= 0; --d) {
+        require(dims[d] >= 1, fmt::format("dimension {} of the torus has extent {}, expected 1 or "
+                                          "more",
+                                          d, dims[d]));
+        extent_[d] = dims[d];
+        stride_[d] = int(size);
+        periodic_[d] = periodic.empty() || periodic[d];
+        size *= dims[d];
+        require(size <= max_ranks,
+                fmt::format("the torus {} has more ranks than the {} that can be numbered",
+                            fmt::join(dims, "x"), max_ranks));
+    }
+    size_ = int(size);
+}
+
+Coordinates Torus::coordinates(Rank rank) const {
+    Coordinates result{};
+    for (int d = 0; d < dimensions_ - 1; ++d) {
+        result[d] = int(unsigned(rank) / unsigned(stride_[d]));
+        rank -= result[d] * stride_[d];
+    }
+    result[dimensions_ - 1] = rank;  // its stride is 1
+    return result;
+}
+
+Rank Torus::rank(const Coordinates& coordinates) const {
+    Rank result = 0;
+    for (int d = 0; d < dimensions_; ++d) result += coordinates[d] * stride_[d];
+    return result;
+}
+
+std::optional<Rank> Torus::neighbour(Rank from, Direction direction) const {
+    const int d = direction.dimension;
+    if (d < 0 || d >= dimensions_ || extent_[d] == 1) return std::nullopt;
+    const int at = int(unsigned(from) / unsigned(stride_[d]) % unsigned(extent_[d]));
+    const bool at_edge = direction.sign > 0 ? at == extent_[d] - 1 : at == 0;
+    if (!at_edge) return from + direction.sign * stride_[d];
+    if (!periodic_[d]) return std::nullopt;
+    return from - direction.sign * (extent_[d] - 1) * stride_[d];
+}
+
+int Torus::offset(Rank from, Rank to, int dimension) const {
+    const auto stride = unsigned(stride_[dimension]), extent = unsigned(extent_[dimension]);
+    return shortest_offset(int(unsigned(from) / stride % extent),
+                           int(unsigned(to) / stride % extent), extent_[dimension],
+                           periodic_[dimension]);
+}
+
+int Torus::distance(Rank from, Rank to) const {
+    const Coordinates a = coordinates(from), b = coordinates(to);
+    int steps = 0;
+    for (int d = 0; d < dimensions_; ++d) {
+        steps += std::abs(shortest_offset(a[d], b[d], extent_[d], periodic_[d]));
+    }
+    return steps;
+}
+
+std::optional<Hop> Torus::next_hop(Rank from, Rank to) const {
+    const Coordinates a = coordinates(from), b = coordinates(to);
+    int fewest = std::numeric_limits<int>::max();
+    Direction direction;
+    for (int d = 0; d < dimensions_; ++d) {
+        if (a[d] == b[d]) continue;
+        const int steps = shortest_offset(a[d], b[d], extent_[d], periodic_[d]);
+        if (std::abs(steps) >= fewest) continue;
+        fewest = std::abs(steps);
+        direction = {d, steps > 0 ? +1 : -1};
+    }
+    if (fewest == std::numeric_limits<int>::max()) return std::nullopt;
+    const int d = direction.dimension;
+    const bool wraps = direction.sign > 0 ? a[d] == extent_[d] - 1 : a[d] == 0;
+    const int step = wraps ? -direction.sign * (extent_[d] - 1) : direction.sign;
+    return Hop{direction, from + step * stride_[d]};
+}
+
+std::vector<Hop> Torus::path(Rank from, Rank to) const {
+    std::vector<Hop> hops;
+    hops.reserve(std::size_t(distance(from, to)));
+    for (auto hop = next_hop(from, to); hop; hop = next_hop(hop->rank, to)) hops.push_back(*hop);
+    return hops;
+}
+
+std::string Torus::describe() const {
+    std::string text;
+    for (int d = 0; d < dimensions_; ++d) {
+        text += fmt::format("{}{}{}", d ? "x" : "", extent_[d], periodic_[d] ? "" : "open");
+    }
+    return text;
+}
+
+std::vector<int> balanced_dims(int ranks, int dimensions) {
+    require(ranks >= 1,
+            fmt::format("cannot split {} ranks over a torus, expected 1 or more", ranks));
+    require(dimensions >= 1, fmt::format("cannot split {} ranks over {} dimensions, expected 1 or "
+                                         "more",
+                                         ranks, dimensions));
+    std::vector<int> extents(std::size_t(dimensions), 1);
+    split_evenly(ranks, ranks, divisors_of(ranks), extents);
+    return extents;
+}
+
+std::vector<int> parse_dims(const std::string& text) {
+    const auto refuse = [&](const std::string& reason) {
+        throw std::invalid_argument(
+            fmt::format("torus dimensions \"{}\": {}; expected extents joined by x, such as 2x2x2",
+                        text, reason));
+    };
+    if (text.empty()) refuse("the text is empty");
+    std::vector<int> dims;
+    std::int64_t size = 1;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find('x', begin), text.size());
+        const std::string part = text.substr(begin, end - begin);
+        int extent = 0;
+        const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), extent);
+        if (part.empty()) refuse(fmt::format("extent {} is missing", dims.size() + 1));
+        if (error == std::errc::result_out_of_range) refuse(fmt::format("{} is too large", part));
+        if (error != std::errc() || stop != part.data() + part.size()) {
+            refuse(fmt::format("\"{}\" is not a number", part));
+        }
+        if (extent < 1)
+            refuse(fmt::format("extent {} is {}, and must be 1 or more", dims.size() + 1, extent));
+        size *= extent;
+        if (size > max_ranks)
+            refuse(fmt::format("more ranks than the {} that can be numbered", max_ranks));
+        dims.push_back(extent);
+        begin = end + 1;
+    }
+    if (dims.size() > std::size_t(max_dimensions)) {
+        refuse(
+            fmt::format("{} dimensions, and a torus has at most {}", dims.size(), max_dimensions));
+    }
+    return dims;
+}
+
+}  // namespace torusmp::routing
