@@ -1,0 +1,129 @@
+// Requests: what a caller hands to the Runtime and waits for.
+//
+// The caller owns the object and keeps it, and its buffer, in place until complete(); nothing is
+// allocated for it. A request may be used again once complete. Not copyable: queues link to it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/layout.h"
+#include "routing/torus.h"
+
+namespace torusmp::core {
+
+using routing::Rank;
+using Context = std::uint32_t;
+using Tag = std::int32_t;
+
+inline constexpr Rank any_source = -1;
+inline constexpr Tag any_tag = -1;  // tags of messages are 0 and above
+
+enum class Error : std::uint8_t {
+    none,
+    truncated,    // the message is longer than the receive; status.bytes is its length
+    cancelled,
+    unreachable,  // the peer died, or every way to it goes over a dead link
+    protocol      // the peer broke the protocol; the connection is closed
+};
+std::string_view describe(Error error);
+
+struct Status {
+    Rank source = any_source;
+    Tag tag = any_tag;
+    std::size_t bytes = 0;  // of the message
+    Error error = Error::none;
+};
+
+enum class SendMode : std::uint8_t { standard, synchronous };
+
+// What the Runtime does with a packet-producing thing that waits in a connection's queue.
+struct Connection;
+class Runtime;
+
+class Outgoing {
+  public:
+    // Sends what the connection's tokens allow; true when nothing is left to send.
+    virtual bool emit(Runtime& runtime, Connection& connection) = 0;
+
+  protected:
+    Outgoing() = default;
+    ~Outgoing() = default;
+
+  private:
+    friend class OutgoingQueue;
+    Outgoing* next_ = nullptr;
+};
+
+class Request {
+  public:
+    Request() = default;
+    Request(const Request&) = delete;
+    Request& operator=(const Request&) = delete;
+
+    bool complete() const { return complete_.load(std::memory_order_acquire); }
+    const Status& status() const { return status_; }
+    Rank peer() const { return peer_; }  // any_source for a wildcard receive
+    std::size_t bytes() const { return buffer_.bytes; }
+
+  protected:
+    friend class Runtime;
+    friend class Matching;
+    ~Request() = default;
+
+    // Atomic because another thread of the program may watch it; a plain load on x86.
+    std::atomic<bool> complete_{true};
+    Rank peer_ = any_source;
+    Context context_ = 0;
+    Tag tag_ = any_tag;
+    Buffer buffer_{};
+    Status status_{};
+};
+
+class SendFlow;
+class ReceiveFlow;
+
+class SendRequest : public Request, private Outgoing {
+  public:
+    SendRequest() = default;
+
+  private:
+    friend class Runtime;
+    bool emit(Runtime& runtime, Connection& connection) override;
+
+    // What is left to send, and how.
+    enum class Stage : std::uint8_t { idle, eager, request, wait_answer, stream, writing };
+    Stage stage_ = Stage::idle;
+    SendMode mode_ = SendMode::standard;
+    SendFlow* flow_ = nullptr;        // null: matched by context and tag
+    SendRequest* next_waiting_ = nullptr;
+    std::uint32_t sequence_ = 0;
+    std::uint32_t ordinal_ = 0;       // position in the flow
+    std::uint32_t departure_ = 0;     // our id while the peer may refer to this request
+    std::uint32_t landing_ = 0;       // the receiver's id of the memory we write to
+    std::size_t position_ = 0;        // bytes streamed so far
+};
+
+class ReceiveRequest : public Request {
+  public:
+    ReceiveRequest() = default;
+
+  private:
+    friend class Runtime;
+    friend class Matching;
+
+    ReceiveFlow* flow_ = nullptr;     // null: matched by context, source and tag
+    ReceiveRequest* next_ = nullptr;  // in a posted queue, or a flow's started list
+    ReceiveRequest* previous_ = nullptr;
+    std::uint64_t ordinal_ = 0;       // order of posting
+    std::uint32_t landing_ = 0;       // id of our memory while the sender may write to it
+    bool announced_ = false;          // the sender has been told of this receive
+    bool posted_ = false;             // waits in a queue
+    bool cancelling_ = false;
+    std::size_t expected_ = 0;        // bytes of the message that is landing
+    std::size_t landed_ = 0;          // and how many have come
+};
+
+}  // namespace torusmp::core

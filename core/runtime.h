@@ -1,0 +1,300 @@
+// The Runtime: one rank of a torus, its connections and everything in flight.
+//
+// This is what the front ends stand on. A Runtime is an ordinary object; a process may hold
+// hundreds (the tests do, over the sim transport). It owns its transport interface and all protocol
+// state; requests, buffers and layouts belong to the caller until they are complete.
+//
+// Threads: with Options::threads false, one thread at a time may call, and no lock is taken. With
+// it true any thread may call at any time. request_report() may be called from a signal handler.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/connection.h"
+#include "core/id_table.h"
+#include "core/matching.h"
+#include "core/peer.h"
+#include "core/pool.h"
+#include "core/request.h"
+#include "core/transport/transport.h"
+#include "routing/torus.h"
+
+namespace torusmp::core {
+
+struct Options {
+    routing::Torus torus;
+    Rank rank = 0;
+    // Ranks that the transport reaches directly (the ranks of this host). Empty: only the torus
+    // neighbours, over their links; everybody else by relay.
+    std::vector<Rank> direct;
+    std::size_t eager_limit = 16384;  // bytes; messages of this size and more go by remote write
+    int tokens = 64;                  // receive slots of a connection, for packets of its own ends
+    int relay_tokens = 16;            // and for each further slot class
+    std::chrono::nanoseconds spin = std::chrono::microseconds(20);  // polling before sleeping
+    bool oversubscribed = false;      // more ranks than cores: hardly poll, sleep
+    bool threads = false;             // several threads call
+    bool progress_thread = false;     // relays and remote writes move while the program computes
+    std::chrono::nanoseconds watchdog = std::chrono::seconds(60);  // zero: off
+    // Where reports of waits and faults go: whole lines without a newline at the end.
+    std::function<void(std::string_view)> log;
+    std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
+};
+
+// Something that the progress engine advances: a collective's schedule. The owner keeps it alive
+// until advance() has returned true.
+class Task {
+  public:
+    // Called when anything has moved. True: finished, forget this task.
+    virtual bool advance() = 0;
+    // What it waits for, for reports.
+    virtual std::string describe() const = 0;
+
+  protected:
+    ~Task() = default;
+};
+
+class Runtime final : private transport::Sink {
+  public:
+    using InterfaceFactory = std::function<std::unique_ptr<transport::Interface>(
+        const std::vector<transport::PortOptions>&)>;
+
+    // Opens the interface with the ports this rank needs. Then the addresses of all ranks are
+    // exchanged (bootstrap) and given to connect(). Throws std::invalid_argument for options that
+    // cannot be, std::runtime_error for what the transport refuses.
+    Runtime(Options options, const InterfaceFactory& make_interface);
+    ~Runtime();
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+
+    std::vector<std::byte> address() const { return interface_->address(); }
+    void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
+
+    Rank rank() const { return options_.rank; }
+    int size() const { return options_.torus.size(); }
+    const routing::Torus& torus() const { return options_.torus; }
+    const Options& options() const { return options_; }
+    std::string_view transport_name() const { return interface_->name(); }
+
+    // --- messages matched by context, source and tag (MPI's rules) ---
+    // dest and source are ranks of the torus; precondition: in range (source may be any_source).
+    void send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,
+              SendMode mode = SendMode::standard);
+    void receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context, Tag tag);
+    // The first message that such a receive would match, without receiving it.
+    std::optional<Status> probe(Rank source, Context context, Tag tag);
+    // Asks to take a receive back. It completes, now or later, as cancelled or with its message.
+    void cancel(ReceiveRequest& request);
+
+    // --- flows: declared channels (QMP) ---
+    // All messages of one flow between two ranks match in the order they are started, without
+    // looking at tags: the n-th started send meets the n-th started receive. A flow lives as long
+    // as the Runtime; opening it again gives the same one. `kind` tells flows between the same two
+    // ranks in one context apart; both ends name the same.
+    SendFlow& open_send_flow(Rank dest, Context context, std::uint32_t kind);
+    ReceiveFlow& open_receive_flow(Rank source, Context context, std::uint32_t kind);
+    void start(SendFlow& flow, SendRequest& request, Buffer buffer);
+    void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer);
+
+    // --- progress ---
+    // Moves everything that can move, without waiting. True when something did.
+    bool progress();
+    bool test(Request& request) {
+        if (request.complete()) return true;
+        progress();
+        return request.complete();
+    }
+    // Polls, then sleeps, until the request is complete. `what` names the call in reports.
+    void wait(Request& request, std::string_view what = "wait");
+    // The same for any condition that progress brings about.
+    template <class Done>
+    void wait_until(Done&& done, std::string_view what) {
+        Waiter waiter(*this, what);
+        while (!done()) waiter.turn();
+    }
+    // A task is advanced once at once and then whenever something has moved.
+    void add_task(Task& task);
+
+    // --- memory that peers reach at the lowest cost ---
+    void* allocate(std::size_t bytes, std::size_t alignment);
+    void free(void* memory);
+
+    // --- what goes on ---
+    struct ConnectionInfo {
+        Rank peer;
+        std::optional<routing::Direction> link;  // nothing: a direct connection
+        Statistics statistics;
+        bool down;
+    };
+    std::vector<ConnectionInfo> connections() const;
+    // True while nothing of ours is on its way: no queue holds a packet, no request is open.
+    bool quiet() const;
+    // All tokens of all connections at home: what tests check when everything has arrived.
+    bool tokens_home() const;
+    // Every pending wait: what, rank, peer, link, tokens held. Many lines.
+    std::string report() const;
+    // Prints report() through Options::log as soon as the Runtime next runs; async-signal-safe.
+    void request_report() noexcept;
+    // Completes every request to and from a rank that is known to be dead with Error::unreachable.
+    void peer_died(Rank peer, std::string_view why);
+
+  private:
+    friend class SendRequest;
+    friend class ControlMessage;
+
+    // One waiting call: decides between polling, sleeping and speaking.
+    class Waiter {
+      public:
+        Waiter(Runtime& runtime, std::string_view what) : runtime_(runtime), what_(what) {}
+        void turn();
+
+      private:
+        Runtime& runtime_;
+        std::string_view what_;
+        unsigned idle_turns_ = 0;
+        transport::Clock::time_point began_{};
+        transport::Clock::time_point warned_{};
+    };
+
+    // Taken by every entry; costs one predictable branch where only one thread calls.
+    class Guard {
+      public:
+        explicit Guard(const Runtime& runtime) : mutex_(runtime.locking_ ? &runtime.mutex_ : nullptr) {
+            if (mutex_ != nullptr) mutex_->lock();
+        }
+        ~Guard() {
+            if (mutex_ != nullptr) mutex_->unlock();
+        }
+        Guard(const Guard&) = delete;
+        Guard& operator=(const Guard&) = delete;
+
+      private:
+        std::recursive_mutex* mutex_;
+    };
+
+    // transport::Sink
+    transport::Verdict on_packet(transport::Channel& channel, const transport::PacketHeader& header,
+                                 const std::byte* payload) override;
+    void on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) override;
+    void on_connect(std::uint32_t port) override;
+    void on_down(transport::Channel& channel, std::string_view why) override;
+
+    // runtime.cpp: setup and progress
+    std::vector<transport::PortOptions> port_options() const;
+    Connection& open_connection(Rank peer, std::optional<routing::Direction> link);
+    Connection& connection_to(Rank peer);
+    bool progress_unlocked();
+    bool advance_tasks();
+    void flush(Connection& connection);
+    void sleep_until(transport::Clock::time_point deadline);
+    void progress_thread_main();
+    void log(std::string_view text) const;
+    std::string name_of(Rank rank) const;
+    void complete(Request& request, Error error = Error::none);
+
+    // connection.cpp: packets and tokens
+    static bool may_send(const Connection& connection);
+    void transmit(Connection& connection, transport::PacketHeader& header,
+                  transport::ConstBytes payload);
+    void transmit_packed(Connection& connection, transport::PacketHeader& header,
+                         const Buffer& buffer, std::size_t from, transport::ConstBytes prefix);
+    void slot_taken(Connection& connection, int slot_class);
+    transport::PacketHeader header_to(Rank dest, PacketKind kind) const;
+    template <class Body>
+    void send_control(Rank dest, PacketKind kind, const Body& body, std::uint32_t context = 0,
+                      Tag tag = 0);
+
+    // relay.cpp
+    transport::Verdict relay(Connection& in, const transport::PacketHeader& header,
+                             const std::byte* payload);
+
+    // dispatch.cpp: order, and who handles what
+    bool dispatch(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool in_order(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    void deliver_stashed(Peer& peer);
+    bool handle(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    void protocol_error(Rank peer, std::string_view what);
+
+    // eager.cpp
+    bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    void finish_eager(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,
+                      std::size_t bytes);
+    void take_unexpected(ReceiveRequest& request, Unexpected& message);
+    Unexpected* keep_unexpected(Rank source, Context context, Tag tag, const std::byte* payload,
+                                std::size_t bytes);
+
+    // rendezvous.cpp
+    void send_request(SendRequest& request);
+    void begin_write(SendRequest& request, std::uint32_t landing,
+                     const transport::RemoteMemory& memory, bool notify);
+    void finish_send(SendRequest& request);
+    void queue_outgoing(Connection& connection, Outgoing& item, bool stream);
+    void match_request(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body);
+    void release_landing(ReceiveRequest& request);
+    std::uint32_t open_landing(ReceiveRequest& request, transport::RemoteMemory& memory);
+    void landed(ReceiveRequest& request, std::size_t bytes);
+    bool on_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_clear(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_matched(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_data(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_written(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_pulled(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_acknowledge(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+
+    // announce.cpp: receiver-announced remote writes
+    void announce(ReceiveRequest& request);
+    Announcement* announcement_for(Peer& peer, Context context, Tag tag);
+    void drop_announcement(Peer& peer, Announcement& announcement);
+    bool on_announce(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_refuse(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_withdraw(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_withdrawn(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+
+    // flow.cpp
+    bool on_flow_open(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_flow_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_flow_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_flow_ready(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+
+    // fault.cpp
+    bool on_link_dead(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    void link_dead(Rank at, routing::Direction direction, Connection* heard_from);
+    void fail_peer(Peer& peer, Error error);
+    void refuse_dead(Request& request);
+
+    Options options_;
+    bool locking_ = false;
+    mutable std::recursive_mutex mutex_;
+    std::unique_ptr<transport::Interface> interface_;
+    std::unique_ptr<transport::Interface> loopback_;
+    std::vector<std::vector<std::byte>> addresses_;
+
+    std::vector<Peer> peers_;  // by rank
+    std::vector<std::unique_ptr<Connection>> connections_;
+    std::array<Connection*, 2 * routing::max_dimensions> links_{};
+    std::vector<Connection*> backlog_;  // connections whose queues hold something
+
+    Matching matching_;
+    Pool pool_;
+    IdTable<SendRequest> departures_;
+    IdTable<ReceiveRequest> landings_;
+    std::vector<Task*> tasks_;
+    std::vector<std::array<Rank, 2>> dead_links_;
+    std::uint64_t open_requests_ = 0;
+
+    std::atomic<bool> report_wanted_{false};
+    std::atomic<bool> stopping_{false};
+    std::thread progress_thread_;
+};
+
+}  // namespace torusmp::core

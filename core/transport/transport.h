@@ -1,0 +1,139 @@
+// What core asks of a transport: interfaces that open channels, channels that move packets and
+// remote writes over one link. A transport knows no rank, tag, torus or front end.
+//
+// Ownership: a Runtime owns its Interface, an Interface its Channels. One thread at a time may call
+// (the Runtime holds its lock); only Interface::wake() may be called from anywhere.
+//
+// Tokens are core's: it calls send() only while it holds a token of the packet's slot class, and it
+// gives a token back for each packet it has taken. So a transport provides, for each class of each
+// channel, `tokens[class]` receive slots, and a packet that finds none is a bug to assert.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/transport/packet.h"
+
+namespace torusmp::transport {
+
+using Bytes = std::span<std::byte>;
+using ConstBytes = std::span<const std::byte>;
+using Clock = std::chrono::steady_clock;
+
+class Channel;
+
+// A stretch of a process's memory, as its peers name it. Made by Interface::expose(), sent in
+// packets, understood by the channel's other end, which checks it before use.
+struct RemoteMemory {
+    std::uint64_t address;
+    std::uint64_t length;  // bytes
+    std::uint64_t key[2];
+};
+static_assert(sizeof(RemoteMemory) == 32);
+
+enum class Verdict {
+    taken,  // the packet's slot is free again
+    held    // keep it; deliver it again at the next poll, and nothing behind it in its class
+};
+
+enum class Transfer {
+    done,     // finished, the local buffer may be reused
+    pending,  // Sink::on_transfer() will tell
+    refused   // cannot be done this way (permission, bad key): send packets instead
+};
+
+// What a transport tells core. Called only from inside Interface::poll().
+class Sink {
+  public:
+    // A packet in its slot. The payload lies in [payload, payload + header.length).
+    // Packets of one class of one channel come in the order they were sent.
+    virtual Verdict on_packet(Channel& channel, const PacketHeader& header,
+                              const std::byte* payload) = 0;
+    // A transfer that was pending is finished, or failed with its link.
+    virtual void on_transfer(Channel& channel, std::uint64_t cookie, bool ok) = 0;
+    // A peer opened a channel to `port`, which nobody here has connected yet. Core connects it.
+    virtual void on_connect(std::uint32_t port) = 0;
+    // The link is gone for good; nothing more comes from this channel.
+    virtual void on_down(Channel& channel, std::string_view why) = 0;
+
+  protected:
+    ~Sink() = default;
+};
+
+struct ChannelOptions {
+    std::uint32_t local_port = 0;   // where packets of this channel arrive here
+    std::uint32_t remote_port = 0;  // and at the peer
+};
+
+class Channel {
+  public:
+    virtual ~Channel() = default;
+
+    // Sends one packet; the payload may be reused on return. Never blocks, never fails: what a
+    // dead link swallows is reported by Sink::on_down().
+    virtual void send(const PacketHeader& header, ConstBytes payload) = 0;
+    // The same in two steps, for payload that is packed on the way: room for `bytes` in the next
+    // slot of a class, then commit() with header.length == bytes and the same class.
+    virtual std::byte* reserve(int slot_class, std::size_t bytes) = 0;
+    virtual void commit(const PacketHeader& header) = 0;
+
+    // Gives tokens back without a packet of core's, and takes those that came that way.
+    virtual void grant(TokenWord tokens) = 0;
+    virtual TokenWord collect_grants() = 0;
+
+    // Moves bytes between local memory and exposed memory of the peer. `offset` is into `remote`;
+    // offset + local.size() beyond remote.length is refused. A transport without remote access
+    // refuses always; can_write()/can_read() tell beforehand, once connected.
+    virtual bool can_write(const RemoteMemory& remote) const = 0;
+    virtual bool can_read(const RemoteMemory& remote) const = 0;
+    virtual Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                           std::uint64_t cookie) = 0;
+    virtual Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
+                          std::uint64_t cookie) = 0;
+
+    // Rings the peer's bell even where no packet was sent.
+    virtual void ring() = 0;
+
+    void* owner = nullptr;  // core's Connection
+};
+
+// One port of an interface: the slots behind it.
+struct PortOptions {
+    std::uint32_t port = 0;
+    int classes = 1;
+    std::array<std::uint8_t, max_slot_classes> tokens{};  // slots by class
+};
+
+class Interface {
+  public:
+    virtual ~Interface() = default;
+
+    virtual std::string_view name() const = 0;
+    // What a peer needs to connect to this interface; goes through the bootstrap's exchange.
+    virtual std::vector<std::byte> address() const = 0;
+    // Throws std::runtime_error that says which peer and why.
+    virtual Channel& connect(ConstBytes peer_address, const ChannelOptions& options) = 0;
+
+    // Delivers what has arrived, at most a bounded number of packets. Returns how many were taken.
+    virtual int poll(Sink& sink) = 0;
+
+    virtual RemoteMemory expose(Bytes memory) = 0;
+    // Memory that peers reach at the lowest cost; null when there is no more. free() takes nullptr.
+    virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
+    virtual void free(void* memory) = 0;
+
+    // Sleeping: prepare_sleep(), one more poll(), then sleep() if it found nothing, else
+    // cancel_sleep(). A packet or a wake() after prepare_sleep() ends the sleep at once.
+    virtual void prepare_sleep() = 0;
+    virtual void cancel_sleep() = 0;
+    virtual void sleep(Clock::time_point deadline) = 0;
+    // From any thread and from signal handlers.
+    virtual void wake() noexcept = 0;
+};
+
+}  // namespace torusmp::transport
