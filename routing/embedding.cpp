@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <stdexcept>
+
+#include "routing/embedding_search.h"
 
 namespace torusmp::routing {
 
@@ -14,7 +15,6 @@ Embedding::Embedding(std::span<const int> extents, const std::vector<bool>& peri
     : physical_(physical),
       extents_(extents.begin(), extents.end()),
       periodic_(periodic.empty() ? std::vector<bool>(extents.size(), true) : periodic),
-      to_physical_(std::size_t(physical.size())),
       to_logical_(std::size_t(physical.size())),
       by_dimension_(extents.size()) {
     if (periodic_.size() != extents_.size()) {
@@ -37,7 +37,7 @@ Embedding::Embedding(std::span<const int> extents, const std::vector<bool>& peri
             "{}",
             fmt::join(extents_, "x"), physical.describe(), physical.size()));
     }
-    std::iota(to_physical_.begin(), to_physical_.end(), 0);
+    to_physical_ = find_embedding(extents_, periodic_, physical_);
     for (std::size_t i = 0; i < to_physical_.size(); ++i) to_logical_[to_physical_[i]] = int(i);
     measure();
 }
