@@ -1,0 +1,80 @@
+#include "core/transport/sim/channel.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace torusmp::transport::sim::detail {
+
+namespace {
+
+std::unique_ptr<std::byte[]> room_for(std::size_t bytes) {
+    return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
+}
+
+}  // namespace
+
+void Channel::send(const PacketHeader& header, ConstBytes payload) {
+    if (header.length != payload.size())
+        throw std::logic_error(
+            fmt::format("send: header.length is {}, expected the payload's {} bytes", header.length,
+                        payload.size()));
+    if (reserved_ != nullptr) throw std::logic_error("send between reserve and commit");
+    auto copy = room_for(payload.size());
+    if (!payload.empty()) std::memcpy(copy.get(), payload.data(), payload.size());
+    world_.carry(end_, header, std::move(copy));
+}
+
+std::byte* Channel::reserve(int slot_class, std::size_t bytes) {
+    if (reserved_ != nullptr) throw std::logic_error("reserve: the last one was not committed");
+    reserved_ = room_for(bytes);
+    reserved_bytes_ = bytes;
+    reserved_class_ = slot_class;
+    return reserved_.get();
+}
+
+void Channel::commit(const PacketHeader& header) {
+    if (reserved_ == nullptr) throw std::logic_error("commit without reserve");
+    if (header.length != reserved_bytes_ || header.slot_class != reserved_class_)
+        throw std::logic_error(
+            fmt::format("commit: {} bytes of class {}, expected the reserved {} bytes of class {}",
+                        header.length, int(header.slot_class), reserved_bytes_, reserved_class_));
+    world_.carry(end_, header, std::move(reserved_));
+}
+
+void Channel::grant(TokenWord tokens) {
+    world_.settle_grants(end_, tokens);
+    world_.send_grant(end_, tokens);
+}
+
+TokenWord Channel::collect_grants() {
+    return std::exchange(end_.grants_arrived, TokenWord{0});
+}
+
+bool Channel::can_write(const RemoteMemory& remote) const {
+    return world_.options_.write != Remote::refused && world_.reachable(end_, remote);
+}
+
+bool Channel::can_read(const RemoteMemory& remote) const {
+    return world_.options_.read != Remote::refused && world_.reachable(end_, remote);
+}
+
+Transfer Channel::write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                        std::uint64_t cookie) {
+    return world_.begin(end_, remote, offset, const_cast<std::byte*>(local.data()), local.size(),
+                        cookie, true);
+}
+
+Transfer Channel::read(const RemoteMemory& remote, std::size_t offset, Bytes local,
+                       std::uint64_t cookie) {
+    return world_.begin(end_, remote, offset, local.data(), local.size(), cookie, false);
+}
+
+void Channel::ring() {
+    End& peer = *end_.peer;
+    if (!end_.link->dead) world_.schedule(world_.now_, EventKind::ring, peer, 0);
+}
+
+}  // namespace torusmp::transport::sim::detail

@@ -1,0 +1,36 @@
+// One end of a simulated link as core sees it. Owned by its sim::Interface; the packets and the
+// faults belong to the World. One thread, like everything of the World.
+#pragma once
+
+#include <memory>
+
+#include "core/transport/sim/world.h"
+
+namespace torusmp::transport::sim::detail {
+
+class Channel final : public transport::Channel {
+  public:
+    Channel(World& world, End& end) : world_(world), end_(end) {}
+
+    void send(const PacketHeader& header, ConstBytes payload) override;
+    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    void commit(const PacketHeader& header) override;
+    void grant(TokenWord tokens) override;
+    TokenWord collect_grants() override;
+    bool can_write(const RemoteMemory& remote) const override;
+    bool can_read(const RemoteMemory& remote) const override;
+    Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                   std::uint64_t cookie) override;
+    Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
+                  std::uint64_t cookie) override;
+    void ring() override;
+
+  private:
+    World& world_;
+    End& end_;
+    std::unique_ptr<std::byte[]> reserved_;
+    std::size_t reserved_bytes_ = 0;
+    int reserved_class_ = 0;
+};
+
+}  // namespace torusmp::transport::sim::detail

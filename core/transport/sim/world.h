@@ -1,0 +1,281 @@
+// The simulated transport: any number of interfaces in one process, joined by links that delay,
+// reorder, die and lie as they are told, in virtual time.
+//
+// A World owns the links and the clock; sim::Interface objects belong to whoever asked for them (a
+// Runtime) and must be gone before the World. Everything runs in one thread, and the same seed and
+// the same calls give the same run. Nothing happens by itself: step() moves the clock to the next
+// event and says whose it is; that interface finds it at its next poll().
+//
+// What a real transport would leave to luck is checked here. A packet for which no receive slot is
+// free, a token given back twice, a reserve() without commit() and the like are bugs of the caller
+// and throw std::logic_error.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/transport/sim/random.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::sim {
+
+using Time = std::chrono::nanoseconds;  // virtual, since the world began
+
+// How long something takes: uniform in [low, high], and now and then `straggle` more.
+struct Delay {
+    Time low{1000};
+    Time high{5000};
+    double straggling = 0.0;  // probability
+    Time straggle{0};
+};
+
+// What a remote write, or read, does.
+enum class Remote {
+    refused,    // the transport has none
+    immediate,  // done on return
+    pending,    // done after a delay; the bytes move only then, and Sink::on_transfer() tells
+    mixed       // one of the three each time: what may be written once may be refused the next time
+};
+
+struct WorldOptions {
+    std::uint64_t seed = 1;
+    Delay packet{};
+    Delay grant{};
+    Delay transfer{Time{2000}, Time{20000}, 0.0, Time{0}};
+    Remote write = Remote::pending;
+    Remote read = Remote::pending;
+    Time down_within{1'000'000};  // both ends of a dead link know of it after at most this
+};
+
+struct InterfaceOptions {
+    std::vector<PortOptions> ports;  // the slots of some ports
+    std::optional<PortOptions>
+        other;  // of every port that `ports` does not name (its .port unused)
+    std::size_t slot_bytes = 64 << 10;          // the longest payload of a packet
+    std::size_t allocatable = std::size_t(-1);  // bytes that allocate() hands out in all
+};
+
+// What has crossed the links so far.
+struct Counters {
+    std::uint64_t packets = 0;    // sent
+    std::uint64_t bytes = 0;      // of their payload
+    std::uint64_t delivered = 0;  // packets taken
+    std::uint64_t held = 0;       // times a packet was offered and held
+    std::uint64_t lost = 0;       // with their links
+    std::uint64_t grants = 0;     // Channel::grant() calls
+    std::uint64_t transfers = 0;  // remote writes and reads begun
+    std::uint64_t events = 0;     // steps of the clock
+};
+
+class World;
+class Interface;
+
+namespace detail {
+
+struct Packet {
+    PacketHeader header;
+    std::unique_ptr<std::byte[]> payload;  // exactly header.length bytes, so tools see overruns
+    bool slotted = false;                  // sent by a channel, not injected: it occupies a slot
+};
+
+// The packets of one class on their way into one end of a link, oldest first.
+struct Lane {
+    std::deque<Packet> packets;
+    std::size_t arrived = 0;  // of them, those that have reached their slot
+    std::size_t slotted = 0;  // of them, those that occupy one
+    std::size_t owed = 0;     // packets taken whose token has not been given back
+    Time last_due{0};
+    bool listed = false;  // in the interface's list of things to deliver
+};
+
+struct Motion {  // a remote write or read under way
+    std::uint64_t cookie;
+    std::byte* to;
+    const std::byte* from;
+    std::size_t bytes;
+    bool write;
+};
+
+struct Link;
+class Channel;
+
+struct End {
+    Link* link = nullptr;
+    End* peer = nullptr;
+    Interface* interface = nullptr;  // null once the interface is gone
+    std::uint32_t port = 0;
+    PortOptions slots{};
+    Channel* channel = nullptr;  // null until this side has connected
+    std::array<Lane, max_slot_classes> lanes;
+    std::deque<TokenWord> grants_under_way;
+    TokenWord grants_arrived = 0;
+    Time last_grant_due{0};
+    std::map<std::uint64_t, Motion> motions;  // begun at this end
+    bool announced = false;                   // the other side connected, and this one was told
+    bool told_down = false;
+};
+
+struct Link {
+    std::array<End, 2> ends;
+    Delay packet{};
+    bool dead = false;
+    std::string why;
+};
+
+enum class EventKind : std::uint8_t { packet, grant, transfer, announce, down, ring };
+
+struct Event {
+    Time at;
+    std::uint64_t order;
+    End* end;
+    std::uint64_t id;  // the lane of a packet, the number of a transfer
+    EventKind kind;
+};
+
+}  // namespace detail
+
+// One process's interface to the world.
+class Interface final : public transport::Interface {
+  public:
+    ~Interface() override;
+    Interface(const Interface&) = delete;
+    Interface& operator=(const Interface&) = delete;
+
+    std::size_t index() const { return index_; }  // from 0, in the order of World::create()
+    bool alive() const { return alive_; }
+    // Packets were held at the last poll: it is worth polling again once something has changed.
+    bool holding() const { return !ready_.empty(); }
+
+    std::string_view name() const override { return "sim"; }
+    std::vector<std::byte> address() const override;
+    transport::Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
+    int poll(Sink& sink) override;
+    RemoteMemory expose(Bytes memory) override;
+    void* allocate(std::size_t bytes, std::size_t alignment) override;
+    void free(void* memory) override;
+    void prepare_sleep() override {}
+    void cancel_sleep() override {}
+    // Nothing sleeps here: the world moves one event on.
+    void sleep(Clock::time_point deadline) override;
+    void wake() noexcept override {}
+
+  private:
+    friend class World;
+    friend class detail::Channel;
+
+    struct Ready {
+        detail::End* end;
+        detail::EventKind kind;
+        std::uint64_t id;
+        bool ok;
+    };
+
+    Interface(World& world, std::size_t index, InterfaceOptions options);
+    PortOptions slots_of(std::uint32_t port) const;
+    int deliver(Sink& sink, detail::End& end, int lane, int budget);
+    void deliver_down(Sink& sink, detail::End& end);
+
+    World& world_;
+    std::size_t index_;
+    InterfaceOptions options_;
+    bool alive_ = true;
+    bool polling_ = false;
+    std::vector<std::unique_ptr<detail::Channel>> channels_;
+    std::vector<detail::End*> ends_;
+    std::vector<Ready> ready_;    // what has arrived and waits for poll()
+    std::vector<Ready> working_;  // what the poll under way goes through
+    std::unordered_map<void*, std::pair<std::size_t, std::size_t>> allocations_;
+    std::size_t allocated_ = 0;
+};
+
+class World {
+  public:
+    explicit World(const WorldOptions& options);
+    ~World();
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    std::unique_ptr<Interface> create(InterfaceOptions options);
+
+    Time now() const { return now_; }
+    bool idle() const { return events_.empty(); }  // nothing is under way anywhere
+    // Moves the clock to the next event and returns the index of the interface that should poll
+    // now; nothing when the world is idle. Events of the dead are passed over.
+    std::optional<std::size_t> step();
+    // Moves the clock on; what comes due may be polled afterwards.
+    void advance(Time by);
+
+    // A link dies: what is under way on it is lost, both ends hear Sink::on_down() within
+    // options.down_within. The link is named by the interface and port of one of its ends.
+    void kill_link(Interface& interface, std::uint32_t port);
+    // A process dies, and its links with it. It must not be polled any more.
+    void kill(Interface& interface);
+
+    // Slows or quickens one link.
+    void set_delay(Interface& interface, std::uint32_t port, const Delay& delay);
+
+    // A packet out of nowhere: it arrives at that port like any other, but nobody sent it, it takes
+    // no slot, and its header may say anything; only `length` is set to the payload's.
+    void inject(Interface& interface, std::uint32_t port, PacketHeader header, ConstBytes payload);
+    // Sees each packet that a channel sends, and may change header and payload on the way (`length`
+    // follows the payload). Empty: none.
+    using Interposer = std::function<void(std::size_t from, PacketHeader& header,
+                                          std::vector<std::byte>& payload)>;
+    void set_interposer(Interposer interposer) { interposer_ = std::move(interposer); }
+
+    // Packets under way or unpolled, and those held, over all live links.
+    std::size_t in_flight() const;
+    // Tokens that receivers have not given back, over all live links, and those under way home.
+    std::size_t tokens_away() const;
+    const Counters& counters() const { return counters_; }
+    // One line for each live link that still has something on it.
+    std::string describe() const;
+
+  private:
+    friend class Interface;
+    friend class detail::Channel;
+
+    detail::End& join(Interface& from, std::size_t to, const ChannelOptions& options);
+    detail::End& end_at(Interface& interface, std::uint32_t port, const char* call);
+    void launch(detail::End& into, PacketHeader header, std::unique_ptr<std::byte[]> payload,
+                bool slotted);
+    void carry(detail::End& from, const PacketHeader& header, std::unique_ptr<std::byte[]> payload);
+    void settle_grants(detail::End& end, TokenWord word);
+    void send_grant(detail::End& from, TokenWord word);
+    Transfer begin(detail::End& end, const RemoteMemory& remote, std::size_t offset,
+                   std::byte* local, std::size_t bytes, std::uint64_t cookie, bool write);
+    bool reachable(const detail::End& end, const RemoteMemory& remote) const;
+    std::uint64_t seal(std::size_t interface, std::uint64_t address, std::uint64_t length) const;
+    void bury(detail::Link& link, const std::string& why, bool tear);
+    void bury_all(Interface& interface, const std::string& why, bool tear);
+    Time draw(const Delay& delay);
+    void schedule(Time at, detail::EventKind kind, detail::End& end, std::uint64_t id);
+    bool happen(const detail::Event& event);
+    std::optional<std::size_t> next(Time until);
+    void finish(detail::End& end, std::uint64_t id);
+
+    WorldOptions options_;
+    Random random_;
+    std::uint64_t secret_;
+    Time now_{0};
+    std::uint64_t order_ = 0;
+    std::uint64_t motions_ = 0;
+    std::vector<detail::Event> events_;  // a heap, the earliest at the front
+    std::vector<Interface*> interfaces_;
+    std::vector<std::unique_ptr<detail::Link>> links_;
+    Interposer interposer_;
+    Counters counters_;
+};
+
+}  // namespace torusmp::transport::sim
