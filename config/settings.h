@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct Origin {
     enum class Kind { default_value, file, environment, flag, derived };
     Kind kind = Kind::default_value;
     std::string where;  // "geometry.toml:3", "TORUSMP_TRANSPORT_TOKENS", "--torus"; empty: default
+
+    friend bool operator==(const Origin&, const Origin&) = default;
 };
 
 template <class T>
@@ -35,20 +38,28 @@ struct Value {
     Origin origin{};
     const T& operator*() const { return value; }
     const T* operator->() const { return &value; }
+
+    friend bool operator==(const Value&, const Value&) = default;
 };
 
 enum class TransportUse { automatic, shm, tcp, verbs };
-enum class LocalPaths { direct, links };     // ranks of one host: all to all, or their torus links only
+enum class LocalPaths {
+    direct,
+    links
+};  // ranks of one host: all to all, or their torus links only
 enum class CopyMode { automatic, cma, pipeline };  // large messages over shm: one copy, or two
 enum class Forward { relay, kernel };
 enum class ProgressMode { automatic, polling, thread };
 enum class Bind { automatic, core, numa, none };
 
+// No torus is larger: a size above this is a slip of the pen, and would cost memory to believe.
+inline constexpr int max_ranks = 1 << 20;
+
 struct Settings {
     // [torus] empty dims: a balanced 3-D torus of as many ranks as there are (see rank_torus()).
     Value<std::vector<int>> dims;
-    Value<std::vector<bool>> periodic;        // empty: all periodic
-    Value<std::vector<int>> ranks_per_node;   // empty: one everywhere
+    Value<std::vector<bool>> periodic;       // empty: all periodic
+    Value<std::vector<int>> ranks_per_node;  // empty: one everywhere
     // [nodes] one name a node in rank order; empty: everything on this host
     Value<std::vector<std::string>> hosts;
     // [links] direction name ("0+") -> device; per host overrides in `host_links`
@@ -58,9 +69,9 @@ struct Settings {
     Value<TransportUse> use{TransportUse::automatic};
     Value<LocalPaths> local{LocalPaths::direct};
     Value<CopyMode> copy{CopyMode::automatic};
-    Value<std::size_t> eager_limit{16384};    // bytes; messages of this size and more go by RMA
-    Value<int> tokens{64};                    // receive slots a connection, class 0; 2 to 250
-    Value<int> relay_tokens{16};              // receive slots a connection for each relay class
+    Value<std::size_t> eager_limit{16384};  // bytes; messages of this size and more go by RMA
+    Value<int> tokens{64};                  // receive slots a connection, class 0; 2 to 250
+    Value<int> relay_tokens{16};            // receive slots a connection for each relay class
     Value<std::size_t> socket_buffer{4u << 20};
     // [routing]
     Value<Forward> forward{Forward::relay};
@@ -72,11 +83,22 @@ struct Settings {
     // [watchdog] zero: off. After this long in one wait, the wait says what it waits for.
     Value<std::chrono::nanoseconds> watchdog{std::chrono::seconds(60)};
 
+    // The pattern that made `hosts` ("qcd{0}{1}{2}"); empty: they were listed, or there are none.
+    std::string hosts_pattern;
     std::string file;  // the geometry file that was read; empty: none
 
     // The torus of ranks: nodes x the block inside each node; where no dims are set, a balanced
     // torus of `ranks`. Throws ConfigError when the product is not `ranks`.
     routing::Torus rank_torus(int ranks) const;
+
+    // The torus of nodes; nothing where no dims are set.
+    std::optional<routing::Torus> node_torus() const;
+    int ranks_on_a_node() const;  // the product of ranks_per_node
+    // The node on which a rank lives, by its number in the torus of nodes (the index of its host
+    // in `hosts`). Precondition: dims are set and `rank` is a rank of the torus.
+    int node_of(routing::Rank rank) const;
+
+    friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 }  // namespace torusmp::config

@@ -1,0 +1,372 @@
+#include "config/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "config/raw.h"
+
+namespace torusmp::config {
+
+namespace {
+
+constexpr int balanced_dimensions = 3;
+
+std::int64_t product(const std::vector<int>& extents) {
+    return std::accumulate(extents.begin(), extents.end(), std::int64_t(1), std::multiplies<>());
+}
+
+std::string joined(const std::vector<int>& extents) {
+    return fmt::format("{}", fmt::join(extents, "x"));
+}
+
+std::string plural(std::int64_t count, std::string_view word) {
+    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+// "torus.dims = 2x2x2 (--torus)"
+std::string cite_dims(const Settings& settings) {
+    return fmt::format("torus.dims = {} ({})", joined(*settings.dims), settings.dims.origin.where);
+}
+
+template <class T>
+[[noreturn]] void refuse(const Value<T>& value, const std::string& message) {
+    throw ConfigError(value.origin.where + ": " + message);
+}
+
+template <class T>
+void need_dims(const Settings& settings, const Value<T>& value, std::string_view name,
+               const std::string& advice) {
+    if (settings.dims->empty())
+        refuse(value, fmt::format("{} needs torus.dims, which is not set: {}", name, advice));
+}
+
+void check_lengths(const Settings& settings) {
+    const std::size_t dimensions =
+        settings.dims->empty() ? balanced_dimensions : settings.dims->size();
+    const std::string reason =
+        settings.dims->empty() ? "a balanced torus (torus.dims is not set)" : cite_dims(settings);
+    const auto check = [&](const auto& value, std::string_view name) {
+        if (!value->empty() && value->size() != dimensions)
+            refuse(value,
+                   fmt::format("{} has {}: expected {}, one for each dimension of {}", name,
+                               plural(std::int64_t(value->size()), "value"), dimensions, reason));
+    };
+    check(settings.periodic, "torus.periodic");
+    if (!settings.ranks_per_node->empty())
+        need_dims(settings, settings.ranks_per_node, "torus.ranks_per_node",
+                  "it splits each node of a torus");
+    check(settings.ranks_per_node, "torus.ranks_per_node");
+    if (product(*settings.dims) * product(*settings.ranks_per_node) > max_ranks)
+        refuse(settings.ranks_per_node,
+               fmt::format("torus.ranks_per_node = {} with {} makes more than {} ranks",
+                           joined(*settings.ranks_per_node), cite_dims(settings), max_ranks));
+}
+
+// ---- Hosts ----
+
+// One piece of a pattern: words, and behind them maybe a coordinate.
+struct Piece {
+    std::string words;
+    int dimension = -1;  // -1: none
+    int width = 0;       // zeros are put in front up to this width
+};
+
+std::vector<Piece> parse_pattern(const Settings& settings) {
+    const std::string& pattern = settings.hosts_pattern;
+    const auto fail = [&](const std::string& why) {
+        refuse(
+            settings.hosts,
+            fmt::format("nodes.hosts is \"{}\" ({}): expected {{0}} to {{{}}}, or {{0:02}} for two "
+                        "digits, where a coordinate stands",
+                        printable(pattern), why, settings.dims->size() - 1));
+    };
+    std::vector<Piece> pieces(1);
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] == '}') fail("a } without {");
+        if (pattern[i] != '{') {
+            pieces.back().words += pattern[i];
+            continue;
+        }
+        const std::size_t end = pattern.find('}', i);
+        if (end == std::string::npos) fail("a { without }");
+        const std::string inside = pattern.substr(i + 1, end - i - 1);
+        const auto digit = [&](std::size_t at) {
+            return at < inside.size() && inside[at] >= '0' && inside[at] <= '9';
+        };
+        const bool plain = inside.size() == 1 && digit(0);
+        const bool padded =
+            inside.size() == 4 && digit(0) && inside[1] == ':' && inside[2] == '0' && digit(3);
+        if (!plain && !padded) fail(fmt::format("{{{}}} is no coordinate", printable(inside)));
+        pieces.back().dimension = inside[0] - '0';
+        pieces.back().width = padded ? inside[3] - '0' : 0;
+        if (std::size_t(pieces.back().dimension) >= settings.dims->size())
+            fail(fmt::format("there is no dimension {} in {}", inside[0], cite_dims(settings)));
+        pieces.emplace_back();
+        i = end;
+    }
+    return pieces;
+}
+
+std::string host_at(const std::vector<Piece>& pieces, const std::vector<int>& coordinates) {
+    std::string name;
+    for (const Piece& piece : pieces) {
+        name += piece.words;
+        if (piece.dimension >= 0)
+            name += fmt::format("{:0{}}", coordinates[std::size_t(piece.dimension)], piece.width);
+    }
+    return name;
+}
+
+// Row by row, the last dimension fastest; false after the last.
+bool advance(std::vector<int>& coordinates, const std::vector<int>& extents) {
+    for (std::size_t d = extents.size(); d-- > 0;) {
+        if (++coordinates[d] < extents[d]) return true;
+        coordinates[d] = 0;
+    }
+    return false;
+}
+
+void expand_pattern(Settings& settings) {
+    const std::vector<Piece> pieces = parse_pattern(settings);
+    const std::vector<int>& extents = *settings.dims;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        const bool used = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+            return piece.dimension == int(d);
+        });
+        if (extents[d] > 1 && !used)
+            refuse(settings.hosts,
+                   fmt::format(
+                       "nodes.hosts is \"{}\": the pattern does not use the coordinate of "
+                       "dimension {}, so {} nodes of {} would share a name: expected {{{}}} "
+                       "in it",
+                       printable(settings.hosts_pattern), d, extents[d], cite_dims(settings), d));
+    }
+    settings.hosts.value.clear();
+    std::vector<int> coordinates(extents.size(), 0);
+    do settings.hosts.value.push_back(host_at(pieces, coordinates));
+    while (advance(coordinates, extents));
+}
+
+// A pattern may spell names that a list would not be allowed to have.
+void check_pattern_name(const Settings& settings, const std::string& name) {
+    const auto legal = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
+    };
+    if (name.empty() || name.size() > 255 || name[0] == '-' ||
+        !std::all_of(name.begin(), name.end(), legal))
+        refuse(settings.hosts,
+               fmt::format("nodes.hosts is \"{}\": \"{}\" cannot be the name of a host",
+                           printable(settings.hosts_pattern), printable(name)));
+}
+
+void check_hosts(Settings& settings) {
+    if (settings.hosts->empty() && settings.hosts_pattern.empty()) return;
+    need_dims(settings, settings.hosts, "nodes.hosts", "say how the hosts are wired");
+    if (!settings.hosts_pattern.empty()) {
+        expand_pattern(settings);
+        check_pattern_name(settings, settings.hosts->front());
+    }
+    const std::int64_t nodes = product(*settings.dims);
+    if (std::int64_t(settings.hosts->size()) != nodes)
+        refuse(settings.hosts,
+               fmt::format("nodes.hosts lists {}, but {} has {}: expected one name a node",
+                           plural(std::int64_t(settings.hosts->size()), "host"),
+                           cite_dims(settings), plural(nodes, "node")));
+    std::unordered_map<std::string_view, std::size_t> seen;
+    for (std::size_t i = 0; i < settings.hosts->size(); ++i) {
+        const auto [first, fresh] = seen.emplace(settings.hosts.value[i], i);
+        if (fresh) continue;
+        refuse(
+            settings.hosts,
+            fmt::format("nodes.hosts names \"{}\" twice, for nodes {} and {}: expected a host of "
+                        "its own for each node{}",
+                        settings.hosts.value[i], first->second, i,
+                        settings.hosts_pattern.empty()
+                            ? ""
+                            : ", for example with a \"-\" between the coordinates"));
+    }
+}
+
+// ---- Links ----
+
+using Links = std::map<std::string, std::string>;
+
+int dimension_of(const std::string& direction) {
+    return direction[0] - '0';
+}
+
+bool wraps(const Settings& settings, std::size_t dimension) {
+    return settings.periodic->empty() || (*settings.periodic)[dimension];
+}
+
+void check_directions(const Settings& settings, const Value<Links>& value, const Links& links,
+                      const std::string& table) {
+    for (const auto& [direction, device] : links) {
+        const auto dimension = std::size_t(dimension_of(direction));
+        std::string why;
+        if (dimension >= settings.dims->size())
+            why = fmt::format("has dimensions 0 to {}", settings.dims->size() - 1);
+        else if (settings.dims.value[dimension] == 1)
+            why = fmt::format("has size 1 in dimension {}, so no link", dimension);
+        if (!why.empty())
+            refuse(value, fmt::format("{} gives \"{}\" the device {}, but {} {}", table, direction,
+                                      device, cite_dims(settings), why));
+    }
+}
+
+// Whether a node has a link that way; at the edge of an open mesh there is none.
+bool has_link(const Settings& settings, const std::vector<int>& coordinates,
+              const std::string& direction) {
+    const auto d = std::size_t(dimension_of(direction));
+    if (wraps(settings, d)) return true;
+    return direction[1] == '+' ? coordinates[d] + 1 < settings.dims.value[d] : coordinates[d] > 0;
+}
+
+// Whether some node has both links: of two ways along one dimension, an open mesh of two has not.
+bool may_meet(const Settings& settings, const std::string& a, const std::string& b) {
+    if (dimension_of(a) != dimension_of(b)) return true;
+    const auto d = std::size_t(dimension_of(a));
+    return wraps(settings, d) || settings.dims.value[d] > 2;
+}
+
+template <class T, class Together>
+void check_devices(const Value<T>& value, const Links& links, const std::string& owner,
+                   Together together) {
+    for (auto a = links.begin(); a != links.end(); ++a)
+        for (auto b = std::next(a); b != links.end(); ++b)
+            if (a->second == b->second && together(a->first, b->first))
+                refuse(value, fmt::format("links \"{}\" and \"{}\" of {} both have the device {}: "
+                                          "expected one device a link",
+                                          a->first, b->first, owner, a->second));
+}
+
+Links merged(const Links& common, const Links& own) {
+    Links all = own;
+    all.insert(common.begin(), common.end());
+    return all;
+}
+
+// One host that has a table of its own.
+void check_host_links(const Settings& settings, const std::string& host, const Links& own) {
+    const std::string table = fmt::format("[links.\"{}\"]", host);
+    Value<Links> at;
+    at.origin = settings.host_links.origin;
+    check_directions(settings, at, own, table);
+    const Links links = merged(*settings.links, own);
+    if (settings.hosts->empty()) {
+        check_devices(settings.host_links, links, host,
+                      [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
+        return;
+    }
+    const auto found = std::find(settings.hosts->begin(), settings.hosts->end(), host);
+    if (found == settings.hosts->end()) {
+        const std::vector<std::string_view> names(settings.hosts->begin(), settings.hosts->end());
+        const std::string_view meant = nearest(host, names);
+        refuse(settings.host_links,
+               fmt::format("{}: there is no such host in nodes.hosts{}", table,
+                           meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
+    }
+    std::vector<int> coordinates(settings.dims->size());
+    auto rest = found - settings.hosts->begin();
+    for (std::size_t d = coordinates.size(); d-- > 0; rest /= settings.dims.value[d])
+        coordinates[d] = int(rest % settings.dims.value[d]);
+    for (const auto& [direction, device] : own)
+        if (!has_link(settings, coordinates, direction))
+            refuse(settings.host_links,
+                   fmt::format("{} gives \"{}\" the device {}, but the host stands at ({}), at the "
+                               "edge of the open dimension {}",
+                               table, direction, device, fmt::join(coordinates, ", "),
+                               dimension_of(direction)));
+    check_devices(settings.host_links, links, host, [&](const auto& a, const auto& b) {
+        return has_link(settings, coordinates, a) && has_link(settings, coordinates, b);
+    });
+}
+
+void check_links(const Settings& settings) {
+    if (!settings.links->empty()) {
+        need_dims(settings, settings.links, "[links]", "say which torus the links make");
+        check_directions(settings, settings.links, *settings.links, "[links]");
+        check_devices(settings.links, *settings.links, "[links]",
+                      [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
+    }
+    if (!settings.host_links->empty())
+        need_dims(settings, settings.host_links, "[links.\"host\"]",
+                  "say which torus the links make");
+    for (const auto& [host, links] : *settings.host_links) check_host_links(settings, host, links);
+}
+
+// ---- Ranks ----
+
+std::vector<int> rank_extents(const Settings& settings) {
+    std::vector<int> extents = *settings.dims;
+    for (std::size_t d = 0; d < settings.ranks_per_node->size(); ++d)
+        extents[d] *= settings.ranks_per_node.value[d];
+    return extents;
+}
+
+[[noreturn]] void wrong_rank_count(const Settings& settings, std::int64_t have, int asked) {
+    const std::string block =
+        settings.ranks_per_node->empty()
+            ? std::string()
+            : fmt::format(" x torus.ranks_per_node = {} ({})", joined(*settings.ranks_per_node),
+                          settings.ranks_per_node.origin.where);
+    const int nodes = asked / settings.ranks_on_a_node();
+    const std::string advice =
+        nodes * settings.ranks_on_a_node() == asked
+            ? fmt::format("set torus.dims to {} nodes, for example {}", nodes,
+                          joined(routing::balanced_dims(nodes, int(settings.dims->size()))))
+            : "change torus.dims";
+    throw ConfigError(fmt::format(
+        "{}{} makes {}, but {} started, {}: start {}, or {}", cite_dims(settings), block,
+        plural(have, "rank"), asked == 1 ? "1 rank is" : fmt::format("{} ranks are", asked),
+        asked > have ? "more than the torus has" : "fewer than the torus has", have, advice));
+}
+
+}  // namespace
+
+void complete(Settings& settings) {
+    check_lengths(settings);
+    check_hosts(settings);
+    check_links(settings);
+}
+
+routing::Torus Settings::rank_torus(int ranks) const {
+    if (ranks < 1 || ranks > max_ranks)
+        throw ConfigError(
+            fmt::format("{} ranks are asked for: expected 1 to {}", ranks, max_ranks));
+    if (dims->empty())
+        return routing::Torus(routing::balanced_dims(ranks, balanced_dimensions), *periodic);
+    const std::vector<int> extents = rank_extents(*this);
+    if (product(extents) != ranks) wrong_rank_count(*this, product(extents), ranks);
+    return routing::Torus(extents, *periodic);
+}
+
+std::optional<routing::Torus> Settings::node_torus() const {
+    if (dims->empty()) return std::nullopt;
+    return routing::Torus(*dims, *periodic);
+}
+
+int Settings::ranks_on_a_node() const {
+    return int(product(*ranks_per_node));
+}
+
+int Settings::node_of(routing::Rank rank) const {
+    int node = 0;
+    int stride = 1;  // of the nodes, in the dimension at hand
+    for (std::size_t d = dims->size(); d-- > 0;) {
+        const int block = ranks_per_node->empty() ? 1 : ranks_per_node.value[d];
+        const int extent = dims.value[d] * block;
+        node += rank % extent / block * stride;
+        rank /= extent;
+        stride *= dims.value[d];
+    }
+    return node;
+}
+
+}  // namespace torusmp::config

@@ -1,0 +1,220 @@
+// toml++ is compiled here and nowhere else: it is slow to compile, and as a header it costs the
+// ranks no shared library at start.
+#include "config/geometry_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "config/keys.h"
+
+namespace torusmp::config {
+
+namespace {
+
+class Descriptor {
+  public:
+    explicit Descriptor(int fd) : fd_(fd) {}
+    ~Descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+[[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
+    throw ConfigError(
+        fmt::format("{}: cannot read the geometry file: {}", printable(path, 512), why));
+}
+
+void check_regular(const std::string& path, const struct stat& facts) {
+    if (S_ISDIR(facts.st_mode)) cannot_read(path, "it is a directory; expected a TOML file");
+    if (!S_ISREG(facts.st_mode))
+        cannot_read(path, "it is a device, pipe or socket; expected a regular file");
+    if (facts.st_size > std::int64_t(max_file_size))
+        cannot_read(path, fmt::format("it has {} bytes; expected at most {}", facts.st_size,
+                                      max_file_size));
+}
+
+int line_of(const std::string& text, std::size_t offset) {
+    return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(offset), '\n'));
+}
+
+// ---- From toml++ to Raw ----
+
+int line_of(const toml::source_region& region) {
+    return int(region.begin.line);
+}
+
+Raw to_raw(const toml::node& node);
+
+Raw to_raw(const toml::table& table) {
+    Raw raw;
+    raw.form = Raw::Form::table;
+    raw.line = line_of(table.source());
+    for (const auto& [key, node] : table) {
+        raw.members.emplace_back(std::string(key.str()), to_raw(node));
+        // The line of the key, not of its value: that is where the eye looks, and a value has none
+        // of its own when it is an implied table.
+        if (key.source().begin.line > 0) raw.members.back().second.line = line_of(key.source());
+    }
+    // toml++ sorts by name; problems are reported in the order of the file.
+    std::stable_sort(raw.members.begin(), raw.members.end(),
+                     [](const auto& a, const auto& b) { return a.second.line < b.second.line; });
+    return raw;
+}
+
+Raw to_raw(const toml::node& node) {
+    if (const toml::table* table = node.as_table()) return to_raw(*table);
+    Raw raw;
+    raw.line = line_of(node.source());
+    if (const toml::array* array = node.as_array()) {
+        raw.form = Raw::Form::list;
+        for (const toml::node& item : *array) raw.items.push_back(to_raw(item));
+    } else if (const auto* string = node.as_string()) {
+        raw.form = Raw::Form::string;
+        raw.text = string->get();
+    } else if (const auto* integer = node.as_integer()) {
+        raw.form = Raw::Form::integer;
+        raw.integer = integer->get();
+    } else if (const auto* real = node.as_floating_point()) {
+        raw.form = Raw::Form::real;
+        raw.text = fmt::format("{}", real->get());
+    } else if (const auto* boolean = node.as_boolean()) {
+        raw.form = Raw::Form::boolean;
+        raw.boolean = boolean->get();
+    } else {
+        raw.form = Raw::Form::moment;
+    }
+    return raw;
+}
+
+// ---- From Raw to the settings ----
+
+class Reader {
+  public:
+    Reader(const std::string& path, Settings& settings) : path_(path), settings_(settings) {}
+
+    void read(const Raw& root) {
+        for (const auto& [name, value] : root.members) {
+            check_section(name, value);
+            if (name == "links")
+                read_links(value);
+            else
+                read_section(name, value);
+        }
+    }
+
+  private:
+    Origin at(int line) const {
+        return {Origin::Kind::file, fmt::format("{}:{}", printable(path_, 512), line)};
+    }
+
+    [[noreturn]] void fail(int line, const std::string& message) const {
+        throw ConfigError(at(line).where + ": " + message);
+    }
+
+    void check_section(const std::string& name, const Raw& value) const {
+        std::vector<std::string_view> sections;
+        for (const Key& key : keys())
+            if (std::find(sections.begin(), sections.end(), key.section()) == sections.end())
+                sections.push_back(key.section());
+        const bool known = std::find(sections.begin(), sections.end(), name) != sections.end();
+        const bool table = value.form == Raw::Form::table;
+        if (known && table) return;
+        if (known)
+            fail(value.line,
+                 fmt::format("{} is {}: expected a table [{}]", name, value.quoted(), name));
+        if (!table)
+            fail(value.line, fmt::format("unknown key '{}'{}", printable(name), suggest_key(name)));
+        const std::string_view meant = nearest(name, sections);
+        fail(value.line, fmt::format("unknown table [{}]; {}", printable(name),
+                                     meant.empty() ? fmt::format("expected one of [{}]",
+                                                                 fmt::join(sections, "], ["))
+                                                   : fmt::format("did you mean [{}]?", meant)));
+    }
+
+    void read_section(const std::string& section, const Raw& members) {
+        for (const auto& [name, value] : members.members) {
+            const std::string full = section + "." + name;
+            const Key* key = find_key(full);
+            if (!key)
+                fail(value.line,
+                     fmt::format("unknown key '{}'{}", printable(full), suggest_key(full)));
+            assign(*key, value, at(value.line), settings_);
+        }
+    }
+
+    // [links] mixes directions with one table a host; each kind is a key of its own.
+    void read_links(const Raw& members) {
+        Raw common, hosts;
+        common.form = hosts.form = Raw::Form::table;
+        for (const auto& [name, value] : members.members) {
+            Raw& target = value.form == Raw::Form::table ? hosts : common;
+            if (target.line == 0) target.line = value.line;
+            target.members.emplace_back(name, value);
+        }
+        if (!common.members.empty())
+            assign(*find_key("links"), common, at(members.line), settings_);
+        if (!hosts.members.empty())
+            assign(*find_key("links.hosts"), hosts, at(hosts.line), settings_);
+    }
+
+    const std::string& path_;
+    Settings& settings_;
+};
+
+}  // namespace
+
+std::string read_text_file(const std::string& path) {
+    // Not blocking: opening a pipe that nobody writes to must not hang before it is refused.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file.get() < 0) cannot_read(path, std::strerror(errno));
+    struct stat facts {};
+    if (::fstat(file.get(), &facts) != 0) cannot_read(path, std::strerror(errno));
+    check_regular(path, facts);
+
+    std::string text(std::size_t(facts.st_size) + 1, '\0');  // one more, to see a file that grew
+    std::size_t have = 0;
+    while (have < text.size()) {
+        const ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) cannot_read(path, std::strerror(errno));
+        if (got == 0) break;
+        have += std::size_t(got);
+    }
+    if (have != std::size_t(facts.st_size))
+        cannot_read(path, "it changed while it was read; try again");
+    text.resize(have);
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+        cannot_read(path, "it is empty; expected a TOML file (was it cut short?)");
+    if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
+        throw ConfigError(fmt::format("{}:{}: not a text file: byte {} is zero; expected TOML",
+                                      printable(path, 512), line_of(text, nul), nul));
+    return text;
+}
+
+void apply_geometry(std::string_view text, const std::string& path, Settings& settings) {
+    Raw root;
+    try {
+        root = to_raw(toml::parse(text));
+    } catch (const toml::parse_error& error) {
+        throw ConfigError(fmt::format("{}:{}: not valid TOML at column {}: {}",
+                                      printable(path, 512), error.source().begin.line,
+                                      error.source().begin.column,
+                                      printable(error.description(), 200)));
+    }
+    Reader(path, settings).read(root);
+}
+
+}  // namespace torusmp::config

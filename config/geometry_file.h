@@ -1,0 +1,22 @@
+// Reads the TOML geometry file into the settings. The only part that knows TOML.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/settings.h"
+
+namespace torusmp::config {
+
+// Larger is no geometry file; 16 MiB list more hosts than the largest torus has ranks.
+inline constexpr std::size_t max_file_size = std::size_t(16) << 20;
+
+// The whole text of a regular file. Throws ConfigError for anything else: missing, unreadable, a
+// directory or device, empty, too large, or binary.
+std::string read_text_file(const std::string& path);
+
+// Puts the values of the text in `settings`, their origin "path:line". Throws ConfigError for the
+// first thing that is wrong. Checks between keys are not made here (see check.h).
+void apply_geometry(std::string_view text, const std::string& path, Settings& settings);
+
+}  // namespace torusmp::config

@@ -1,0 +1,64 @@
+// A value as it was found in the geometry file, the environment or on the command line, before any
+// check. It keeps the file reader and the table of keys apart: only geometry_file.cpp knows TOML.
+// Plain values, owned by whoever holds them.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace torusmp::config {
+
+struct Raw {
+    enum class Form {
+        text,  // untyped words from the environment or the command line
+        string,
+        integer,
+        real,
+        boolean,
+        list,
+        table,
+        moment  // a TOML date or time
+    };
+    Form form = Form::text;
+    std::string text;                                  // text, string; real: as printed
+    std::int64_t integer = 0;                          // integer
+    bool boolean = false;                              // boolean
+    std::vector<Raw> items;                            // list
+    std::vector<std::pair<std::string, Raw>> members;  // table, in the order of the file
+    int line = 0;                                      // in the file; 0: not from a file
+
+    static Raw words(std::string_view text) {
+        Raw raw;
+        raw.text = text;
+        return raw;
+    }
+
+    // How an error message quotes it: one short line, no control characters.
+    std::string quoted() const;
+};
+
+// A Raw that a key does not accept; the reader of the key adds place, name and what was expected.
+class Mismatch : public std::runtime_error {
+  public:
+    explicit Mismatch(std::string why = {}, int line = 0)
+        : std::runtime_error(std::move(why)), line_(line) {}
+    int line() const { return line_; }  // of the part that is wrong; 0: of the whole value
+
+  private:
+    int line_;
+};
+
+// Text safe for a terminal: control characters and broken UTF-8 escaped, long text shortened.
+std::string printable(std::string_view text, std::size_t limit = 60);
+
+// The candidate that a mistyped word most likely meant; empty: none is close.
+std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
+
+// Single edits (insert, delete, change, swap of two neighbours) between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+}  // namespace torusmp::config
