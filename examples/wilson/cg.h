@@ -1,0 +1,41 @@
+// Conjugate gradients for A x = b with an A that is not hermitian: CG on the normal equations A^+ A
+// x = A^+ b.
+//
+// This is the form that carries along r = b - A x itself (CGNR, or CGLS), so the tolerance is for
+// |r| / |b|, what a user means, and not for the residual of the normal equations. Each iteration
+// applies A and A^+ once and needs two global sums.
+//
+// Fields are spans over the sites of this rank. Calls are collective, from the thread that uses
+// QMP.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "dslash.h"
+
+namespace wilson {
+
+using Operator = std::function<void(std::span<Spinor> out, std::span<const Spinor> in, Dagger)>;
+
+struct Solution {
+    int iterations = 0;
+    double residual = 0;  // |r| / |b| as the recursion has it
+    bool converged = false;
+};
+
+// x is the first guess and the result. A tolerance of 0 goes on through all iterations, for timing,
+// or until the residual of the recursion is 1e-100 and has no meaning left.
+Solution solve(const Operator& a, std::span<Spinor> x, std::span<const Spinor> b, double tolerance,
+               int most_iterations, Stopwatch& communication);
+
+// Additions and multiplications on the vectors in an iteration, for each site of the field.
+inline constexpr double solver_flops_a_site = 12.0 * spinor_reals;
+
+// |v|^2, over all ranks.
+double norm2(std::span<const Spinor> v, Stopwatch& communication);
+
+// The part of <a, b> on this rank, antilinear in a.
+Complex local_inner_product(std::span<const Spinor> a, std::span<const Spinor> b);
+
+}  // namespace wilson

@@ -1,0 +1,80 @@
+// The Wilson operator, whole and even-odd preconditioned.
+//
+//     M = 1 - kappa D,
+//     (D psi)(x) = sum over mu of (1 - gamma_mu) U_mu(x)      psi(x + mu)
+//                               + (1 + gamma_mu) U_mu(x-mu)^+ psi(x - mu)
+//
+// D joins even sites with odd ones only. So M x = b is solved on the even sites with the Schur
+// complement
+//     S = 1 - kappa^2 D_eo D_oe,     S x_e = b_e + kappa D_eo b_o,     x_o = b_o + kappa D_oe x_e.
+// M^+ = gamma_5 M gamma_5, and the same for S; for D^+ it is enough to flip the sign in front of
+// every gamma.
+//
+// Communication: each face is projected to half spinors before it is sent (12 numbers a site and
+// not 24). What goes forward is multiplied with the link here, because the link lives here; what
+// goes backward is multiplied there. While the messages fly all hops inside the rank are computed,
+// those of border sites too; the rest is added at the end.
+//
+// The operator owns its channels and refers to the gauge field and the lattice, which must outlive
+// it. Calls are collective, one at a time, from the thread that uses QMP.
+#pragma once
+
+#include <span>
+
+#include "gauge.h"
+#include "lattice.h"
+#include "spinor.h"
+
+namespace wilson {
+
+enum class Dagger { no, yes };
+
+class WilsonOperator {
+  public:
+    WilsonOperator(const Lattice& lattice, const GaugeField& gauge, double kappa,
+                   Stopwatch& communication);
+
+    // out = base + factor D in. `in` lives on the sites of one parity, `out` and `base` on the
+    // other; base may be empty. out must not overlap in; it may be base.
+    void hop(std::span<Spinor> out, std::span<const Spinor> in, int parity_of_in,
+             std::span<const Spinor> base, double factor, Dagger dagger);
+
+    // out = M in, on all sites: first the even ones, then the odd ones.
+    void apply(std::span<Spinor> out, std::span<const Spinor> in, Dagger dagger);
+
+    // out = S in, on even sites.
+    void apply_schur(std::span<Spinor> out, std::span<const Spinor> in, Dagger dagger);
+
+    // The even right-hand side of the preconditioned system, and the odd part of the solution.
+    void prepare(std::span<Spinor> even, std::span<const Spinor> source);
+    void reconstruct(std::span<Spinor> solution, std::span<const Spinor> source);
+
+    // Floating-point operations of the whole lattice; 1320 for D at a site is the number that
+    // everybody uses.
+    double schur_flops() const;
+
+    const Lattice& lattice() const { return lattice_; }
+
+  private:
+    template <int S>
+    void hop_with_sign(std::span<Spinor> out, std::span<const Spinor> in, int from,
+                       std::span<const Spinor> base, double factor);
+    template <int S>
+    void pack(std::span<const Spinor> in, int from);
+
+    // A field on all sites, cut in two.
+    template <class T>
+    std::span<T> part(std::span<T> whole, int parity) const {
+        const auto even = static_cast<std::size_t>(lattice_.sites(0));
+        return parity == 0 ? whole.first(even) : whole.subspan(even);
+    }
+
+    const Lattice& lattice_;
+    const GaugeField& gauge_;
+    double kappa_;
+    Stopwatch& communication_;
+    std::array<HaloExchange, 2> halo_;  // by the parity that sends
+    std::vector<Spinor> odd_;           // D_oe of what apply_schur is given
+};
+
+}  // namespace wilson
