@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 
 #include "routing/embedding_search.h"
 
 namespace torusmp::routing {
+
+namespace {
+constexpr std::int64_t too_many = std::int64_t(std::numeric_limits<Rank>::max()) + 1;
+}
 
 Embedding::Embedding(std::span<const int> extents, const std::vector<bool>& periodic,
                      const Torus& physical)
@@ -29,13 +34,14 @@ Embedding::Embedding(std::span<const int> extents, const std::vector<bool>& peri
             throw std::invalid_argument(fmt::format(
                 "logical dimension {} has extent {}, expected 1 or more", d, extents_[d]));
         }
-        places = std::min<std::int64_t>(places * extents_[d], std::int64_t(1) << 31);
+        places = std::min(places * extents_[d], too_many);
     }
     if (places != physical.size()) {
         throw std::invalid_argument(fmt::format(
-            "the logical grid {} does not have as many places as the torus {} has ranks, "
-            "{}",
-            fmt::join(extents_, "x"), physical.describe(), physical.size()));
+            "the logical grid {} has {} places, but the torus {} has {} ranks; expected as many",
+            extents_.empty() ? "of no dimensions" : fmt::format("{}", fmt::join(extents_, "x")),
+            places == too_many ? fmt::format("more than {}", too_many - 1) : std::to_string(places),
+            physical.describe(), physical.size()));
     }
     to_physical_ = find_embedding(extents_, periodic_, physical_);
     for (std::size_t i = 0; i < to_physical_.size(); ++i) to_logical_[to_physical_[i]] = int(i);
@@ -69,7 +75,7 @@ void Embedding::measure() {
 }
 
 std::string Embedding::describe() const {
-    std::string grid;
+    std::string grid = extents_.empty() ? "a point" : "";
     for (std::size_t d = 0; d < extents_.size(); ++d) {
         grid += fmt::format("{}{}{}", d ? "x" : "", extents_[d], periodic_[d] ? "" : "open");
     }

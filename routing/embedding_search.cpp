@@ -28,7 +28,7 @@ namespace {
 
 // Bounds on the work. A step of either search takes well below a microsecond.
 constexpr std::int64_t product_work = 200'000;
-constexpr std::int64_t backtrack_work = 30'000;
+constexpr std::int64_t backtrack_work = 12'000;
 
 struct Cost {
     int maximum = 0;
