@@ -474,9 +474,9 @@ bool World::happen(const Event& event) {
             const TokenWord word = end.grants_under_way.front();
             end.grants_under_way.pop_front();
             for (int c = 0; c < 8; ++c)
-                if (tokens_in(end.grants_arrived, c) + tokens_in(word, c) > 255)
+                if (tokens_in(end.grants_arrived, c) + tokens_in(word, c) > 127)
                     throw std::logic_error(fmt::format(
-                        "{} was given more than 255 tokens of class {}", name_of(end), c));
+                        "{} was given more than 127 tokens of class {}", name_of(end), c));
             end.grants_arrived += word;
             return true;
         }

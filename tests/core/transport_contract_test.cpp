@@ -1,0 +1,440 @@
+// What core relies on, asked of every transport: see transport_pairs.h for who is asked.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+
+#include "recorder.h"
+#include "transport_pairs.h"
+
+using namespace torusmp::transport;
+using namespace torusmp::transport::testing;
+
+namespace {
+
+constexpr int turns_enough = 200'000;
+
+PortOptions port(std::uint32_t number, std::vector<int> tokens) {
+    PortOptions options;
+    options.port = number;
+    options.classes = int(tokens.size());
+    for (std::size_t c = 0; c < tokens.size(); ++c) options.tokens[c] = std::uint8_t(tokens[c]);
+    return options;
+}
+
+// A pair with one link, port 4 of a to port 9 of b, connected from both sides.
+template <class Pair>
+struct Linked {
+    explicit Linked(std::vector<int> tokens)
+        : pair({port(4, tokens)}, {port(9, tokens)}),
+          a(pair.a().connect(pair.b().address(), {4, 9})),
+          b(pair.b().connect(pair.a().address(), {9, 4})) {}
+
+    template <class Done>
+    bool pump(Done&& done) {
+        for (int turn = 0; turn < turns_enough; ++turn) {
+            if (done()) return true;
+            pair.pass_time();
+            pair.a().poll(at_a);
+            pair.b().poll(at_b);
+        }
+        return done();
+    }
+    // Long enough for anything that is under way, where nothing tells.
+    void settle() {
+        for (int turn = 0; turn < 200; ++turn) {
+            pair.pass_time();
+            pair.a().poll(at_a);
+            pair.b().poll(at_b);
+        }
+    }
+
+    Pair pair;
+    Channel& a;
+    Channel& b;
+    Recorder at_a;
+    Recorder at_b;
+};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a transport delivers the packets of a class in order and unchanged",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({5});
+    unsigned tokens = 5;
+    std::uint32_t sent = 0;
+    const std::uint32_t total = 300;
+    const auto size_of = [](std::uint32_t n) -> std::size_t {
+        if (n % 7 == 0) return 0;
+        return n % 11 == 0 ? TestType::slot_bytes : (n * 37u) % 2000u;
+    };
+    std::size_t granted = 0;
+    REQUIRE(link.pump([&] {
+        for (; granted < link.at_b.packets.size(); ++granted) link.b.grant(token_of(0));
+        tokens += tokens_in(link.a.collect_grants(), 0);
+        while (tokens > 0 && sent < total) {
+            const auto payload = pattern(size_of(sent), sent);
+            link.a.send(header_of(0, sent, payload.size()), payload);
+            ++sent;
+            --tokens;
+        }
+        return link.at_b.packets.size() == total && tokens == 5;
+    }));
+    for (std::uint32_t n = 0; n < total; ++n) {
+        const Seen& seen = link.at_b.packets[n];
+        REQUIRE(seen.channel == &link.b);
+        REQUIRE(same_header(seen.header, header_of(0, n, size_of(n))));
+        REQUIRE(seen.payload == pattern(size_of(n), n));
+    }
+    REQUIRE(link.at_a.packets.empty());
+    REQUIRE(link.at_a.downs.empty());
+    REQUIRE(link.at_b.downs.empty());
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport has a slot for each token of each class, both ways",
+                        "[transport][contract]", PairTypes) {
+    const std::vector<int> tokens{max_tokens, 2, 3};
+    Linked<TestType> link(tokens);
+    for (int c = 0; c < 3; ++c)
+        for (int n = 0; n < tokens[std::size_t(c)]; ++n) {
+            const auto payload = pattern(TestType::slot_bytes / 4, std::uint64_t(1000 * c + n));
+            link.a.send(header_of(c, std::uint32_t(n), payload.size()), payload);
+            link.b.send(header_of(c, std::uint32_t(n), payload.size()), payload);
+        }
+    REQUIRE(link.pump([&] {
+        return link.at_a.packets.size() == max_tokens + 5 &&
+               link.at_b.packets.size() == max_tokens + 5;
+    }));
+    for (const Recorder* at : {&link.at_a, &link.at_b}) {
+        std::uint32_t next[3] = {0, 0, 0};
+        for (const Seen& seen : at->packets) {
+            const int c = seen.header.slot_class;
+            REQUIRE(seen.header.sequence == next[c]++);
+            REQUIRE(seen.payload == pattern(TestType::slot_bytes / 4,
+                                            std::uint64_t(1000 * c) + seen.header.sequence));
+        }
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport offers a held packet again and nothing behind it in its class",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({4, 4});
+    bool hold = true;
+    int offers_of_first = 0;
+    link.at_b.decide = [&](const PacketHeader& header) {
+        if (header.slot_class != 1) return Verdict::taken;
+        if (hold) {
+            REQUIRE(header.sequence == 10);
+            ++offers_of_first;
+        }
+        return hold ? Verdict::held : Verdict::taken;
+    };
+    const auto payload = pattern(300, 10);
+    link.a.send(header_of(1, 10, 300), payload);
+    link.a.send(header_of(1, 11, 0), {});
+    link.a.send(header_of(0, 1, 0), {});
+    link.a.send(header_of(1, 12, 0), {});
+    link.a.send(header_of(0, 2, 0), {});
+
+    REQUIRE(link.pump([&] { return link.at_b.packets.size() == 2 && offers_of_first >= 3; }));
+    link.settle();
+    REQUIRE(link.at_b.packets.size() == 2);
+    REQUIRE(link.at_b.packets[0].header.sequence == 1);
+    REQUIRE(link.at_b.packets[1].header.sequence == 2);
+
+    SECTION("each poll offers it once") {
+        const int before = offers_of_first;
+        link.pair.b().poll(link.at_b);
+        REQUIRE(offers_of_first == before + 1);
+    }
+    hold = false;
+    REQUIRE(link.pump([&] { return link.at_b.packets.size() == 5; }));
+    for (std::uint32_t n = 0; n < 3; ++n)
+        REQUIRE(link.at_b.packets[2 + n].header.sequence == 10 + n);
+    REQUIRE(link.at_b.packets[2].payload == payload);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport's poll says how many packets were taken",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({8});
+    REQUIRE(link.pair.b().poll(link.at_b) == 0);
+    int taken = 0;
+    for (std::uint32_t n = 0; n < 8; ++n) link.a.send(header_of(0, n, 0), {});
+    bool hold = true;
+    link.at_b.decide = [&](const PacketHeader&) { return hold ? Verdict::held : Verdict::taken; };
+    for (int turn = 0; turn < 200; ++turn) {
+        link.pair.pass_time();
+        REQUIRE(link.pair.b().poll(link.at_b) == 0);
+    }
+    REQUIRE(link.at_b.offered > 0);
+    hold = false;
+    for (int turn = 0; turn < turns_enough && taken < 8; ++turn) {
+        link.pair.pass_time();
+        taken += link.pair.b().poll(link.at_b);
+    }
+    REQUIRE(taken == 8);
+    REQUIRE(link.at_b.packets.size() == 8);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport brings home every token given back without a packet",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({40, 30});
+    for (std::uint32_t n = 0; n < 70; ++n) link.a.send(header_of(n < 40 ? 0 : 1, n, 0), {});
+    REQUIRE(link.pump([&] { return link.at_b.packets.size() == 70; }));
+    REQUIRE(link.a.collect_grants() == 0);
+    unsigned back[2] = {0, 0};
+    const auto collect = [&] {
+        const TokenWord word = link.a.collect_grants();
+        back[0] += tokens_in(word, 0);
+        back[1] += tokens_in(word, 1);
+        return back[0] == 40 && back[1] == 30;
+    };
+    link.b.grant(7 * token_of(0));
+    link.b.grant(30 * token_of(1) + 13 * token_of(0));
+    link.b.grant(19 * token_of(0));
+    link.b.grant(token_of(0));
+    REQUIRE(link.pump(collect));
+    link.settle();
+    collect();
+    REQUIRE(back[0] == 40);
+    REQUIRE(back[1] == 30);
+    REQUIRE(link.b.collect_grants() == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport sends what was packed into a reserved slot",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({6, 6});
+    for (std::uint32_t n = 0; n < 6; ++n) {
+        const std::size_t bytes = n == 5 ? TestType::slot_bytes : n * 100;
+        const auto payload = pattern(bytes, n);
+        const int slot_class = int(n % 2);
+        std::byte* room = link.a.reserve(slot_class, bytes);
+        REQUIRE(room != nullptr);
+        std::copy(payload.begin(), payload.end(), room);
+        link.a.commit(header_of(slot_class, n, bytes));
+        if (n < 5) link.a.send(header_of(slot_class, 100 + n, bytes), payload);
+    }
+    REQUIRE(link.pump([&] { return link.at_b.packets.size() == 11; }));
+    for (int c = 0; c < 2; ++c) {
+        std::vector<std::uint32_t> order;
+        for (const Seen& seen : link.at_b.packets) {
+            REQUIRE(seen.payload == pattern(seen.payload.size(), seen.header.sequence % 100));
+            if (seen.header.slot_class == c) order.push_back(seen.header.sequence);
+        }
+        const std::vector<std::uint32_t> even{0, 100, 2, 102, 4, 104};
+        const std::vector<std::uint32_t> odd{1, 101, 3, 103, 5};
+        REQUIRE(order == (c == 0 ? even : odd));
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport lets the payload be reused as soon as send returns",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({4});
+    auto payload = pattern(3000, 1);
+    link.a.send(header_of(0, 0, payload.size()), payload);
+    std::fill(payload.begin(), payload.end(), std::byte{0xee});
+    REQUIRE(link.pump([&] { return link.at_b.packets.size() == 1; }));
+    REQUIRE(link.at_b.packets[0].payload == pattern(3000, 1));
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport writes into and reads from a peer's exposed memory",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({4});
+    const bool allocated = GENERATE(false, true);
+    const std::size_t size = 100'000;
+    std::vector<std::byte> own;
+    void* special = allocated ? link.pair.b().allocate(size, 64) : nullptr;
+    if (special == nullptr) own.resize(size);
+    std::byte* const memory = special != nullptr ? static_cast<std::byte*>(special) : own.data();
+    const auto background = pattern(size, 1);
+    std::copy(background.begin(), background.end(), memory);
+    const RemoteMemory remote = link.pair.b().expose({memory, size});
+    REQUIRE(remote.length == size);
+
+    const bool write = GENERATE(true, false);
+    const std::size_t offset = GENERATE(0, 1, 4097, 60'000);
+    const std::size_t bytes = 40'000;
+    auto local = pattern(bytes, 2);
+    if (!(write ? link.a.can_write(remote) : link.a.can_read(remote))) {
+        REQUIRE((write ? link.a.write(remote, offset, local, 5)
+                       : link.a.read(remote, offset, local, 5)) == Transfer::refused);
+    } else {
+        const Transfer how =
+            write ? link.a.write(remote, offset, local, 5) : link.a.read(remote, offset, local, 5);
+        if (how == Transfer::pending) {
+            REQUIRE(link.pump([&] { return !link.at_a.transfers.empty(); }));
+            REQUIRE(link.at_a.transfers == std::vector<std::pair<std::uint64_t, bool>>{{5, true}});
+        }
+        auto expected_there = background;
+        auto expected_here = pattern(bytes, 2);
+        if (how != Transfer::refused) {
+            if (write)
+                std::copy(expected_here.begin(), expected_here.end(),
+                          expected_there.begin() + std::ptrdiff_t(offset));
+            else
+                std::copy_n(background.begin() + std::ptrdiff_t(offset), bytes,
+                            expected_here.begin());
+        }
+        link.settle();
+        REQUIRE(std::equal(expected_there.begin(), expected_there.end(), memory));
+        REQUIRE(local == expected_here);
+        REQUIRE(link.at_a.transfers.size() == (how == Transfer::pending ? 1u : 0u));
+    }
+    REQUIRE(link.at_b.transfers.empty());
+    link.pair.b().free(special);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport refuses remote access outside what the peer exposed",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({4});
+    std::vector<std::byte> memory(5000, std::byte{1});
+    std::vector<std::byte> local(1000, std::byte{2});
+    const RemoteMemory remote = link.pair.b().expose({memory.data() + 1000, 3000});
+    struct Case {
+        std::size_t offset;
+        std::size_t bytes;
+    };
+    for (const Case& it : {Case{2001, 1000}, Case{3000, 1}, Case{3001, 0}, Case{~std::size_t{0}, 1},
+                           Case{~std::size_t{0} - 500, 1000}}) {
+        CAPTURE(it.offset, it.bytes);
+        REQUIRE(link.a.write(remote, it.offset, {local.data(), it.bytes}, 1) == Transfer::refused);
+        REQUIRE(link.a.read(remote, it.offset, {local.data(), it.bytes}, 1) == Transfer::refused);
+    }
+    link.settle();
+    REQUIRE(memory == std::vector<std::byte>(5000, std::byte{1}));
+    REQUIRE(local == std::vector<std::byte>(1000, std::byte{2}));
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport announces a peer's connection to a port that nobody connected",
+                        "[transport][contract]", PairTypes) {
+    TestType pair({port(0, {3}), port(1, {3})}, {port(5, {3}), port(6, {3})});
+    Channel& early = pair.a().connect(pair.b().address(), {0, 5});
+    const auto payload = pattern(500, 3);
+    for (std::uint32_t n = 0; n < 3; ++n) early.send(header_of(0, n, 500), payload);
+
+    Recorder at_b;
+    Channel* late = nullptr;
+    const bool connect_inside = GENERATE(true, false);
+    if (connect_inside)
+        at_b.connect = [&](std::uint32_t number) {
+            late = &pair.b().connect(pair.a().address(), {number, 0});
+        };
+    for (int turn = 0; turn < turns_enough && at_b.connects.empty(); ++turn) {
+        pair.pass_time();
+        pair.b().poll(at_b);
+    }
+    REQUIRE(at_b.connects == std::vector<std::uint32_t>{5});
+    REQUIRE(at_b.packets.empty());
+    if (!connect_inside) late = &pair.b().connect(pair.a().address(), {5, 0});
+    for (int turn = 0; turn < turns_enough && at_b.packets.size() < 3; ++turn) {
+        pair.pass_time();
+        pair.b().poll(at_b);
+    }
+    REQUIRE(at_b.packets.size() == 3);
+    for (std::uint32_t n = 0; n < 3; ++n) {
+        REQUIRE(at_b.packets[n].channel == late);
+        REQUIRE(at_b.packets[n].header.sequence == n);
+        REQUIRE(at_b.packets[n].payload == payload);
+    }
+    // And back, over the channel that the announcement brought about.
+    late->send(header_of(0, 42, 0), {});
+    Recorder at_a;
+    for (int turn = 0; turn < turns_enough && at_a.packets.empty(); ++turn) {
+        pair.pass_time();
+        pair.a().poll(at_a);
+        pair.b().poll(at_b);
+    }
+    REQUIRE(at_a.packets.size() == 1);
+    REQUIRE(at_a.packets[0].channel == &early);
+    REQUIRE(at_a.connects.empty());
+    REQUIRE(at_b.connects.size() == 1);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport keeps two links between the same two processes apart",
+                        "[transport][contract]", PairTypes) {
+    TestType pair({port(0, {2}), port(1, {2})}, {port(0, {2}), port(1, {2})});
+    Channel& a_plus = pair.a().connect(pair.b().address(), {0, 1});
+    Channel& a_minus = pair.a().connect(pair.b().address(), {1, 0});
+    Channel& b_plus = pair.b().connect(pair.a().address(), {0, 1});
+    Channel& b_minus = pair.b().connect(pair.a().address(), {1, 0});
+    a_plus.send(header_of(0, 1, 0), {});
+    a_minus.send(header_of(0, 2, 0), {});
+    a_plus.send(header_of(0, 3, 0), {});
+    a_minus.send(header_of(0, 4, 0), {});
+    b_plus.send(header_of(0, 5, 0), {});
+    Recorder at_a;
+    Recorder at_b;
+    for (int turn = 0; turn < turns_enough && at_a.packets.size() + at_b.packets.size() < 5;
+         ++turn) {
+        pair.pass_time();
+        pair.a().poll(at_a);
+        pair.b().poll(at_b);
+    }
+    REQUIRE(at_b.packets.size() == 4);
+    for (const Seen& seen : at_b.packets)
+        REQUIRE(seen.channel == (seen.header.sequence % 2 == 1 ? &b_minus : &b_plus));
+    REQUIRE(at_a.packets.size() == 1);
+    REQUIRE(at_a.packets[0].channel == &a_minus);
+    REQUIRE(a_plus.owner == nullptr);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport refuses to connect to an address that is none",
+                        "[transport][contract]", PairTypes) {
+    TestType pair({port(0, {2})}, {port(0, {2})});
+    auto address = pair.b().address();
+    SECTION("empty") {
+        address.clear();
+    }
+    SECTION("cut short") {
+        address.pop_back();
+    }
+    SECTION("noise") {
+        address = pattern(address.size(), 4);
+    }
+    REQUIRE_THROWS_AS(pair.a().connect(address, {0, 0}), std::runtime_error);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport's memory is aligned, separate and may be given back",
+                        "[transport][contract]", PairTypes) {
+    TestType pair({port(0, {2})}, {port(0, {2})});
+    std::vector<std::pair<std::byte*, std::size_t>> blocks;
+    for (const std::size_t alignment : {8u, 64u, 4096u})
+        for (const std::size_t bytes : {1u, 100u, 70'000u}) {
+            void* memory = pair.a().allocate(bytes, alignment);
+            if (memory == nullptr) continue;  // no more; that is allowed
+            REQUIRE(reinterpret_cast<std::uintptr_t>(memory) % alignment == 0);
+            std::memset(memory, int(blocks.size() + 1), bytes);
+            blocks.emplace_back(static_cast<std::byte*>(memory), bytes);
+        }
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        REQUIRE(std::all_of(blocks[i].first, blocks[i].first + blocks[i].second,
+                            [&](std::byte b) { return b == std::byte(i + 1); }));
+    for (const auto& [memory, bytes] : blocks) pair.a().free(memory);
+    pair.a().free(nullptr);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport's sleep ends when it was woken before",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({2});
+    link.settle();
+    // A sleep that misses the wake-up ends at the deadline only, and fails the clock check.
+    const auto deadline = Clock::now() + std::chrono::seconds(20);
+    link.pair.b().prepare_sleep();
+    link.pair.b().wake();
+    REQUIRE(link.pair.b().poll(link.at_b) == 0);
+    link.pair.b().sleep(deadline);
+    REQUIRE(Clock::now() < deadline);
+
+    link.pair.b().prepare_sleep();
+    link.a.send(header_of(0, 1, 0), {});
+    link.pair.b().sleep(deadline);
+    REQUIRE(Clock::now() < deadline);
+    REQUIRE(link.pump([&] { return link.at_b.packets.size() == 1; }));
+
+    link.pair.b().prepare_sleep();
+    link.pair.b().cancel_sleep();
+    link.a.send(header_of(0, 2, 0), {});
+    REQUIRE(link.pump([&] { return link.at_b.packets.size() == 2; }));
+}
