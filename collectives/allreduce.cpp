@@ -1,0 +1,213 @@
+#include "collectives/allreduce.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace torusmp::collectives {
+namespace {
+
+// Above this, cutting the vector costs less than its additional messages.
+constexpr std::size_t scatter_from = 32 * 1024;
+// Above this, fewer copies of the vector count for more than fewer steps.
+constexpr std::size_t exchange_up_to = 2048;
+
+// Slots start where any type may start.
+std::size_t rounded(std::size_t bytes) {
+    return (bytes + 15) / 16 * 16;
+}
+
+}  // namespace
+
+ReduceForm choose_form(const Group& group, std::size_t bytes, bool may_cut) {
+    if (may_cut && bytes >= scatter_from && group.size() > 2) return ReduceForm::scatter;
+    if (group.runtime().options().oversubscribed || bytes > exchange_up_to) return ReduceForm::tree;
+    return ReduceForm::exchange;
+}
+
+void Allreduce::start(void* buffer, std::size_t count, const Operation& operation,
+                      ReduceForm form) {
+    buffer_ = static_cast<std::byte*>(buffer);
+    count_ = count;
+    bytes_ = count * operation.element;
+    operation_ = operation;
+    form_ = form == ReduceForm::automatic ? choose_form(group(), bytes_, !operation.whole) : form;
+    if (form_ == ReduceForm::scatter) ranges_.cut(group(), count);
+
+    int longest = 0;
+    for (int d = 0; d < group().dimensions(); ++d) longest = std::max(longest, group().extent(d));
+    slot_bytes_ = rounded(bytes_);
+    if (form_ == ReduceForm::scatter && longest > 0)
+        slot_bytes_ = rounded((count / 2 + 1) * operation.element);  // a part is at most half
+    slots_ = scratch_.reserve(slot_bytes_ * std::size_t(longest));
+
+    phase_ = Phase::reduce;
+    dimension_ = group().dimensions() - 1;
+    ring_step_ = 0;
+    begin(bytes_ == 0 ? "barrier" : "allreduce");
+}
+
+void Allreduce::start_barrier() {
+    start(nullptr, 0, Operation{});
+}
+
+bool Allreduce::step() {
+    switch (form_) {
+        case ReduceForm::exchange:
+            return step_exchange();
+        case ReduceForm::scatter:
+            return step_scatter();
+        default:
+            return step_tree();
+    }
+}
+
+// Adds the contributions of a line in the order of their coordinates into `own`, which holds this
+// member's contribution; the others stand in the slots.
+void Allreduce::fold(std::byte* own, std::size_t count) {
+    if (count == 0 || operation_.element == 0 || bytes_ == 0) return;
+    const int here = group().coordinate(dimension_);
+    std::byte* sum = here == 0 ? own : slot(0);
+    for (int c = 1; c < group().extent(dimension_); ++c)
+        operation_.combine(sum, c == here ? own : slot(c), count, operation_.closure);
+    if (here != 0) std::memcpy(own, sum, count * operation_.element);
+}
+
+// ---- exchange: along each line everybody gets every contribution ----
+
+bool Allreduce::step_exchange() {
+    if (phase_ == Phase::reduced) {  // a line has been gathered
+        fold(buffer_, count_);
+        --dimension_;
+        ring_step_ = 0;
+    }
+    phase_ = Phase::reduce;
+    if (dimension_ < 0) return false;
+    if (group().direct() || group().extent(dimension_) == 2) {
+        post_direct_gather();
+        phase_ = Phase::reduced;
+    } else {
+        post_ring_step();
+        if (ring_step_ == group().extent(dimension_) / 2) phase_ = Phase::reduced;
+    }
+    return true;
+}
+
+void Allreduce::post_direct_gather() {
+    const int extent = group().extent(dimension_);
+    const int here = group().coordinate(dimension_);
+    for (int k = 1; k < extent; ++k) {
+        const int from = (here + extent - k) % extent;
+        receive({slot(from), bytes_}, group().line_rank(dimension_, from));
+    }
+    for (int k = 1; k < extent; ++k)
+        send({buffer_, bytes_}, group().line_rank(dimension_, (here + k) % extent));
+}
+
+// Step k of a ring: to each side goes what came from the other side in step k - 1, so that after
+// floor(extent / 2) steps everything has come the shorter way round.
+void Allreduce::post_ring_step() {
+    const int extent = group().extent(dimension_);
+    const int here = group().coordinate(dimension_);
+    const auto at = [&](int offset) { return (here + offset + 2 * extent) % extent; };
+    const auto contribution = [&](int c) { return c == here ? buffer_ : slot(c); };
+    const Rank up = group().line_rank(dimension_, at(+1));
+    const Rank down = group().line_rank(dimension_, at(-1));
+
+    const int k = ++ring_step_;
+    receive({slot(at(-k)), bytes_}, down);
+    const bool both_ways = 2 * k != extent;
+    if (both_ways) receive({slot(at(+k)), bytes_}, up);
+    send({contribution(at(1 - k)), bytes_}, up);
+    if (both_ways) send({contribution(at(k - 1)), bytes_}, down);
+}
+
+// ---- tree: each line to its first member; back from it ----
+
+bool Allreduce::step_tree() {
+    if (phase_ == Phase::reduced) {  // the contributions of a line have come to its first member
+        fold(buffer_, count_);
+        --dimension_;
+        phase_ = Phase::reduce;
+    }
+    if (phase_ == Phase::reduce) {
+        if (dimension_ >= 0 && group().coordinate(dimension_) == 0) {
+            for (int c = 1; c < group().extent(dimension_); ++c)
+                receive({slot(c), bytes_}, group().line_rank(dimension_, c));
+            phase_ = Phase::reduced;
+            return true;
+        }
+        phase_ = Phase::spread;
+        if (dimension_ >= 0) {
+            // The result comes only after our contribution was taken, so it may use its place.
+            const Rank first = group().line_rank(dimension_, 0);
+            receive({buffer_, bytes_}, first);
+            send({buffer_, bytes_}, first);
+            return true;
+        }
+    }
+    if (phase_ != Phase::spread) return false;
+    for (int d = dimension_ + 1; d < group().dimensions(); ++d)
+        for (int c = 1; c < group().extent(d); ++c)
+            send({buffer_, bytes_}, group().line_rank(d, c));
+    phase_ = Phase::end;
+    return true;
+}
+
+// ---- scatter: each member adds one part; then the parts are gathered ----
+
+bool Allreduce::step_scatter() {
+    if (phase_ == Phase::reduced) {
+        const Range own = ranges_.line(dimension_)
+                              .part(group().coordinate(dimension_), group().extent(dimension_));
+        fold(buffer_ + own.from * operation_.element, own.size());
+        --dimension_;
+        phase_ = Phase::reduce;
+    }
+    if (phase_ == Phase::reduce && dimension_ >= 0) {
+        post_cut();
+        phase_ = Phase::reduced;
+        return true;
+    }
+    phase_ = Phase::spread;
+    if (++dimension_ == group().dimensions()) return false;
+    post_collect();
+    return true;
+}
+
+// Every member of the line gets its part of what the line owns, from all others.
+void Allreduce::post_cut() {
+    const int extent = group().extent(dimension_);
+    const int here = group().coordinate(dimension_);
+    const Range line = ranges_.line(dimension_);
+    const std::size_t own = line.part(here, extent).size() * operation_.element;
+    for (int k = 1; k < extent; ++k) {
+        const int from = (here + extent - k) % extent;
+        receive({slot(from), own}, group().line_rank(dimension_, from));
+    }
+    for (int k = 1; k < extent; ++k) {
+        const int to = (here + k) % extent;
+        const Range part = line.part(to, extent);
+        send({buffer_ + part.from * operation_.element, part.size() * operation_.element},
+             group().line_rank(dimension_, to));
+    }
+}
+
+// The way back: every member of the line gives its part to all others.
+void Allreduce::post_collect() {
+    const int extent = group().extent(dimension_);
+    const int here = group().coordinate(dimension_);
+    const Range line = ranges_.line(dimension_);
+    const auto memory = [&](int c) {
+        const Range part = line.part(c, extent);
+        return core::Buffer(buffer_ + part.from * operation_.element,
+                            part.size() * operation_.element);
+    };
+    for (int k = 1; k < extent; ++k) {
+        const int from = (here + extent - k) % extent;
+        receive(memory(from), group().line_rank(dimension_, from));
+    }
+    for (int k = 1; k < extent; ++k)
+        send(memory(here), group().line_rank(dimension_, (here + k) % extent));
+}
+
+}  // namespace torusmp::collectives

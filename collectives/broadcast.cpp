@@ -1,0 +1,91 @@
+#include "collectives/broadcast.h"
+
+namespace torusmp::collectives {
+namespace {
+
+// From here on the root should not send the whole message more than once.
+constexpr std::size_t scatter_from = 128 * 1024;
+
+}  // namespace
+
+void Broadcast::start(void* buffer, std::size_t bytes, int root, BroadcastForm form) {
+    buffer_ = static_cast<std::byte*>(buffer);
+    bytes_ = bytes;
+    root_place_ = group().place_of(root);
+    form_ = form;
+    if (form_ == BroadcastForm::automatic)
+        form_ = bytes >= scatter_from && group().size() > 3 ? BroadcastForm::scatter
+                                                            : BroadcastForm::tree;
+    const int dimensions = group().dimensions();
+    if (form_ == BroadcastForm::tree) {
+        // Lines are served in ascending order: it comes over the last in which we are off the root.
+        source_dimension_ = dimensions - 1;
+        while (source_dimension_ >= 0 && at_root(source_dimension_)) --source_dimension_;
+    } else {
+        // Parts are dealt in descending order: it comes over the first.
+        ranges_.cut(group(), bytes);
+        source_dimension_ = 0;
+        while (source_dimension_ < dimensions && at_root(source_dimension_)) ++source_dimension_;
+        dimension_ = -1;
+    }
+    phase_ = Phase::take;
+    begin("broadcast");
+}
+
+bool Broadcast::step() {
+    return form_ == BroadcastForm::tree ? step_tree() : step_scatter();
+}
+
+bool Broadcast::step_tree() {
+    if (phase_ == Phase::take) {
+        phase_ = Phase::deal;
+        if (source_dimension_ >= 0) {
+            receive({buffer_, bytes_},
+                    group().line_rank(source_dimension_,
+                                      group().coordinate(root_place_, source_dimension_)));
+            return true;
+        }
+    }
+    if (phase_ != Phase::deal) return false;
+    phase_ = Phase::end;
+    for (int d = source_dimension_ + 1; d < group().dimensions(); ++d)
+        for (int k = 1; k < group().extent(d); ++k)
+            send({buffer_, bytes_},
+                 group().line_rank(d, (group().coordinate(d) + k) % group().extent(d)));
+    return true;
+}
+
+bool Broadcast::step_scatter() {
+    const int dimensions = group().dimensions();
+    if (phase_ == Phase::take) {
+        phase_ = Phase::deal;
+        if (source_dimension_ < dimensions) {
+            const int d = source_dimension_;
+            receive(memory(ranges_.line(d).part(group().coordinate(d), group().extent(d))),
+                    group().line_rank(d, group().coordinate(root_place_, d)));
+            return true;
+        }
+    }
+    if (phase_ == Phase::deal) {
+        phase_ = Phase::collect;
+        for (int d = source_dimension_; d-- > 0;)
+            for (int k = 1; k < group().extent(d); ++k) {
+                const int c = (group().coordinate(d) + k) % group().extent(d);
+                send(memory(ranges_.line(d).part(c, group().extent(d))), group().line_rank(d, c));
+            }
+        return true;
+    }
+    if (++dimension_ == dimensions) return false;
+    const int extent = group().extent(dimension_);
+    const int here = group().coordinate(dimension_);
+    const Range line = ranges_.line(dimension_);
+    for (int k = 1; k < extent; ++k) {
+        const int from = (here + extent - k) % extent;
+        receive(memory(line.part(from, extent)), group().line_rank(dimension_, from));
+    }
+    for (int k = 1; k < extent; ++k)
+        send(memory(line.part(here, extent)), group().line_rank(dimension_, (here + k) % extent));
+    return true;
+}
+
+}  // namespace torusmp::collectives
