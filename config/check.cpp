@@ -33,9 +33,20 @@ std::string cite_dims(const Settings& settings) {
     return fmt::format("torus.dims = {} ({})", joined(*settings.dims), settings.dims.origin.where);
 }
 
+[[noreturn]] void refuse_at(const std::string& where, const std::string& message) {
+    throw ConfigError(where + ": " + message);
+}
+
 template <class T>
 [[noreturn]] void refuse(const Value<T>& value, const std::string& message) {
-    throw ConfigError(value.origin.where + ": " + message);
+    refuse_at(value.origin.where, message);
+}
+
+// The line of a part where it is known, else of the whole value.
+std::string locate(const Places& places, const Origin& origin, const std::string& part) {
+    const auto found = places.find(part);
+    return origin.kind == Origin::Kind::file && found != places.end() ? found->second
+                                                                      : origin.where;
 }
 
 template <class T>
@@ -165,7 +176,7 @@ void check_pattern_name(const Settings& settings, const std::string& name) {
                            printable(settings.hosts_pattern), printable(name)));
 }
 
-void check_hosts(Settings& settings) {
+void check_hosts(Settings& settings, const Places& places) {
     if (settings.hosts->empty() && settings.hosts_pattern.empty()) return;
     need_dims(settings, settings.hosts, "nodes.hosts", "say how the hosts are wired");
     if (!settings.hosts_pattern.empty()) {
@@ -182,8 +193,8 @@ void check_hosts(Settings& settings) {
     for (std::size_t i = 0; i < settings.hosts->size(); ++i) {
         const auto [first, fresh] = seen.emplace(settings.hosts.value[i], i);
         if (fresh) continue;
-        refuse(
-            settings.hosts,
+        refuse_at(
+            locate(places, settings.hosts.origin, fmt::format("nodes.hosts.{}", i)),
             fmt::format("nodes.hosts names \"{}\" twice, for nodes {} and {}: expected a host of "
                         "its own for each node{}",
                         settings.hosts.value[i], first->second, i,
@@ -205,18 +216,33 @@ bool wraps(const Settings& settings, std::size_t dimension) {
     return settings.periodic->empty() || (*settings.periodic)[dimension];
 }
 
-void check_directions(const Settings& settings, const Value<Links>& value, const Links& links,
-                      const std::string& table) {
-    for (const auto& [direction, device] : links) {
+// A table of links, as the file names it, with what it takes to say where it is wrong.
+struct LinkTable {
+    const Settings& settings;
+    const Places& places;
+    const Origin& origin;
+    std::string name;  // "[links]"
+    std::string part;  // of the names in `places`: "links."
+    const Links& links;
+
+    [[noreturn]] void refuse(const std::string& direction, const std::string& message) const {
+        refuse_at(locate(places, origin, part + direction), message);
+    }
+};
+
+void check_directions(const LinkTable& table) {
+    const std::vector<int>& extents = *table.settings.dims;
+    for (const auto& [direction, device] : table.links) {
         const auto dimension = std::size_t(dimension_of(direction));
         std::string why;
-        if (dimension >= settings.dims->size())
-            why = fmt::format("has dimensions 0 to {}", settings.dims->size() - 1);
-        else if (settings.dims.value[dimension] == 1)
-            why = fmt::format("has size 1 in dimension {}, so no link", dimension);
+        if (dimension >= extents.size())
+            why = fmt::format("only has dimensions 0 to {}", extents.size() - 1);
+        else if (extents[dimension] == 1)
+            why = fmt::format("has size 1 in dimension {}, so no link there", dimension);
         if (!why.empty())
-            refuse(value, fmt::format("{} gives \"{}\" the device {}, but {} {}", table, direction,
-                                      device, cite_dims(settings), why));
+            table.refuse(direction,
+                         fmt::format("{} gives \"{}\" the device {}, but {} {}", table.name,
+                                     direction, device, cite_dims(table.settings), why));
     }
 }
 
@@ -235,70 +261,80 @@ bool may_meet(const Settings& settings, const std::string& a, const std::string&
     return wraps(settings, d) || settings.dims.value[d] > 2;
 }
 
-template <class T, class Together>
-void check_devices(const Value<T>& value, const Links& links, const std::string& owner,
-                   Together together) {
-    for (auto a = links.begin(); a != links.end(); ++a)
-        for (auto b = std::next(a); b != links.end(); ++b)
+// `all`: the links of the table and those that it inherits.
+template <class Together>
+void check_devices(const LinkTable& table, const Links& all, Together together) {
+    for (auto a = all.begin(); a != all.end(); ++a)
+        for (auto b = std::next(a); b != all.end(); ++b)
             if (a->second == b->second && together(a->first, b->first))
-                refuse(value, fmt::format("links \"{}\" and \"{}\" of {} both have the device {}: "
-                                          "expected one device a link",
-                                          a->first, b->first, owner, a->second));
+                table.refuse(table.links.count(b->first) ? b->first : a->first,
+                             fmt::format("links \"{}\" and \"{}\" of {} both have the device {}: "
+                                         "expected one device a link",
+                                         a->first, b->first, table.name, a->second));
 }
 
-Links merged(const Links& common, const Links& own) {
-    Links all = own;
-    all.insert(common.begin(), common.end());
-    return all;
+// Row by row, the last dimension fastest.
+std::vector<int> coordinates_of(const Settings& settings, std::size_t node) {
+    std::vector<int> coordinates(settings.dims->size());
+    for (std::size_t d = coordinates.size(); d-- > 0;) {
+        const auto extent = std::size_t(settings.dims.value[d]);
+        coordinates[d] = int(node % extent);
+        node /= extent;
+    }
+    return coordinates;
+}
+
+std::size_t find_host(const LinkTable& table, const std::string& host) {
+    const std::vector<std::string>& hosts = *table.settings.hosts;
+    const auto found = std::find(hosts.begin(), hosts.end(), host);
+    if (found != hosts.end()) return std::size_t(found - hosts.begin());
+    const std::string_view meant = nearest(host, {hosts.begin(), hosts.end()});
+    table.refuse("",
+                 fmt::format("{}: there is no such host in nodes.hosts{}", table.name,
+                             meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
 }
 
 // One host that has a table of its own.
-void check_host_links(const Settings& settings, const std::string& host, const Links& own) {
-    const std::string table = fmt::format("[links.\"{}\"]", host);
-    Value<Links> at;
-    at.origin = settings.host_links.origin;
-    check_directions(settings, at, own, table);
-    const Links links = merged(*settings.links, own);
-    if (settings.hosts->empty()) {
-        check_devices(settings.host_links, links, host,
+void check_host_links(const LinkTable& table, const std::string& host) {
+    const Settings& settings = table.settings;
+    check_directions(table);
+    Links all = table.links;
+    all.insert(settings.links->begin(), settings.links->end());
+    if (settings.hosts->empty()) {  // who stands where is not known
+        check_devices(table, all,
                       [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
         return;
     }
-    const auto found = std::find(settings.hosts->begin(), settings.hosts->end(), host);
-    if (found == settings.hosts->end()) {
-        const std::vector<std::string_view> names(settings.hosts->begin(), settings.hosts->end());
-        const std::string_view meant = nearest(host, names);
-        refuse(settings.host_links,
-               fmt::format("{}: there is no such host in nodes.hosts{}", table,
-                           meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
-    }
-    std::vector<int> coordinates(settings.dims->size());
-    auto rest = found - settings.hosts->begin();
-    for (std::size_t d = coordinates.size(); d-- > 0; rest /= settings.dims.value[d])
-        coordinates[d] = int(rest % settings.dims.value[d]);
-    for (const auto& [direction, device] : own)
+    const std::vector<int> coordinates = coordinates_of(settings, find_host(table, host));
+    for (const auto& [direction, device] : table.links)
         if (!has_link(settings, coordinates, direction))
-            refuse(settings.host_links,
-                   fmt::format("{} gives \"{}\" the device {}, but the host stands at ({}), at the "
-                               "edge of the open dimension {}",
-                               table, direction, device, fmt::join(coordinates, ", "),
-                               dimension_of(direction)));
-    check_devices(settings.host_links, links, host, [&](const auto& a, const auto& b) {
+            table.refuse(direction,
+                         fmt::format("{} gives \"{}\" the device {}, but the host stands at ({}), "
+                                     "at the edge of the open dimension {}",
+                                     table.name, direction, device, fmt::join(coordinates, ", "),
+                                     dimension_of(direction)));
+    check_devices(table, all, [&](const auto& a, const auto& b) {
         return has_link(settings, coordinates, a) && has_link(settings, coordinates, b);
     });
 }
 
-void check_links(const Settings& settings) {
+void check_links(const Settings& settings, const Places& places) {
     if (!settings.links->empty()) {
         need_dims(settings, settings.links, "[links]", "say which torus the links make");
-        check_directions(settings, settings.links, *settings.links, "[links]");
-        check_devices(settings.links, *settings.links, "[links]",
+        const LinkTable table{settings,  places,   settings.links.origin,
+                              "[links]", "links.", *settings.links};
+        check_directions(table);
+        check_devices(table, *settings.links,
                       [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
     }
     if (!settings.host_links->empty())
         need_dims(settings, settings.host_links, "[links.\"host\"]",
                   "say which torus the links make");
-    for (const auto& [host, links] : *settings.host_links) check_host_links(settings, host, links);
+    for (const auto& [host, links] : *settings.host_links)
+        check_host_links(
+            {settings, places, settings.host_links.origin, fmt::format("[links.\"{}\"]", host),
+             fmt::format("links.hosts.{}/", host), links},
+            host);
 }
 
 // ---- Ranks ----
@@ -330,10 +366,10 @@ std::vector<int> rank_extents(const Settings& settings) {
 
 }  // namespace
 
-void complete(Settings& settings) {
+void complete(Settings& settings, const Places& places) {
     check_lengths(settings);
-    check_hosts(settings);
-    check_links(settings);
+    check_hosts(settings, places);
+    check_links(settings, places);
 }
 
 routing::Torus Settings::rank_torus(int ranks) const {

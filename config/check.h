@@ -2,12 +2,19 @@
 // hosts spelled out, links against the directions that the torus has.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "config/settings.h"
 
 namespace torusmp::config {
 
+// Where parts of a value stand in the file, finer than the origin of the whole: the link "0+" as
+// "links.0+", the table of a host as "links.hosts.qcd000", the fourth host as "nodes.hosts.3".
+using Places = std::map<std::string, std::string>;
+
 // Throws ConfigError for the first thing that does not fit together. Fills `hosts` from the
 // pattern.
-void complete(Settings& settings);
+void complete(Settings& settings, const Places& places = {});
 
 }  // namespace torusmp::config

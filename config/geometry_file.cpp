@@ -103,7 +103,8 @@ Raw to_raw(const toml::node& node) {
 
 class Reader {
   public:
-    Reader(const std::string& path, Settings& settings) : path_(path), settings_(settings) {}
+    Reader(const std::string& path, Settings& settings, Places& places)
+        : path_(path), settings_(settings), places_(places) {}
 
     void read(const Raw& root) {
         for (const auto& [name, value] : root.members) {
@@ -152,6 +153,8 @@ class Reader {
                 fail(value.line,
                      fmt::format("unknown key '{}'{}", printable(full), suggest_key(full)));
             assign(*key, value, at(value.line), settings_);
+            for (std::size_t i = 0; full == "nodes.hosts" && i < value.items.size(); ++i)
+                places_[fmt::format("{}.{}", full, i)] = at(value.items[i].line).where;
         }
     }
 
@@ -163,6 +166,7 @@ class Reader {
             Raw& target = value.form == Raw::Form::table ? hosts : common;
             if (target.line == 0) target.line = value.line;
             target.members.emplace_back(name, value);
+            note_places(name, value);
         }
         if (!common.members.empty())
             assign(*find_key("links"), common, at(members.line), settings_);
@@ -170,8 +174,19 @@ class Reader {
             assign(*find_key("links.hosts"), hosts, at(hosts.line), settings_);
     }
 
+    void note_places(const std::string& name, const Raw& value) {
+        const std::string where = at(value.line).where;
+        if (value.form != Raw::Form::table)
+            places_["links." + name] = where;
+        else
+            places_[fmt::format("links.hosts.{}/", name)] = where;
+        for (const auto& [direction, device] : value.members)
+            places_[fmt::format("links.hosts.{}/{}", name, direction)] = at(device.line).where;
+    }
+
     const std::string& path_;
     Settings& settings_;
+    Places& places_;
 };
 
 }  // namespace
@@ -204,7 +219,8 @@ std::string read_text_file(const std::string& path) {
     return text;
 }
 
-void apply_geometry(std::string_view text, const std::string& path, Settings& settings) {
+void apply_geometry(std::string_view text, const std::string& path, Settings& settings,
+                    Places& places) {
     Raw root;
     try {
         root = to_raw(toml::parse(text));
@@ -214,7 +230,7 @@ void apply_geometry(std::string_view text, const std::string& path, Settings& se
                                       error.source().begin.column,
                                       printable(error.description(), 200)));
     }
-    Reader(path, settings).read(root);
+    Reader(path, settings, places).read(root);
 }
 
 }  // namespace torusmp::config

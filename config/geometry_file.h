@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/check.h"
 #include "config/settings.h"
 
 namespace torusmp::config {
@@ -16,7 +17,9 @@ inline constexpr std::size_t max_file_size = std::size_t(16) << 20;
 std::string read_text_file(const std::string& path);
 
 // Puts the values of the text in `settings`, their origin "path:line". Throws ConfigError for the
-// first thing that is wrong. Checks between keys are not made here (see check.h).
-void apply_geometry(std::string_view text, const std::string& path, Settings& settings);
+// first thing that is wrong. Checks between keys are not made here: complete() makes them, and is
+// told by `places` where the parts of long values stand.
+void apply_geometry(std::string_view text, const std::string& path, Settings& settings,
+                    Places& places);
 
 }  // namespace torusmp::config

@@ -56,8 +56,8 @@ std::optional<std::string_view> look_up(const std::vector<Variable>& variables,
 
 // ---- File ----
 
-void read_file(const std::string& path, Settings& settings) {
-    apply_geometry(read_text_file(path), path, settings);
+void read_file(const std::string& path, Settings& settings, Places& places) {
+    apply_geometry(read_text_file(path), path, settings, places);
     settings.file = path;
 }
 
@@ -259,13 +259,14 @@ Flag parse_set_flag(const std::string& text) {
 Settings load(const LoadRequest& request, std::span<const std::string> environment) {
     const std::vector<Variable> variables = our_variables(environment);
     Settings settings;
+    Places places;
     if (!request.file.empty())
-        read_file(request.file, settings);
+        read_file(request.file, settings, places);
     else if (const auto file = look_up(variables, file_variable); file && !file->empty())
-        read_file(std::string(*file), settings);
+        read_file(std::string(*file), settings, places);
     read_environment(variables, settings);
     read_flags(request.flags, settings);
-    complete(settings);
+    complete(settings, places);
     return settings;
 }
 
@@ -274,12 +275,13 @@ Settings load_for_rank(const LoadRequest& request, std::span<const std::string> 
     const auto records = inherited_records(variables);
     if (!records) return load(request, environment);
     Settings settings;
+    Places places;
     apply_records(*records, false, settings);
-    if (!request.file.empty()) read_file(request.file, settings);
+    if (!request.file.empty()) read_file(request.file, settings, places);
     read_environment(variables, settings);
     apply_records(*records, true, settings);
     read_flags(request.flags, settings);
-    complete(settings);
+    complete(settings, places);
     return settings;
 }
 

@@ -1,0 +1,120 @@
+#include "config/cpus.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace torusmp::config {
+
+namespace {
+
+constexpr int bits_a_word = 8 * sizeof(unsigned long);
+constexpr std::size_t most_words = 1 << 12;  // 262144 processors: more than Linux supports
+
+std::string first_line(const std::filesystem::path& file) {
+    std::ifstream in(file);
+    std::string line;
+    std::getline(in, line);
+    return line;
+}
+
+std::optional<double> ratio(double quota, double period) {
+    if (quota <= 0 || period <= 0) return std::nullopt;
+    return quota / period;
+}
+
+// "200000 100000", or "max 100000" for no limit.
+std::optional<double> quota_v2(const std::filesystem::path& folder) {
+    std::istringstream line(first_line(folder / "cpu.max"));
+    double quota = 0, period = 0;
+    if (!(line >> quota >> period)) return std::nullopt;
+    return ratio(quota, period);
+}
+
+std::optional<double> quota_v1(const std::filesystem::path& folder) {
+    double quota = 0, period = 0;
+    std::istringstream(first_line(folder / "cpu.cfs_quota_us")) >> quota;
+    std::istringstream(first_line(folder / "cpu.cfs_period_us")) >> period;
+    return ratio(quota, period);
+}
+
+// The tightest limit of a group and the groups above it. The path may lie outside of what a
+// container sees; then only the top, which is the container's own, is found.
+template <class Quota>
+std::optional<double> tightest(const std::filesystem::path& top, std::filesystem::path group,
+                               Quota quota) {
+    std::optional<double> least;
+    for (group = group.relative_path();; group = group.parent_path()) {
+        if (const auto limit = quota(group.empty() ? top : top / group))
+            least = least ? std::min(*least, *limit) : *limit;
+        if (group.empty()) return least;
+    }
+}
+
+bool has_word(const std::string& list, std::string_view word) {
+    std::istringstream in(list);
+    for (std::string item; std::getline(in, item, ',');)
+        if (item == word) return true;
+    return false;
+}
+
+}  // namespace
+
+CpuList allowed_cpus() {
+    // The kernel refuses a mask smaller than its own; its size is not to be had otherwise.
+    for (std::size_t words = 16; words <= most_words; words *= 2) {
+        std::vector<unsigned long> mask(words);
+        auto* set = reinterpret_cast<cpu_set_t*>(mask.data());
+        if (::sched_getaffinity(0, words * sizeof(unsigned long), set) != 0) {
+            if (errno == EINVAL) continue;
+            break;
+        }
+        CpuList cpus;
+        for (std::size_t i = 0; i < words * bits_a_word; ++i)
+            if (mask[i / bits_a_word] >> (i % bits_a_word) & 1) cpus.push_back(int(i));
+        return cpus;
+    }
+    return {};
+}
+
+std::optional<double> cpu_quota(const std::filesystem::path& root) {
+    const std::filesystem::path groups = root / "sys/fs/cgroup";
+    std::ifstream memberships(root / "proc/self/cgroup");
+    std::optional<double> least;
+    // Each line: number, controllers, path; version 2 has the number 0 and no controllers.
+    for (std::string line; std::getline(memberships, line);) {
+        const std::size_t first = line.find(':');
+        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+        if (second == std::string::npos) continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        const std::string path = line.substr(second + 1);
+        std::optional<double> limit;
+        if (controllers.empty())
+            limit = tightest(groups, path, quota_v2);
+        else if (has_word(controllers, "cpu"))
+            limit = tightest(groups / controllers, path, quota_v1);
+        if (limit) least = least ? std::min(*least, *limit) : *limit;
+    }
+    return least;
+}
+
+Affinity::Affinity(const CpuList& cpus) {
+    for (int cpu : cpus) {
+        const auto word = std::size_t(cpu) / bits_a_word;
+        if (cpu < 0 || word >= most_words) continue;
+        if (mask_.size() <= word) mask_.resize(word + 1);
+        mask_[word] |= 1ul << (cpu % bits_a_word);
+    }
+}
+
+int Affinity::apply() const noexcept {
+    if (mask_.empty()) return 0;
+    const auto* set = reinterpret_cast<const cpu_set_t*>(mask_.data());
+    return ::sched_setaffinity(0, mask_.size() * sizeof(unsigned long), set) == 0 ? 0 : errno;
+}
+
+}  // namespace torusmp::config
