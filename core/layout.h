@@ -52,7 +52,8 @@ struct Buffer {
     Buffer(void* memory, std::size_t size) : base(static_cast<std::byte*>(memory)), bytes(size) {}
     Buffer(const void* memory, std::size_t size)
         : Buffer(const_cast<void*>(memory), size) {}  // sends only read
-    Buffer(void* memory, const Layout& shape) : base(static_cast<std::byte*>(memory)), bytes(shape.size()) {
+    Buffer(void* memory, const Layout& shape)
+        : base(static_cast<std::byte*>(memory)), bytes(shape.size()) {
         if (shape.contiguous())
             base += shape.front();
         else
@@ -60,12 +61,14 @@ struct Buffer {
     }
 
     void pack(std::size_t from, std::byte* out, std::size_t count) const {
+        if (count == 0) return;
         if (layout == nullptr)
             std::memcpy(out, base + from, count);
         else
             layout->pack(base, from, out, count);
     }
     void unpack(std::size_t from, const std::byte* in, std::size_t count) const {
+        if (count == 0) return;
         if (layout == nullptr)
             std::memcpy(base + from, in, count);
         else

@@ -23,7 +23,7 @@ inline constexpr Tag any_tag = -1;  // tags of messages are 0 and above
 
 enum class Error : std::uint8_t {
     none,
-    truncated,    // the message is longer than the receive; status.bytes is its length
+    truncated,  // the message is longer than the receive; status.bytes is its length
     cancelled,
     unreachable,  // the peer died, or every way to it goes over a dead link
     protocol      // the peer broke the protocol; the connection is closed
@@ -47,6 +47,8 @@ class Outgoing {
   public:
     // Sends what the connection's tokens allow; true when nothing is left to send.
     virtual bool emit(Runtime& runtime, Connection& connection) = 0;
+    // The connection is gone: nothing of this will be sent any more.
+    virtual void drop(Runtime& runtime, Error error) = 0;
 
   protected:
     Outgoing() = default;
@@ -92,18 +94,19 @@ class SendRequest : public Request, private Outgoing {
   private:
     friend class Runtime;
     bool emit(Runtime& runtime, Connection& connection) override;
+    void drop(Runtime& runtime, Error error) override;
 
     // What is left to send, and how.
     enum class Stage : std::uint8_t { idle, eager, request, wait_answer, stream, writing };
     Stage stage_ = Stage::idle;
     SendMode mode_ = SendMode::standard;
-    SendFlow* flow_ = nullptr;        // null: matched by context and tag
+    SendFlow* flow_ = nullptr;  // null: matched by context and tag
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
-    std::uint32_t ordinal_ = 0;       // position in the flow
-    std::uint32_t departure_ = 0;     // our id while the peer may refer to this request
-    std::uint32_t landing_ = 0;       // the receiver's id of the memory we write to
-    std::size_t position_ = 0;        // bytes streamed so far
+    std::uint32_t ordinal_ = 0;    // position in the flow
+    std::uint32_t departure_ = 0;  // our id while the peer may refer to this request
+    std::uint32_t landing_ = 0;    // the receiver's id of the memory we write to
+    std::size_t position_ = 0;     // bytes streamed so far
 };
 
 class ReceiveRequest : public Request {
@@ -117,13 +120,13 @@ class ReceiveRequest : public Request {
     ReceiveFlow* flow_ = nullptr;     // null: matched by context, source and tag
     ReceiveRequest* next_ = nullptr;  // in a posted queue, or a flow's started list
     ReceiveRequest* previous_ = nullptr;
-    std::uint64_t ordinal_ = 0;       // order of posting
-    std::uint32_t landing_ = 0;       // id of our memory while the sender may write to it
-    bool announced_ = false;          // the sender has been told of this receive
-    bool posted_ = false;             // waits in a queue
-    bool cancelling_ = false;
-    std::size_t expected_ = 0;        // bytes of the message that is landing
-    std::size_t landed_ = 0;          // and how many have come
+    std::uint64_t ordinal_ = 0;    // order of posting
+    std::uint32_t landing_ = 0;    // id of our memory while the sender may write to it
+    std::uint32_t departure_ = 0;  // the sender's id of the message we read
+    bool announced_ = false;       // the sender has been told of this receive
+    bool posted_ = false;          // waits in a queue
+    std::size_t expected_ = 0;     // bytes of the message that is landing
+    std::size_t landed_ = 0;       // and how many have come
 };
 
 }  // namespace torusmp::core

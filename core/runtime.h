@@ -8,6 +8,7 @@
 // it true any thread may call at any time. request_report() may be called from a signal handler.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -23,6 +24,7 @@
 
 #include "core/connection.h"
 #include "core/id_table.h"
+#include "core/loopback.h"
 #include "core/matching.h"
 #include "core/peer.h"
 #include "core/pool.h"
@@ -39,16 +41,20 @@ struct Options {
     // neighbours, over their links; everybody else by relay.
     std::vector<Rank> direct;
     std::size_t eager_limit = 16384;  // bytes; messages of this size and more go by remote write
+    std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
     int tokens = 64;                  // receive slots of a connection, for packets of its own ends
     int relay_tokens = 16;            // and for each further slot class
     std::chrono::nanoseconds spin = std::chrono::microseconds(20);  // polling before sleeping
-    bool oversubscribed = false;      // more ranks than cores: hardly poll, sleep
-    bool threads = false;             // several threads call
-    bool progress_thread = false;     // relays and remote writes move while the program computes
+    bool oversubscribed = false;   // more ranks than cores: hardly poll, sleep
+    bool threads = false;          // several threads call
+    bool progress_thread = false;  // relays and remote writes move while the program computes
     std::chrono::nanoseconds watchdog = std::chrono::seconds(60);  // zero: off
     // Where reports of waits and faults go: whole lines without a newline at the end.
     std::function<void(std::string_view)> log;
     std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
+
+    // Payload of one packet of a large message.
+    std::size_t fragment() const { return std::max<std::size_t>(eager_limit, 4096); }
 };
 
 // Something that the progress engine advances: a collective's schedule. The owner keeps it alive
@@ -169,7 +175,8 @@ class Runtime final : private transport::Sink {
     // Taken by every entry; costs one predictable branch where only one thread calls.
     class Guard {
       public:
-        explicit Guard(const Runtime& runtime) : mutex_(runtime.locking_ ? &runtime.mutex_ : nullptr) {
+        explicit Guard(const Runtime& runtime)
+            : mutex_(runtime.locking_ ? &runtime.mutex_ : nullptr) {
             if (mutex_ != nullptr) mutex_->lock();
         }
         ~Guard() {
@@ -191,92 +198,120 @@ class Runtime final : private transport::Sink {
 
     // runtime.cpp: setup and progress
     std::vector<transport::PortOptions> port_options() const;
+    int tokens_between(Rank a, Rank b) const;
     Connection& open_connection(Rank peer, std::optional<routing::Direction> link);
-    Connection& connection_to(Rank peer);
+    Connection& connection_to(Peer& peer) {
+        return peer.via != nullptr ? *peer.via : open_connection(peer.rank, std::nullopt);
+    }
     bool progress_unlocked();
     bool advance_tasks();
-    void flush(Connection& connection);
     void sleep_until(transport::Clock::time_point deadline);
     void progress_thread_main();
-    void log(std::string_view text) const;
-    std::string name_of(Rank rank) const;
+    void open(Request& request, Buffer buffer, Rank peer);
     void complete(Request& request, Error error = Error::none);
 
-    // connection.cpp: packets and tokens
-    static bool may_send(const Connection& connection);
+    // report.cpp
+    void log(std::string_view text) const;
+    std::string name_of(Rank rank) const;
+    std::string name_of(const Connection& connection) const;
+
+    // connection.cpp: packets, tokens, queues
+    static bool may_enter(const Connection& connection) {
+        return transport::tokens_in(connection.tokens, 0) >= connection.tokens_to_enter;
+    }
     void transmit(Connection& connection, transport::PacketHeader& header,
                   transport::ConstBytes payload);
     void transmit_packed(Connection& connection, transport::PacketHeader& header,
-                         const Buffer& buffer, std::size_t from, transport::ConstBytes prefix);
+                         transport::ConstBytes prefix, const Buffer& buffer, std::size_t from,
+                         std::size_t bytes);
+    void transmit_message(Connection& connection, transport::PacketHeader& header,
+                          const Buffer& buffer);
     void slot_taken(Connection& connection, int slot_class);
-    transport::PacketHeader header_to(Rank dest, PacketKind kind) const;
+    transport::PacketHeader header_to(Peer& peer, PacketKind kind, std::size_t bytes);
+    // Sends, or queues, a packet with a body of core's own.
+    void send_control(Peer& peer, PacketKind kind, transport::ConstBytes body,
+                      std::uint32_t context = 0, Tag tag = 0);
+    void send_over(Connection& connection, Peer& peer, PacketKind kind, transport::ConstBytes body,
+                   std::uint32_t context, Tag tag);
     template <class Body>
-    void send_control(Rank dest, PacketKind kind, const Body& body, std::uint32_t context = 0,
-                      Tag tag = 0);
+    void send_body(Peer& peer, PacketKind kind, const Body& body, std::uint32_t context = 0,
+                   Tag tag = 0) {
+        send_control(peer, kind, std::as_bytes(std::span(&body, 1)), context, tag);
+    }
+    enum class Lane { message, stream };
+    void enqueue(Connection& connection, Outgoing& item, Lane lane);
+    bool flush(Connection& connection);
+    bool flush_backlog();
+    bool emit(SendRequest& request, Connection& connection);
 
     // relay.cpp
     transport::Verdict relay(Connection& in, const transport::PacketHeader& header,
                              const std::byte* payload);
 
-    // dispatch.cpp: order, and who handles what
-    bool dispatch(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    bool in_order(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    void deliver_stashed(Peer& peer);
+    // dispatch.cpp: order, and who handles what. false: the packet is not what the protocol allows
+    bool dispatch(Connection& connection, const transport::PacketHeader& header,
+                  const std::byte* payload);
     bool handle(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    void protocol_error(Rank peer, std::string_view what);
+    bool stash(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool deliver_stashed(Peer& peer);
 
     // eager.cpp
     bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void finish_eager(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,
                       std::size_t bytes);
-    void take_unexpected(ReceiveRequest& request, Unexpected& message);
-    Unexpected* keep_unexpected(Rank source, Context context, Tag tag, const std::byte* payload,
+    Unexpected& make_unexpected(Rank source, Context context, Tag tag, const std::byte* payload,
                                 std::size_t bytes);
+    Unexpected& make_unexpected(Rank source, Context context, Tag tag, const RequestBody& request);
+    void take_unexpected(ReceiveRequest& request, Unexpected& message);
 
     // rendezvous.cpp
-    void send_request(SendRequest& request);
+    void ask(SendRequest& request, Peer& peer);
     void begin_write(SendRequest& request, std::uint32_t landing,
-                     const transport::RemoteMemory& memory, bool notify);
-    void finish_send(SendRequest& request);
-    void queue_outgoing(Connection& connection, Outgoing& item, bool stream);
-    void match_request(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body);
-    void release_landing(ReceiveRequest& request);
-    std::uint32_t open_landing(ReceiveRequest& request, transport::RemoteMemory& memory);
-    void landed(ReceiveRequest& request, std::size_t bytes);
+                     const transport::RemoteMemory& memory, bool tell_matched);
+    void stop_waiting(SendRequest& request);
+    void finish_send(SendRequest& request, Error error = Error::none);
+    void answer(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body);
+    transport::RemoteMemory open_landing(ReceiveRequest& request);
+    void close_landing(ReceiveRequest& request);
+    void finish_landing(ReceiveRequest& request);
     bool on_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_clear(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_matched(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_data(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_written(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_pulled(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    bool on_acknowledge(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
     // announce.cpp: receiver-announced remote writes
+    bool worth_announcing(const ReceiveRequest& request);
     void announce(ReceiveRequest& request);
-    Announcement* announcement_for(Peer& peer, Context context, Tag tag);
-    void drop_announcement(Peer& peer, Announcement& announcement);
+    std::optional<Announcement> take_announcement(MatchState& match, Context context, Tag tag);
     bool on_announce(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_refuse(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_withdraw(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_withdrawn(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
     // flow.cpp
+    SendFlow& send_flow(Peer& peer, FlowKey key);
+    ReceiveFlow& receive_flow(Peer& peer, FlowKey key);
+    ReceiveRequest* next_started(ReceiveFlow& flow);
+    void keep_in_flow(ReceiveFlow& flow, Unexpected& message);
     bool on_flow_open(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_flow_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    bool on_flow_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_flow_request(Peer& peer, const transport::PacketHeader& header,
+                         const std::byte* payload);
     bool on_flow_ready(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
     // fault.cpp
-    bool on_link_dead(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    void link_dead(Rank at, routing::Direction direction, Connection* heard_from);
+    bool on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes);
+    void close(Connection& connection, Error error, std::string_view why);
+    void link_dead(Rank at, routing::Direction direction, const Connection* heard_from);
     void fail_peer(Peer& peer, Error error);
-    void refuse_dead(Request& request);
 
     Options options_;
     bool locking_ = false;
     mutable std::recursive_mutex mutex_;
     std::unique_ptr<transport::Interface> interface_;
-    std::unique_ptr<transport::Interface> loopback_;
+    std::unique_ptr<Loopback> loopback_;  // to ourselves
     std::vector<std::vector<std::byte>> addresses_;
 
     std::vector<Peer> peers_;  // by rank
@@ -289,8 +324,13 @@ class Runtime final : private transport::Sink {
     IdTable<SendRequest> departures_;
     IdTable<ReceiveRequest> landings_;
     std::vector<Task*> tasks_;
-    std::vector<std::array<Rank, 2>> dead_links_;
+    struct DeadLink {
+        Rank at;
+        routing::Direction direction;
+    };
+    std::vector<DeadLink> dead_links_;
     std::uint64_t open_requests_ = 0;
+    int sleepers_ = 0;  // threads asleep in wait
 
     std::atomic<bool> report_wanted_{false};
     std::atomic<bool> stopping_{false};

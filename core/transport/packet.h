@@ -11,23 +11,33 @@
 namespace torusmp::transport {
 
 // Tokens of up to eight slot classes, one 8-bit lane each, lowest lane class 0. Words are added
-// lane by lane with one integer addition: no lane may pass 255.
+// lane by lane with one integer addition. No valid lane has its top bit set, so that adding what a
+// peer claims cannot run into the next lane before it is checked.
 using TokenWord = std::uint64_t;
 
 inline constexpr int max_slot_classes = 6;
-inline constexpr int max_tokens = 250;
+inline constexpr int max_tokens = 120;
+inline constexpr TokenWord token_guard_bits = 0x8080808080808080u;
 
-constexpr TokenWord token_of(int slot_class) { return TokenWord{1} << (8 * slot_class); }
+constexpr TokenWord token_of(int slot_class) {
+    return TokenWord{1} << (8 * slot_class);
+}
 constexpr unsigned tokens_in(TokenWord word, int slot_class) {
     return unsigned(word >> (8 * slot_class)) & 0xffu;
 }
 
+// Whether `grants` on top of `tokens` stays within `limit` in every lane.
+constexpr bool grants_fit(TokenWord tokens, TokenWord grants, TokenWord limit) {
+    return (grants & token_guard_bits) == 0 && (((limit | token_guard_bits) - (tokens + grants)) &
+                                                token_guard_bits) == token_guard_bits;
+}
+
 struct PacketHeader {
-    std::uint32_t stamp;        // the transport's own
-    std::uint32_t length;       // payload bytes behind this header
-    std::uint64_t grants;       // TokenWord: tokens given back to whoever receives this packet
-    std::uint8_t slot_class;    // class of the slot this packet takes: dimensions already finished
-    std::uint8_t kind;          // core::PacketKind
+    std::uint32_t stamp;      // the transport's own
+    std::uint32_t length;     // payload bytes behind this header
+    std::uint64_t grants;     // TokenWord: tokens given back to whoever receives this packet
+    std::uint8_t slot_class;  // class of the slot this packet takes: dimensions already finished
+    std::uint8_t kind;        // core::PacketKind
     std::uint8_t flags;
     std::uint8_t hops;          // links crossed so far
     std::uint32_t sequence;     // position in the stream from source to destination

@@ -107,6 +107,7 @@ struct PortOptions {
     std::uint32_t port = 0;
     int classes = 1;
     std::array<std::uint8_t, max_slot_classes> tokens{};  // slots by class
+    std::size_t slot_bytes = 0;                           // payload that each slot holds
 };
 
 class Interface {
@@ -123,6 +124,8 @@ class Interface {
     virtual int poll(Sink& sink) = 0;
 
     virtual RemoteMemory expose(Bytes memory) = 0;
+    // Whether peers reach this memory of ours by plain stores, so that even small messages gain.
+    virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
     // Memory that peers reach at the lowest cost; null when there is no more. free() takes nullptr.
     virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
     virtual void free(void* memory) = 0;

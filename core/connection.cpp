@@ -1,0 +1,185 @@
+// Packets, tokens and the queues of what waits for them.
+#include <algorithm>
+
+#include "core/runtime.h"
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+
+// A packet of core's own that found no token; lives in the pool until it is sent.
+class ControlMessage final : public Outgoing {
+  public:
+    static constexpr std::size_t room = 64;
+
+    PacketHeader header{};
+    std::array<std::byte, room> body{};
+
+    bool emit(Runtime& runtime, Connection& connection) override {
+        runtime.transmit(connection, header, {body.data(), header.length});
+        runtime.pool_.give(this, sizeof *this);
+        return true;
+    }
+    void drop(Runtime& runtime, Error /*error*/) override {
+        runtime.pool_.give(this, sizeof *this);
+    }
+};
+static_assert(sizeof(AnnounceBody) <= ControlMessage::room);
+
+PacketHeader Runtime::header_to(Peer& peer, PacketKind kind, std::size_t bytes) {
+    PacketHeader header{};
+    header.length = std::uint32_t(bytes);
+    header.kind = std::uint8_t(kind);
+    header.source = std::uint32_t(options_.rank);
+    header.destination = std::uint32_t(peer.rank);
+    return header;
+}
+
+void Runtime::transmit(Connection& connection, PacketHeader& header,
+                       transport::ConstBytes payload) {
+    header.grants = std::exchange(connection.owed, 0);
+    connection.tokens -= transport::token_of(header.slot_class);
+    ++connection.statistics.packets_sent;
+    connection.statistics.bytes_sent += payload.size();
+    connection.channel->send(header, payload);
+}
+
+void Runtime::transmit_packed(Connection& connection, PacketHeader& header,
+                              transport::ConstBytes prefix, const Buffer& buffer, std::size_t from,
+                              std::size_t bytes) {
+    header.length = std::uint32_t(prefix.size() + bytes);
+    header.grants = std::exchange(connection.owed, 0);
+    connection.tokens -= transport::token_of(header.slot_class);
+    ++connection.statistics.packets_sent;
+    connection.statistics.bytes_sent += header.length;
+    std::byte* slot = connection.channel->reserve(header.slot_class, header.length);
+    std::copy(prefix.begin(), prefix.end(), slot);
+    buffer.pack(from, slot + prefix.size(), bytes);
+    connection.channel->commit(header);
+}
+
+void Runtime::transmit_message(Connection& connection, PacketHeader& header, const Buffer& buffer) {
+    if (buffer.layout == nullptr)
+        transmit(connection, header, {buffer.base, buffer.bytes});
+    else
+        transmit_packed(connection, header, {}, buffer, 0, buffer.bytes);
+}
+
+// A slot of ours is free again. Its token goes home with the next packet, or alone when half of
+// the tokens are owed.
+void Runtime::slot_taken(Connection& connection, int slot_class) {
+    connection.owed += transport::token_of(slot_class);
+    if (transport::tokens_in(connection.owed, slot_class) >= connection.grant_at[slot_class]) {
+        ++connection.statistics.grants_sent;
+        connection.channel->grant(std::exchange(connection.owed, 0));
+    }
+}
+
+void Runtime::send_control(Peer& peer, PacketKind kind, transport::ConstBytes body,
+                           std::uint32_t context, Tag tag) {
+    if (!peer.dead) send_over(connection_to(peer), peer, kind, body, context, tag);
+}
+
+void Runtime::send_over(Connection& connection, Peer& peer, PacketKind kind,
+                        transport::ConstBytes body, std::uint32_t context, Tag tag) {
+    if (connection.down) return;
+    PacketHeader header = header_to(peer, kind, body.size());
+    if (is_sequenced(kind)) header.sequence = peer.send_sequence++;
+    header.context = context;
+    header.tag = tag;
+    if (connection.messages.empty() && may_enter(connection)) {
+        transmit(connection, header, body);
+        return;
+    }
+    auto* message = ::new (pool_.take(sizeof(ControlMessage))) ControlMessage;
+    message->header = header;
+    std::copy(body.begin(), body.end(), message->body.begin());
+    enqueue(connection, *message, Lane::message);
+}
+
+void Runtime::enqueue(Connection& connection, Outgoing& item, Lane lane) {
+    (lane == Lane::message ? connection.messages : connection.streams).push(item);
+    if (!may_enter(connection)) ++connection.statistics.token_waits;
+    if (connection.queued) return;
+    connection.queued = true;
+    backlog_.push_back(&connection);
+}
+
+// Sends what the tokens allow: messages first, then the streams in turns.
+bool Runtime::flush(Connection& connection) {
+    bool moved = false;
+    connection.tokens += connection.channel->collect_grants();
+    while (!connection.messages.empty() && may_enter(connection)) {
+        Outgoing* item = connection.messages.pop();
+        item->emit(*this, connection);
+        moved = true;
+    }
+    while (connection.messages.empty() && !connection.streams.empty() && may_enter(connection)) {
+        Outgoing* item = connection.streams.pop();
+        if (!item->emit(*this, connection)) connection.streams.push(*item);
+        moved = true;
+    }
+    return moved;
+}
+
+bool Runtime::flush_backlog() {
+    bool moved = false;
+    for (std::size_t i = 0; i < backlog_.size();) {
+        Connection& connection = *backlog_[i];
+        moved |= flush(connection);
+        if (connection.messages.empty() && connection.streams.empty()) {
+            connection.queued = false;
+            backlog_[i] = backlog_.back();
+            backlog_.pop_back();
+        } else {
+            ++i;
+        }
+    }
+    return moved;
+}
+
+bool SendRequest::emit(Runtime& runtime, Connection& connection) {
+    return runtime.emit(*this, connection);
+}
+
+void SendRequest::drop(Runtime& runtime, Error error) {
+    runtime.finish_send(*this, error);
+}
+
+// One packet of a send that had to wait. True when nothing more of it is to be sent.
+bool Runtime::emit(SendRequest& request, Connection& connection) {
+    Peer& peer = peers_[request.peer_];
+    if (peer.dead) {
+        finish_send(request, Error::unreachable);
+        return true;
+    }
+    switch (request.stage_) {
+        case SendRequest::Stage::eager: {
+            PacketHeader header = header_to(
+                peer, request.flow_ != nullptr ? PacketKind::flow_eager : PacketKind::eager,
+                request.buffer_.bytes);
+            header.sequence = request.sequence_;
+            header.context = request.flow_ != nullptr ? request.flow_->label : request.context_;
+            header.tag = request.tag_;
+            transmit_message(connection, header, request.buffer_);
+            finish_send(request);
+            return true;
+        }
+        case SendRequest::Stage::stream: {
+            const std::size_t left = request.buffer_.bytes - request.position_;
+            const std::size_t piece = std::min(left, options_.fragment());
+            const DataBody body{request.landing_, 0, request.position_};
+            PacketHeader header = header_to(peer, PacketKind::data, 0);
+            transmit_packed(connection, header, std::as_bytes(std::span(&body, 1)), request.buffer_,
+                            request.position_, piece);
+            request.position_ += piece;
+            if (request.position_ < request.buffer_.bytes) return false;
+            finish_send(request);
+            return true;
+        }
+        default:
+            return true;
+    }
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,118 @@
+// Dead links and dead ranks: who is told, and what ends with an error.
+//
+// A rank that sees a link die tells its neighbours, they tell theirs. Paths are fixed by
+// shortest direction first, so every rank works out for itself whom it cannot reach any more: those
+// whose path, there or back, crosses a dead link.
+#include <fmt/format.h>
+
+#include "core/runtime.h"
+
+namespace torusmp::core {
+namespace {
+
+bool crosses(const routing::Torus& torus, Rank from, Rank to, Rank at,
+             routing::Direction direction) {
+    for (Rank here = from; here != to;) {
+        const auto hop = torus.next_hop(here, to);
+        if (here == at && hop->direction == direction) return true;
+        here = hop->rank;
+    }
+    return false;
+}
+
+}  // namespace
+
+void Runtime::on_down(transport::Channel& channel, std::string_view why) {
+    close(*static_cast<Connection*>(channel.owner), Error::unreachable, why);
+}
+
+void Runtime::close(Connection& connection, Error error, std::string_view why) {
+    if (connection.down) return;
+    connection.down = true;
+    log(fmt::format("{} is closed: {}", name_of(connection), why));
+    if (error == Error::protocol || !connection.link) fail_peer(peers_[connection.peer], error);
+    while (!connection.messages.empty()) connection.messages.pop()->drop(*this, Error::unreachable);
+    while (!connection.streams.empty()) connection.streams.pop()->drop(*this, Error::unreachable);
+    if (connection.link) link_dead(options_.rank, *connection.link, nullptr);
+}
+
+bool Runtime::on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes) {
+    LinkBody body;
+    if (bytes < sizeof body) return false;
+    std::memcpy(&body, payload, sizeof body);
+    if (body.rank >= peers_.size() ||
+        body.direction >= std::uint32_t(2 * options_.torus.dimensions()))
+        return false;
+    const auto direction = routing::Direction::from_index(int(body.direction));
+    if (!options_.torus.neighbour(Rank(body.rank), direction)) return false;
+    link_dead(Rank(body.rank), direction, &connection);
+    return true;
+}
+
+void Runtime::link_dead(Rank at, routing::Direction direction, const Connection* heard_from) {
+    for (const DeadLink& known : dead_links_)
+        if (known.at == at && known.direction == direction) return;
+    const Rank other = *options_.torus.neighbour(at, direction);
+    dead_links_.push_back({at, direction});
+    dead_links_.push_back({other, direction.opposite()});
+
+    const LinkBody body{std::uint32_t(at), std::uint32_t(direction.index())};
+    for (Connection* link : links_)
+        if (link != nullptr && link != heard_from && !link->down)
+            send_over(*link, peers_[link->peer], PacketKind::link_dead,
+                      std::as_bytes(std::span(&body, 1)), 0, 0);
+    for (Peer& peer : peers_) {
+        if (peer.dead || peer.rank == options_.rank || (peer.via != nullptr && !peer.via->link))
+            continue;
+        const auto cut = [&](Rank from, Rank to) {
+            return crosses(options_.torus, from, to, at, direction) ||
+                   crosses(options_.torus, from, to, other, direction.opposite());
+        };
+        if (!cut(options_.rank, peer.rank) && !cut(peer.rank, options_.rank)) continue;
+        log(fmt::format("{} cannot be reached: the link between {} and {} is dead",
+                        name_of(peer.rank), name_of(at), name_of(other)));
+        fail_peer(peer, Error::unreachable);
+    }
+}
+
+void Runtime::peer_died(Rank peer, std::string_view why) {
+    Guard guard(*this);
+    if (peers_[peer].dead) return;
+    log(fmt::format("{} is dead: {}", name_of(peer), why));
+    fail_peer(peers_[peer], Error::unreachable);
+}
+
+// Ends everything that waits for this peer. Wildcard receives end too: what they wait for may
+// have been the message that will not come.
+void Runtime::fail_peer(Peer& peer, Error error) {
+    if (peer.dead) return;
+    peer.dead = true;
+    std::vector<ReceiveRequest*> receives;
+    matching_.for_each_posted([&](ReceiveRequest& request) {
+        if (request.peer_ == peer.rank || request.peer_ == any_source) receives.push_back(&request);
+    });
+    for (ReceiveRequest* request : receives) matching_.remove(*request);
+    for (const auto& flow : peer.receive_flows)
+        while (ReceiveRequest* request = next_started(*flow)) receives.push_back(request);
+    landings_.for_each([&](ReceiveRequest& request) {
+        if (!request.posted_ && request.status_.source == peer.rank) receives.push_back(&request);
+    });
+    for (ReceiveRequest* request : receives) {
+        if (request->complete()) continue;
+        if (request->landing_ != 0) close_landing(*request);
+        request->status_.source = peer.rank;
+        complete(*request, error);
+    }
+    std::vector<SendRequest*> sends;
+    departures_.for_each([&](SendRequest& request) {
+        // A stream stands in a queue and ends when its turn comes.
+        if (request.peer_ == peer.rank && request.stage_ != SendRequest::Stage::stream)
+            sends.push_back(&request);
+    });
+    for (SendRequest* request : sends) {
+        stop_waiting(*request);
+        finish_send(*request, error);
+    }
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,54 @@
+// The two ends of a declared channel. The n-th started send meets the n-th started receive; the
+// ends count, and nothing is searched.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "core/matching.h"
+#include "core/request.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::core {
+
+struct FlowKey {
+    Context context;
+    std::uint32_t kind;
+    friend bool operator==(const FlowKey&, const FlowKey&) = default;
+};
+
+// A started receive of the peer, told ahead.
+struct Ready {
+    std::uint32_t landing;
+    std::uint32_t ordinal;
+    std::uint64_t bytes;
+    transport::RemoteMemory memory;
+};
+
+class SendFlow {
+  public:
+    SendFlow(Rank to, FlowKey as, std::uint32_t number) : dest(to), key(as), label(number) {}
+    const Rank dest;
+    const FlowKey key;
+    const std::uint32_t label;       // how our packets call this flow
+    std::uint32_t started = 0;       // sends started so far
+    std::deque<Ready> ready;         // in order of their ordinals
+    SendRequest* waiting = nullptr;  // sent a request, wait for ready or pulled; in order
+    SendRequest* waiting_last = nullptr;
+};
+
+class ReceiveFlow {
+  public:
+    ReceiveFlow(Rank from, FlowKey as, std::uint32_t number)
+        : source(from), key(as), label(number) {}
+    const Rank source;
+    const FlowKey key;
+    const std::uint32_t label;
+    std::uint32_t started = 0;        // receives started so far
+    ReceiveRequest* first = nullptr;  // started receives whose message has not come
+    ReceiveRequest* last = nullptr;
+    Unexpected* unexpected = nullptr;  // messages whose receive is not started
+    Unexpected* unexpected_last = nullptr;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,46 @@
+// Packets for others: on along the shortest-direction-first path, straight from the slot they
+// arrived in.
+//
+// No deadlock: a packet's class is the number of dimensions it has finished, so classes are only
+// ever left upwards; inside one class of one ring, a packet may enter only where two slots are
+// free, and move on where one is, so a ring always keeps a bubble (bubble flow control, Puente et
+// al. 2001).
+#include "core/runtime.h"
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+using transport::Verdict;
+
+Verdict Runtime::relay(Connection& in, const PacketHeader& header, const std::byte* payload) {
+    Connection* out = peers_[header.destination].via;
+    if (!in.link || out == nullptr || !out->link) {
+        close(in, Error::protocol, "a packet for somebody whom this rank does not relay to");
+        return Verdict::taken;
+    }
+    // What cannot be delivered any more is dropped; its ends learn of the dead link.
+    if (out->down || peers_[header.destination].dead) return Verdict::taken;
+
+    const bool turns = out->link->dimension != in.link->dimension;
+    const int slot_class = header.slot_class + (turns ? 1 : 0);
+    if (slot_class >= out->classes) {
+        close(in, Error::protocol, "a packet off its shortest-direction-first path");
+        return Verdict::taken;
+    }
+    const unsigned needed = turns ? out->tokens_to_turn : 1;
+    if (transport::tokens_in(out->tokens, slot_class) < needed) {
+        out->tokens += out->channel->collect_grants();
+        if (transport::tokens_in(out->tokens, slot_class) < needed) {
+            if ((in.held & (1u << header.slot_class)) == 0) ++out->statistics.token_waits;
+            return Verdict::held;
+        }
+    }
+    PacketHeader onward = header;
+    onward.slot_class = std::uint8_t(slot_class);
+    ++onward.hops;
+    ++out->statistics.relayed;
+    transmit(*out, onward, {payload, header.length});
+    return Verdict::taken;
+}
+
+}  // namespace torusmp::core

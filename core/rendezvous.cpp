@@ -1,0 +1,233 @@
+// Large messages: written into, or read from, the user's memory without a copy where the channel
+// can, in packets straight from and to it where not.
+//
+// The receiver's memory for one message is a landing, the sender's a departure; packets name them
+// by id. Four ways, all ending with both requests complete:
+//   the sender knows the landing  -> writes,              says matched (whole)
+//   request, the receiver can read -> reads,              says pulled
+//   request, it cannot             -> says clear,         the sender writes, says written
+//   no remote access at all        -> as above, but the bytes come as data packets
+#include <algorithm>
+
+#include "core/runtime.h"
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+using transport::Transfer;
+
+// Tells the receiver that a message waits here.
+void Runtime::ask(SendRequest& request, Peer& peer) {
+    request.stage_ = SendRequest::Stage::wait_answer;
+    request.departure_ = departures_.add(request);
+    RequestBody body{request.departure_, request.ordinal_, request.buffer_.bytes, {}};
+    if (request.buffer_.layout == nullptr && request.buffer_.bytes != 0) {
+        const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
+        body.memory =
+            peer.rank == options_.rank ? Loopback::expose(memory) : interface_->expose(memory);
+    }
+    if (request.flow_ != nullptr)
+        send_body(peer, PacketKind::flow_request, body, request.flow_->label);
+    else
+        send_body(peer, PacketKind::request, body, request.context_, request.tag_);
+}
+
+// Sends the message into memory that the receiver has named. tell_matched: the receiver does not
+// know yet that this message takes that landing.
+void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
+                          const transport::RemoteMemory& memory, bool tell_matched) {
+    Peer& peer = peers_[request.peer_];
+    Connection& connection = connection_to(peer);
+    request.landing_ = landing;
+    Transfer transfer = Transfer::refused;
+    if (connection.peer == peer.rank && request.buffer_.layout == nullptr &&
+        memory.length >= request.buffer_.bytes && connection.channel->can_write(memory)) {
+        if (request.departure_ == 0) request.departure_ = departures_.add(request);
+        transfer = connection.channel->write(
+            memory, 0, {request.buffer_.base, request.buffer_.bytes}, request.departure_);
+    }
+    const bool whole = transfer == Transfer::done;
+    if (transfer != Transfer::refused) connection.statistics.bytes_written += request.buffer_.bytes;
+    if (tell_matched)
+        send_body(peer, PacketKind::matched,
+                  MatchedBody{landing, whole ? 1u : 0u, request.buffer_.bytes});
+    else if (whole)
+        send_body(peer, PacketKind::written, WrittenBody{landing, 0});
+    if (whole) return finish_send(request);
+    if (transfer == Transfer::pending) {
+        request.stage_ = SendRequest::Stage::writing;
+        return;
+    }
+    request.stage_ = SendRequest::Stage::stream;
+    request.position_ = 0;
+    enqueue(connection, request, Lane::stream);
+}
+
+void Runtime::on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) {
+    const auto id = std::uint32_t(cookie);
+    // Our writes carry a departure, our reads a landing in the upper half.
+    if (id != 0) {
+        SendRequest* request = departures_.find(id);
+        if (request == nullptr) return;
+        if (ok)
+            send_body(peers_[request->peer_], PacketKind::written,
+                      WrittenBody{request->landing_, 0});
+        return finish_send(*request, ok ? Error::none : Error::unreachable);
+    }
+    ReceiveRequest* request = landings_.find(std::uint32_t(cookie >> 32));
+    if (request == nullptr) return;
+    auto& connection = *static_cast<Connection*>(channel.owner);
+    if (ok)
+        send_body(peers_[connection.peer], PacketKind::pulled,
+                  DepartureBody{request->departure_, 0});
+    close_landing(*request);
+    complete(*request, ok ? Error::none : Error::unreachable);
+}
+
+void Runtime::finish_send(SendRequest& request, Error error) {
+    if (request.departure_ != 0) {
+        departures_.remove(request.departure_);
+        request.departure_ = 0;
+    }
+    request.stage_ = SendRequest::Stage::idle;
+    complete(request, error);
+}
+
+// The receive that a request met, matched now: reads the message, or says where to write it.
+void Runtime::answer(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body) {
+    Peer& peer = peers_[source];
+    if (request.landing_ != 0) close_landing(request);
+    request.status_.source = source;
+    request.status_.tag = tag;
+    request.status_.bytes = body.bytes;
+    request.departure_ = body.departure;
+    const DepartureBody pulled{body.departure, 0};
+    if (body.bytes > request.buffer_.bytes || body.bytes == 0) {
+        send_body(peer, PacketKind::pulled, pulled);
+        return complete(request, body.bytes == 0 ? Error::none : Error::truncated);
+    }
+    request.expected_ = body.bytes;
+    request.landed_ = 0;
+    const transport::RemoteMemory mine = open_landing(request);
+    Connection& connection = connection_to(peer);
+    if (connection.peer == source && request.buffer_.layout == nullptr &&
+        body.memory.length >= body.bytes && connection.channel->can_read(body.memory)) {
+        const Transfer transfer = connection.channel->read(
+            body.memory, 0, {request.buffer_.base, std::size_t(body.bytes)},
+            std::uint64_t(request.landing_) << 32);
+        if (transfer != Transfer::refused) {
+            connection.statistics.bytes_read += body.bytes;
+            if (transfer == Transfer::pending) return;
+            send_body(peer, PacketKind::pulled, pulled);
+            return finish_landing(request);
+        }
+    }
+    send_body(peer, PacketKind::clear, ClearBody{body.departure, request.landing_, mine});
+}
+
+// Gives the receive an id under which its memory may be written, and the memory's name.
+transport::RemoteMemory Runtime::open_landing(ReceiveRequest& request) {
+    request.landing_ = landings_.add(request);
+    if (request.buffer_.layout != nullptr || request.buffer_.bytes == 0) return {};
+    const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
+    return request.peer_ == options_.rank ? Loopback::expose(memory) : interface_->expose(memory);
+}
+
+void Runtime::close_landing(ReceiveRequest& request) {
+    landings_.remove(request.landing_);
+    request.landing_ = 0;
+    if (request.announced_) {
+        request.announced_ = false;
+        --peers_[request.peer_].matching().announced;
+    }
+}
+
+void Runtime::finish_landing(ReceiveRequest& request) {
+    close_landing(request);
+    complete(request);
+}
+
+bool Runtime::on_request(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    RequestBody body;
+    if (header.tag < 0 || !read_body(header, payload, body)) return false;
+    ++peer.matching().seen;
+    if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag))
+        answer(*request, peer.rank, header.tag, body);
+    else
+        matching_.keep(make_unexpected(peer.rank, header.context, header.tag, body));
+    return true;
+}
+
+bool Runtime::on_clear(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    ClearBody body;
+    if (!read_body(header, payload, body)) return false;
+    SendRequest* request = departures_.find(body.departure);
+    if (request == nullptr || request->peer_ != peer.rank ||
+        request->stage_ != SendRequest::Stage::wait_answer)
+        return false;
+    stop_waiting(*request);
+    begin_write(*request, body.landing, body.memory, false);
+    return true;
+}
+
+bool Runtime::on_pulled(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    DepartureBody body;
+    if (!read_body(header, payload, body)) return false;
+    SendRequest* request = departures_.find(body.departure);
+    if (request == nullptr || request->peer_ != peer.rank ||
+        request->stage_ != SendRequest::Stage::wait_answer)
+        return false;
+    stop_waiting(*request);
+    finish_send(*request);
+    return true;
+}
+
+bool Runtime::on_matched(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    MatchedBody body;
+    if (!read_body(header, payload, body)) return false;
+    ReceiveRequest* request = landings_.find(body.landing);
+    if (request == nullptr || request->peer_ != peer.rank || body.bytes > request->buffer_.bytes ||
+        body.bytes == 0)
+        return false;
+    if (request->flow_ != nullptr) {
+        if (request->posted_ && next_started(*request->flow_) != request) return false;
+    } else {
+        if (!request->posted_) return false;
+        matching_.remove(*request);
+        ++peer.matching().seen;
+    }
+    request->status_.source = peer.rank;
+    request->status_.tag = request->tag_;
+    request->status_.bytes = body.bytes;
+    request->expected_ = body.bytes;
+    request->landed_ = 0;
+    if (body.whole != 0) finish_landing(*request);
+    return true;
+}
+
+bool Runtime::on_data(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    DataBody body;
+    if (!read_body(header, payload, body)) return false;
+    ReceiveRequest* request = landings_.find(body.landing);
+    const std::size_t bytes = header.length - sizeof body;
+    if (request == nullptr || request->status_.source != peer.rank || request->posted_ ||
+        body.offset > request->expected_ || bytes > request->expected_ - body.offset ||
+        bytes > request->expected_ - request->landed_)
+        return false;
+    request->buffer_.unpack(body.offset, payload + sizeof body, bytes);
+    request->landed_ += bytes;
+    if (request->landed_ == request->expected_) finish_landing(*request);
+    return true;
+}
+
+bool Runtime::on_written(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    WrittenBody body;
+    if (!read_body(header, payload, body)) return false;
+    ReceiveRequest* request = landings_.find(body.landing);
+    if (request == nullptr || request->status_.source != peer.rank || request->posted_)
+        return false;
+    finish_landing(*request);
+    return true;
+}
+
+}  // namespace torusmp::core

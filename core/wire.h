@@ -1,0 +1,121 @@
+// What core's packets mean, and the bodies of those that are not user payload.
+//
+// Sequenced kinds take a number in the stream from source to destination and are handled in that
+// order, whatever paths they came by. The others refer to an id and may come at any time.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "core/transport/transport.h"
+
+namespace torusmp::core {
+
+enum class PacketKind : std::uint8_t {
+    none,
+    // sequenced
+    eager,         // a whole message; context and tag match it
+    request,       // RequestBody: a message waits at the sender; context and tag match it
+    matched,       // MatchedBody: the sender took our announced or ready memory for its message
+    announce,      // AnnounceBody: a posted receive, sent ahead to the sender
+    refuse,        // EpochBody: announcements could not be placed, all since are void
+    withdraw,      // LandingBody: a receive is to be cancelled, give its announcement back
+    withdrawn,     // WithdrawnBody: the answer
+    flow_open,     // FlowOpenBody: what the label in `context` means from now on
+    flow_eager,    // a whole message of the flow labelled `context`
+    flow_request,  // RequestBody, for the flow labelled `context`
+    flow_ready,    // ReadyBody: a started receive of the flow labelled `context`
+    // by id
+    clear,      // ClearBody: the answer to a request: write here
+    data,       // DataBody + payload for a landing
+    written,    // WrittenBody: a remote write is complete
+    pulled,     // DepartureBody: the receiver has read the message
+    link_dead,  // LinkBody: spread from neighbour to neighbour
+    last_kind = link_dead
+};
+
+constexpr bool is_sequenced(PacketKind kind) {
+    return kind >= PacketKind::eager && kind <= PacketKind::flow_ready;
+}
+
+struct RequestBody {
+    std::uint32_t departure;
+    std::uint32_t ordinal;           // flows: the sender's count
+    std::uint64_t bytes;             // of the message
+    transport::RemoteMemory memory;  // where it may be read; length 0: nowhere
+};
+struct ClearBody {
+    std::uint32_t departure;
+    std::uint32_t landing;
+    transport::RemoteMemory memory;
+};
+struct MatchedBody {
+    std::uint32_t landing;
+    std::uint32_t whole;  // 1: every byte is in place already
+    std::uint64_t bytes;
+};
+struct AnnounceBody {
+    std::uint32_t landing;
+    std::uint32_t epoch;
+    std::uint32_t seen;  // matched messages from the sender that the receiver had got
+    std::uint32_t unused;
+    std::uint64_t bytes;  // room in the receive
+    transport::RemoteMemory memory;
+};
+struct EpochBody {
+    std::uint32_t epoch;  // the first one that counts again
+    std::uint32_t unused;
+};
+struct LandingBody {
+    std::uint32_t landing;
+    std::uint32_t unused;
+};
+struct WithdrawnBody {
+    std::uint32_t landing;
+    std::uint32_t found;
+};
+struct FlowOpenBody {
+    std::uint32_t context;
+    std::uint32_t kind;
+    std::uint32_t from_sender;  // 1: the label's owner sends on the flow, 0: it receives
+    std::uint32_t unused;
+};
+struct ReadyBody {
+    std::uint32_t landing;
+    std::uint32_t ordinal;
+    std::uint64_t bytes;  // room in the receive
+    transport::RemoteMemory memory;
+};
+struct DataBody {
+    std::uint32_t landing;
+    std::uint32_t unused;
+    std::uint64_t offset;
+};
+struct WrittenBody {
+    std::uint32_t landing;
+    std::uint32_t unused;
+};
+struct DepartureBody {
+    std::uint32_t departure;
+    std::uint32_t unused;
+};
+struct LinkBody {
+    std::uint32_t rank;       // the end that saw it die
+    std::uint32_t direction;  // routing::Direction::index() out of that rank
+};
+
+static_assert(sizeof(RequestBody) == 48 && sizeof(ClearBody) == 40 && sizeof(MatchedBody) == 16);
+static_assert(sizeof(AnnounceBody) == 56 && sizeof(ReadyBody) == 48 && sizeof(DataBody) == 16);
+static_assert(sizeof(EpochBody) == 8 && sizeof(LandingBody) == 8 && sizeof(WithdrawnBody) == 8);
+static_assert(sizeof(FlowOpenBody) == 16 && sizeof(WrittenBody) == 8);
+static_assert(sizeof(DepartureBody) == 8 && sizeof(LinkBody) == 8);
+
+// Reads a body out of a payload; false when the packet is too short for it.
+template <class Body>
+bool read_body(const transport::PacketHeader& header, const std::byte* payload, Body& body) {
+    if (header.length < sizeof(Body)) return false;
+    std::memcpy(&body, payload, sizeof(Body));
+    return true;
+}
+
+}  // namespace torusmp::core
