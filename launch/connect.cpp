@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "launch/bootstrap.h"
+#include "launch/implementations.h"
+
+namespace torusmp::launch {
+
+Secret random_secret() {
+    Secret secret;
+    std::size_t filled = 0;
+    while (filled < secret.size()) {
+        const ssize_t n = getrandom(secret.data() + filled, secret.size() - filled, 0);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0)
+            throw BootstrapError(fmt::format(
+                "the kernel gives no random bytes for the job's secret: {}", std::strerror(errno)));
+        filled += std::size_t(n);
+    }
+    return secret;
+}
+
+std::string describe_self(int rank) {
+    char host[256] = "unknown";
+    gethostname(host, sizeof host - 1);
+    return fmt::format("rank {} (host {}, pid {})", rank, host, getpid());
+}
+
+namespace {
+
+bool is_set(const char* name) {
+    const char* value = std::getenv(name);
+    return value && *value;
+}
+
+// A process that has connected leaves its pid behind. Another process that reads it is a child of a
+// rank and stands alone; the same process asks for the same place twice.
+bool child_of_a_rank() {
+    const char* connected = std::getenv(env_connected);
+    if (!connected || !*connected) return false;
+    if (std::atol(connected) == long(getpid()))
+        throw BootstrapError(
+            "connect_bootstrap() was called a second time in one process: a rank joins its job "
+            "once; "
+            "keep the first connection until the program ends");
+    return true;
+}
+
+[[noreturn]] void refuse(const ForeignLauncher& launcher) {
+    throw BootstrapError(fmt::format(
+        "this process was started by {} ({}) as one of several, but torusmp cannot talk to that "
+        "launcher, and will not run as so many single ranks: {}",
+        launcher.name, launcher.found, launcher.remedy));
+}
+
+}  // namespace
+
+// torus-run removes the variables of other launchers from its ranks. So where PMIx variables stand
+// beside ours, a launcher was started inside a rank, and the inner one counts.
+std::unique_ptr<Bootstrap> connect_bootstrap() {
+    if (child_of_a_rank()) return connect_single();
+    if (is_set("PMIX_RANK") && is_set("PMIX_NAMESPACE")) return connect_pmix();
+    if (is_set(env_bootstrap)) return connect_torus_run();
+    if (const auto launcher = find_foreign_launcher()) refuse(*launcher);
+    return connect_single();
+}
+
+}  // namespace torusmp::launch

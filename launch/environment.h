@@ -1,0 +1,62 @@
+// The environment variables by which torus-run hands a rank its identity, and the frames that the
+// two exchange over the inherited socket. Included by the rank library and by torus-run only; both
+// come from one build, and the version in `Welcome` refuses a mixture of two.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace torusmp::launch {
+
+// "socket:inode:lifeline": the rank's control socket, the inode that proves that the descriptor is
+// still that socket, and the pipe whose end of file says that torus-run is gone.
+// Removed by the process that connects, so that its children are not taken for the rank.
+inline constexpr const char* env_bootstrap = "TORUSMP_BOOTSTRAP";
+// Set by the process that connects, to its pid: its children can tell that they are not the rank.
+inline constexpr const char* env_connected = "TORUSMP_CONNECTED";
+// For the user's own scripts; the library takes its rank and size from the welcome frame.
+inline constexpr const char* env_rank = "TORUSMP_RANK";
+inline constexpr const char* env_size = "TORUSMP_SIZE";
+inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
+
+inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::size_t secret_bytes = 16;
+// A contribution to one exchange, and an abort text. More is a damaged frame.
+inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
+
+enum class FrameKind : std::uint32_t {
+    // torus-run to rank
+    welcome = 1,   // Welcome, then `local_count` ranks as int32
+    everyone = 2,  // size lengths as uint64, then everybody's bytes in rank order
+    released = 3,  // the barrier is complete
+    // rank to torus-run
+    hello = 16,     // Hello
+    exchange = 17,  // this rank's bytes
+    barrier = 18,
+    finalize = 19,
+    abort = 20,  // int32 exit code, then the text
+};
+
+struct FrameHeader {
+    std::uint32_t kind;
+    std::uint32_t sequence;  // collective calls count from 0; 0 in other frames
+    std::uint64_t length;    // bytes that follow
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+struct Welcome {
+    std::uint32_t version;
+    std::int32_t rank;
+    std::int32_t size;
+    std::uint32_t local_count;
+    std::byte secret[secret_bytes];
+};
+static_assert(sizeof(Welcome) == 32);
+
+struct Hello {
+    std::uint32_t version;
+    std::int32_t rank;
+};
+static_assert(sizeof(Hello) == 8);
+
+}  // namespace torusmp::launch

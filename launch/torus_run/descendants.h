@@ -1,0 +1,22 @@
+// Ends every process below this one: children, and, because this process is their subreaper, all
+// that children leave behind, in whatever session or process group they hide.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace torusmp::launch {
+
+// Orphaned descendants come to this process from now on. Call before the first fork.
+void adopt_orphans();
+
+// The children of this process, dead ones that nobody has reaped included.
+std::vector<pid_t> children();
+
+// SIGKILL and reap until no descendant is left. Returns the processes that outlived `patience`:
+// stuck in the kernel, or of another user. SIGCHLD must be blocked.
+std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience);
+
+}  // namespace torusmp::launch

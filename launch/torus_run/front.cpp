@@ -1,0 +1,195 @@
+#include "launch/torus_run/front.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "launch/torus_run/descendants.h"
+#include "launch/torus_run/keeper.h"
+#include "launch/torus_run/signals.h"
+#include "launch/torus_run/text.h"
+
+namespace torusmp::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+[[noreturn]] void refuse(const char* call) {
+    throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
+}
+
+// A terminal's input goes through the front, because ranks are in other process groups than the
+// terminal's and would be stopped for reading it. Everything else rank 0 inherits.
+class TerminalInput {
+  public:
+    TerminalInput() {
+        if (!isatty(STDIN_FILENO)) return;
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0) refuse("pipe");
+        read_end_ = Descriptor(ends[0]);
+        write_end_ = Descriptor(ends[1]);
+        fcntl(write_end_.get(), F_SETFL, O_NONBLOCK);
+    }
+
+    bool active() const { return bool(write_end_); }
+    int for_rank_zero() const { return read_end_ ? read_end_.get() : STDIN_FILENO; }
+    void close_read_end() { read_end_.reset(); }
+    void close_write_end() { write_end_.reset(); }
+
+    // In the background the terminal belongs to others: look again after a while.
+    bool foreground() const { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
+    static constexpr int look_again_milliseconds = 300;
+
+    // What to wait for: typed input, or room in the pipe.
+    pollfd wanted() const {
+        if (!active()) return {-1, 0, 0};
+        if (length_ > 0) return {write_end_.get(), POLLOUT, 0};
+        return {foreground() ? STDIN_FILENO : -1, POLLIN, 0};
+    }
+
+    void move() {
+        if (length_ == 0) {
+            const ssize_t n = read(STDIN_FILENO, buffer_, sizeof buffer_);
+            if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+            if (n < 0 && errno == EIO && !foreground()) return;
+            if (n <= 0) return close_write_end();
+            length_ = std::size_t(n);
+        }
+        const ssize_t n = write(write_end_.get(), buffer_, length_);
+        if (n < 0 && errno != EAGAIN && errno != EINTR) return close_write_end();
+        if (n <= 0) return;
+        length_ -= std::size_t(n);
+        std::memmove(buffer_, buffer_ + n, length_);
+    }
+
+  private:
+    Descriptor read_end_, write_end_;
+    char buffer_[4096];
+    std::size_t length_ = 0;
+};
+
+class Front {
+  public:
+    explicit Front(const Job& job) : job_(job) {}
+
+    int run() {
+        start_keeper();
+        while (!keeper_ended_) step();
+        if (!WIFSIGNALED(keeper_status_)) return WEXITSTATUS(keeper_status_);
+        fmt::print(stderr, "torus-run: its keeper process (pid {}) {}; the job is ended\n", keeper_,
+                   describe_end(keeper_status_));
+        kill_descendants(milliseconds(5000));
+        return exit_code_of(keeper_status_);
+    }
+
+  private:
+    void start_keeper() {
+        const sigset_t before = block_signals();
+        adopt_orphans();
+        int link[2], lifeline[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) != 0) refuse("socketpair");
+        keeper_link_ = Descriptor(link[0]);
+        Descriptor keeper_end(link[1]);
+        if (pipe2(lifeline, O_CLOEXEC) != 0) refuse("pipe");
+        Descriptor lifeline_read(lifeline[0]);
+        lifeline_ = Descriptor(lifeline[1]);
+        rlimit files{};
+        getrlimit(RLIMIT_NOFILE, &files);
+
+        keeper_ = fork();
+        if (keeper_ < 0) refuse("fork");
+        if (keeper_ == 0) {
+            KeeperContext context{std::move(keeper_end),
+                                  std::move(lifeline_read),
+                                  std::move(lifeline_),
+                                  input_.for_rank_zero(),
+                                  before,
+                                  files};
+            become_keeper(std::move(context));
+        }
+        setpgid(keeper_, keeper_);
+        let_go_of_input();
+        listen();
+    }
+
+    [[noreturn]] void become_keeper(KeeperContext context) {
+        // Its own group: what the terminal sends reaches the front alone, and is passed on once.
+        setpgid(0, 0);
+        prctl(PR_SET_NAME, "torus-keeper", 0, 0, 0);
+        keeper_link_.reset();
+        input_.close_write_end();
+        adopt_orphans();
+        int code = exit_failure;
+        try {
+            code = keep(job_, std::move(context));
+        } catch (const std::exception& error) {
+            fmt::print(stderr, "torus-run: {}\n", error.what());
+            kill_descendants(milliseconds(5000));
+        }
+        std::fflush(nullptr);
+        _exit(code);
+    }
+
+    // The writer of a pipe must see when rank 0 is gone, so nobody else may hold its other end.
+    void let_go_of_input() {
+        input_.close_read_end();
+        if (input_.active()) return;
+        const Descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        if (null) dup2(null.get(), STDIN_FILENO);
+    }
+
+    void listen() {
+        sigset_t listened = forwarded_signals();
+        sigaddset(&listened, SIGCHLD);
+        signals_ = Descriptor(signalfd(-1, &listened, SFD_CLOEXEC | SFD_NONBLOCK));
+        if (!signals_) refuse("signalfd");
+    }
+
+    void step() {
+        pollfd events[2] = {{signals_.get(), POLLIN, 0}, input_.wanted()};
+        const bool look_again = input_.active() && events[1].fd < 0;
+        if (poll(events, 2, look_again ? TerminalInput::look_again_milliseconds : -1) < 0) return;
+        if (events[0].revents) hear_signals();
+        if (events[1].revents) input_.move();
+    }
+
+    void hear_signals() {
+        signalfd_siginfo info;
+        while (read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {
+            const int signal = int(info.ssi_signo);
+            if (signal == SIGCHLD) {
+                // Only the keeper is our child, until it dies.
+                keeper_ended_ =
+                    keeper_ended_ || waitpid(keeper_, &keeper_status_, WNOHANG) == keeper_;
+                continue;
+            }
+            send(keeper_link_.get(), &signal, sizeof signal, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (signal == SIGTSTP) raise(SIGSTOP);
+        }
+    }
+
+    const Job& job_;
+    TerminalInput input_;
+    Descriptor keeper_link_, lifeline_, signals_;
+    pid_t keeper_ = -1;
+    int keeper_status_ = 0;
+    bool keeper_ended_ = false;
+};
+
+}  // namespace
+
+int run_job(const Job& job) {
+    return Front(job).run();
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,37 @@
+// Starts one rank: its own process group, its descriptors, its cores, then exec.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "launch/torus_run/job.h"
+
+namespace torusmp::launch {
+
+struct SpawnRequest {
+    pid_t parent;  // the caller
+    const char* program;
+    char* const* arguments;
+    char* const* environment;
+    int standard[3];  // become 0, 1 and 2
+    int control;      // handed down as it is
+    int lifeline;     // handed down as it is; a description of this rank's own
+    const std::vector<int>* cpus;
+    const sigset_t* signals;  // the mask that the rank starts with
+    const rlimit* files;      // the limit of open files that the rank starts with
+};
+
+struct SpawnResult {
+    pid_t pid = -1;  // -1: not started
+    int error = 0;   // errno of `call`
+    const char* call = "";
+};
+
+// The child shares our memory until it execs, so nothing of the parent is copied.
+SpawnResult spawn(const SpawnRequest& request);
+
+}  // namespace torusmp::launch

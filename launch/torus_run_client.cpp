@@ -1,0 +1,246 @@
+// The rank's end of the socket that torus-run hands down.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "launch/descriptor.h"
+#include "launch/implementations.h"
+
+namespace torusmp::launch {
+namespace {
+
+class TorusRunBootstrap final : public Bootstrap {
+  public:
+    explicit TorusRunBootstrap(int socket) : socket_(socket) {
+        receive_welcome();
+        const Hello hello{protocol_version, rank_};
+        send(FrameKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
+    }
+
+    std::string_view name() const override { return "torus-run"; }
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
+    const std::vector<int>& local_ranks() const override { return local_; }
+    std::span<const std::byte> secret() const override { return secret_; }
+
+    std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) override {
+        if (mine.size() > max_frame_bytes)
+            throw BootstrapError(fmt::format("exchange: {} bytes given, at most {} allowed",
+                                             mine.size(), max_frame_bytes));
+        send(FrameKind::exchange, sequence_, mine);
+        const std::uint64_t length = expect(FrameKind::everyone, sequence_++, "exchange");
+        return receive_everyone(length);
+    }
+
+    void barrier() override {
+        send(FrameKind::barrier, sequence_, {});
+        if (expect(FrameKind::released, sequence_++, "barrier") != 0) damaged("barrier");
+    }
+
+    // torus-run stops this process too. Should it be unable to, the rank still ends.
+    [[noreturn]] void abort(int code, std::string_view message) override {
+        std::fflush(nullptr);
+        message = message.substr(0, 65536);
+        std::vector<std::byte> body(sizeof(std::int32_t) + message.size());
+        const std::int32_t wire_code = code;
+        std::memcpy(body.data(), &wire_code, sizeof wire_code);
+        std::memcpy(body.data() + sizeof wire_code, message.data(), message.size());
+        bool told = true;
+        try {
+            send(FrameKind::abort, 0, body);
+        } catch (const BootstrapError&) {
+            told = false;
+            fmt::print(stderr, "{} aborted with code {}: {}\n", describe_self(rank_), code,
+                       message);
+        }
+        if (told) wait_for_the_end();
+        _exit((code & 0xff) != 0 ? code : 1);
+    }
+
+    void finalize() override {
+        if (finalized_) return;
+        finalized_ = true;
+        send(FrameKind::finalize, 0, {});
+    }
+
+  private:
+    void receive_welcome() {
+        const std::uint64_t length = expect(FrameKind::welcome, 0, "start");
+        Welcome welcome;
+        if (length < sizeof welcome) damaged("start");
+        receive(&welcome, sizeof welcome, "start");
+        if (welcome.version != protocol_version)
+            throw BootstrapError(
+                fmt::format("torus-run speaks version {} of the start-up protocol, this program "
+                            "version {}: use the "
+                            "torus-run of the torusmp that the program was linked with",
+                            welcome.version, protocol_version));
+        if (welcome.rank < 0 || welcome.rank >= welcome.size ||
+            length != sizeof welcome + std::uint64_t(welcome.local_count) * sizeof(std::int32_t))
+            damaged("start");
+        rank_ = welcome.rank;
+        size_ = welcome.size;
+        std::copy(std::begin(welcome.secret), std::end(welcome.secret), secret_.begin());
+        static_assert(sizeof(int) == sizeof(std::int32_t));
+        local_.resize(welcome.local_count);
+        receive(local_.data(), local_.size() * sizeof(std::int32_t), "start");
+    }
+
+    std::vector<std::vector<std::byte>> receive_everyone(std::uint64_t length) {
+        std::vector<std::uint64_t> lengths(std::size_t(size_), 0);
+        const std::uint64_t table = lengths.size() * sizeof(std::uint64_t);
+        if (length < table) damaged("exchange");
+        receive(lengths.data(), table, "exchange");
+        std::uint64_t left = length - table;
+        std::vector<std::vector<std::byte>> everyone(lengths.size());
+        for (std::size_t i = 0; i < lengths.size(); ++i) {
+            if (lengths[i] > left) damaged("exchange");
+            left -= lengths[i];
+            everyone[i].resize(lengths[i]);
+            receive(everyone[i].data(), lengths[i], "exchange");
+        }
+        if (left != 0) damaged("exchange");
+        return everyone;
+    }
+
+    std::uint64_t expect(FrameKind kind, std::uint32_t sequence, const char* call) {
+        FrameHeader header;
+        receive(&header, sizeof header, call);
+        if (header.kind != std::uint32_t(kind) || header.sequence != sequence) damaged(call);
+        return header.length;
+    }
+
+    // Whole frames only: abort() may be called by another thread than the one that waits.
+    void send(FrameKind kind, std::uint32_t sequence, std::span<const std::byte> body) {
+        const std::lock_guard lock(sending_);
+        FrameHeader header{std::uint32_t(kind), sequence, body.size()};
+        iovec parts[2] = {{&header, sizeof header},
+                          {const_cast<std::byte*>(body.data()), body.size()}};
+        msghdr message{};
+        message.msg_iov = parts;
+        message.msg_iovlen = 2;
+        while (parts[0].iov_len + parts[1].iov_len > 0) {
+            ssize_t n = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) gone(std::strerror(errno));
+            for (iovec& part : parts) {
+                const std::size_t step = std::min(std::size_t(n), part.iov_len);
+                part.iov_base = static_cast<std::byte*>(part.iov_base) + step;
+                part.iov_len -= step;
+                n -= ssize_t(step);
+            }
+        }
+    }
+
+    void receive(void* to, std::size_t bytes, const char* call) {
+        auto* at = static_cast<std::byte*>(to);
+        while (bytes > 0) {
+            const ssize_t n = recv(socket_.get(), at, bytes, MSG_WAITALL);
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) gone(n == 0 ? call : std::strerror(errno));
+            at += n;
+            bytes -= std::size_t(n);
+        }
+    }
+
+    void wait_for_the_end() const {
+        pollfd end{socket_.get(), POLLRDHUP, 0};
+        constexpr int milliseconds = 10'000;
+        poll(&end, 1, milliseconds);
+    }
+
+    [[noreturn]] void gone(std::string_view why) const {
+        throw BootstrapError(
+            fmt::format("{} lost torus-run, which started it: {}", describe_self(rank_), why));
+    }
+    [[noreturn]] void damaged(std::string_view call) const {
+        throw BootstrapError(
+            fmt::format("{} received a frame from torus-run that does not belong to {}: use the "
+                        "torus-run of the "
+                        "torusmp that the program was linked with",
+                        describe_self(rank_), call));
+    }
+
+    Descriptor socket_;
+    std::mutex sending_;
+    int rank_ = 0;
+    int size_ = 1;
+    std::vector<int> local_;
+    Secret secret_{};
+    std::uint32_t sequence_ = 0;
+    bool finalized_ = false;
+};
+
+struct Handed {
+    int socket = -1;
+    unsigned long long inode = 0;
+    int lifeline = -1;
+};
+
+Handed parse_handed(const char* text) {
+    Handed handed;
+    int used = 0;
+    if (std::sscanf(text, "%d:%llu:%d%n", &handed.socket, &handed.inode, &handed.lifeline, &used) !=
+            3 ||
+        text[used] != '\0')
+        throw BootstrapError(fmt::format(
+            "{}=\"{}\" is damaged: expected socket:inode:lifeline as torus-run writes it",
+            env_bootstrap, text));
+    return handed;
+}
+
+// A wrapper may have closed the descriptor, and something else may have taken its number.
+void check_socket(const Handed& handed) {
+    struct stat info {};
+    if (fstat(handed.socket, &info) == 0 && S_ISSOCK(info.st_mode) && info.st_ino == handed.inode)
+        return;
+    throw BootstrapError(fmt::format(
+        "descriptor {}, named by {}, is not torus-run's socket any more: a program between "
+        "torus-run and "
+        "this one closed it; let it keep inherited descriptors open (Python: close_fds=False)",
+        handed.socket, env_bootstrap));
+}
+
+// torus-run's keeper ends this rank's process group when it dies. A wrapper may have moved the rank
+// into another group or session, so the rank also asks the kernel for its own end: SIGKILL when the
+// last writer of the lifeline pipe is gone. A fresh description, because the owner belongs to it.
+void arm_lifeline(int lifeline) {
+    struct stat info {};
+    if (fstat(lifeline, &info) != 0 || !S_ISFIFO(info.st_mode)) return;
+    const int mine =
+        open(fmt::format("/proc/self/fd/{}", lifeline).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (mine < 0) return;
+    fcntl(mine, F_SETSIG, SIGKILL);
+    fcntl(mine, F_SETOWN, getpid());
+    fcntl(mine, F_SETFL, O_NONBLOCK | O_ASYNC);
+    // Closed by then? Then nobody is left to send the signal.
+    pollfd end{mine, POLLIN, 0};
+    if (poll(&end, 1, 0) > 0 && (end.revents & POLLHUP) != 0) raise(SIGKILL);
+}
+
+}  // namespace
+
+std::unique_ptr<Bootstrap> connect_torus_run() {
+    const Handed handed = parse_handed(std::getenv(env_bootstrap));
+    check_socket(handed);
+    fcntl(handed.socket, F_SETFD, FD_CLOEXEC);
+    arm_lifeline(handed.lifeline);
+    auto bootstrap = std::make_unique<TorusRunBootstrap>(handed.socket);
+    unsetenv(env_bootstrap);
+    setenv(env_connected, fmt::format("{}", getpid()).c_str(), 1);
+    return bootstrap;
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,189 @@
+// A rank for the tests of torus-run: its arguments are steps, done in order. "RANK:step" is done by
+// that rank only.
+//
+//   connect exchange exchange-large barrier finalize    the bootstrap's calls, results checked
+//   print=TEXT error=TEXT        one line to standard output, standard error
+//   echo                         standard input, with "in: " before each line
+//   exit=CODE kill=SIGNAL abort=CODE,TEXT
+//   sleep                        for a minute; far longer than any test waits
+//   trap=SIGNAL,TEXT             catches the signal, prints TEXT and ends orderly
+//   wait-for=FILE touch=FILE     meeting points with the test
+//   spawn-orphan                 leaves a grandchild in a session of its own, asleep
+//   system=COMMAND               a child through the shell
+//   report                       name, rank, size and local ranks
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "launch/bootstrap.h"
+
+namespace {
+
+using torusmp::launch::Bootstrap;
+
+std::unique_ptr<Bootstrap> bootstrap;
+volatile sig_atomic_t caught = 0;
+
+[[noreturn]] void fail(const std::string& what) {
+    fmt::print(stderr, "rank_program: {}\n", what);
+    std::exit(70);
+}
+
+Bootstrap& joined() {
+    if (!bootstrap) fail("this step needs connect before it");
+    return *bootstrap;
+}
+
+// What rank r gives: r+1 numbers (and many more in the large form) that tell the rank.
+std::vector<std::byte> contribution(int rank, std::size_t factor) {
+    std::vector<std::byte> bytes(std::size_t(rank) * factor);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = std::byte((rank * 31 + int(i)) & 0xff);
+    return bytes;
+}
+
+void exchange(std::size_t factor) {
+    const auto everyone = joined().exchange(contribution(joined().rank(), factor));
+    if (int(everyone.size()) != joined().size()) fail("exchange gave the wrong number of ranks");
+    for (int rank = 0; rank < joined().size(); ++rank)
+        if (everyone[std::size_t(rank)] != contribution(rank, factor))
+            fail(fmt::format("exchange gave wrong bytes for rank {}", rank));
+    // Everybody holds the same secret.
+    const auto secret = joined().secret();
+    for (const auto& theirs : joined().exchange(secret))
+        if (!std::equal(theirs.begin(), theirs.end(), secret.begin(), secret.end()))
+            fail("the secrets differ");
+}
+
+void report() {
+    std::string local;
+    for (const int rank : joined().local_ranks()) local += fmt::format(" {}", rank);
+    fmt::print("{} rank {} of {}, local{}\n", joined().name(), joined().rank(), joined().size(),
+               local);
+    std::fflush(stdout);
+}
+
+void echo() {
+    for (std::string line; std::getline(std::cin, line);) fmt::print("in: {}\n", line);
+    std::fflush(stdout);
+}
+
+void spawn_orphan() {
+    if (fork() == 0) {
+        setsid();
+        if (fork() == 0) {
+            sleep(60);
+            _exit(0);
+        }
+        _exit(0);
+    }
+    wait(nullptr);
+}
+
+void trap(const std::string& value) {
+    const std::size_t comma = value.find(',');
+    const int signal_number = std::atoi(value.c_str());
+    struct sigaction action {};
+    action.sa_handler = [](int) { caught = 1; };
+    sigset_t block, before;
+    sigemptyset(&block);
+    sigaddset(&block, signal_number);
+    sigprocmask(SIG_BLOCK, &block, &before);
+    sigaction(signal_number, &action, nullptr);
+    fmt::print("ready\n");
+    std::fflush(stdout);
+    while (!caught) sigsuspend(&before);
+    fmt::print("{}\n", value.substr(comma + 1));
+    std::fflush(stdout);
+}
+
+void wait_for(const std::string& file) {
+    struct stat info {};
+    while (stat(file.c_str(), &info) != 0) usleep(2000);
+}
+
+const std::map<std::string, std::function<void(const std::string&)>> steps = {
+    {"connect",
+     [](const std::string&) {
+         try {
+             bootstrap = torusmp::launch::connect_bootstrap();
+         } catch (const torusmp::launch::BootstrapError& error) {
+             fail(error.what());
+         }
+     }},
+    {"exchange", [](const std::string&) { exchange(1); }},
+    {"exchange-large", [](const std::string&) { exchange(40'000); }},
+    {"barrier", [](const std::string&) { joined().barrier(); }},
+    {"finalize", [](const std::string&) { joined().finalize(); }},
+    {"report", [](const std::string&) { report(); }},
+    {"print",
+     [](const std::string& text) {
+         fmt::print("{}\n", text);
+         std::fflush(stdout);
+     }},
+    {"part",
+     [](const std::string& text) {
+         fmt::print("{}", text);
+         std::fflush(stdout);
+     }},
+    {"error", [](const std::string& text) { fmt::print(stderr, "{}\n", text); }},
+    {"echo", [](const std::string&) { echo(); }},
+    {"exit", [](const std::string& code) { _exit(std::atoi(code.c_str())); }},
+    {"kill", [](const std::string& signal) { kill(getpid(), std::atoi(signal.c_str())); }},
+    {"abort",
+     [](const std::string& value) {
+         joined().abort(std::atoi(value.c_str()), value.substr(value.find(',') + 1));
+     }},
+    {"sleep",
+     [](const std::string&) {
+         for (unsigned left = 60; left > 0;) left = sleep(left);
+     }},
+    {"trap", trap},
+    {"touch", [](const std::string& file) { close(open(file.c_str(), O_CREAT | O_WRONLY, 0600)); }},
+    {"wait-for", wait_for},
+    {"spawn-orphan", [](const std::string&) { spawn_orphan(); }},
+    {"system",
+     [](const std::string& command) {
+         if (const int status = std::system(command.c_str()); status != 0)
+             fail(fmt::format("'{}' gave status {}", command, status));
+     }},
+};
+
+// Nothing where the step is for another rank.
+std::string for_this_rank(const std::string& word) {
+    const std::size_t colon = word.find(':');
+    if (colon == std::string::npos || word.find_first_not_of("0123456789") != colon) return word;
+    const char* rank = bootstrap ? nullptr : std::getenv("TORUSMP_RANK");
+    const int mine = bootstrap ? bootstrap->rank() : rank ? std::atoi(rank) : 0;
+    return std::atoi(word.c_str()) == mine ? word.substr(colon + 1) : std::string();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = for_this_rank(argv[i]);
+        if (word.empty()) continue;
+        const std::size_t equals = word.find('=');
+        const auto step = steps.find(word.substr(0, equals));
+        if (step == steps.end()) fail(fmt::format("unknown step '{}'", word));
+        try {
+            step->second(equals == std::string::npos ? std::string() : word.substr(equals + 1));
+        } catch (const torusmp::launch::BootstrapError& error) {
+            fail(error.what());
+        }
+    }
+    return 0;
+}
