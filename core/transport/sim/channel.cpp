@@ -54,11 +54,11 @@ TokenWord Channel::collect_grants() {
 }
 
 bool Channel::can_write(const RemoteMemory& remote) const {
-    return world_.options_.write != Remote::refused && world_.reachable(end_, remote);
+    return world_.allowed(end_, remote, world_.options_.write);
 }
 
 bool Channel::can_read(const RemoteMemory& remote) const {
-    return world_.options_.read != Remote::refused && world_.reachable(end_, remote);
+    return world_.allowed(end_, remote, world_.options_.read);
 }
 
 Transfer Channel::write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,

@@ -43,6 +43,8 @@ void check_slots(const PortOptions& slots) {
             throw std::invalid_argument(
                 fmt::format("port {}: {} slots of class {}, expected 1 to {}", slots.port,
                             int(slots.tokens[std::size_t(c)]), c, max_tokens));
+    if (slots.slot_bytes == 0)
+        throw std::invalid_argument(fmt::format("port {}: slots of 0 bytes", slots.port));
 }
 
 std::string name_of(const End& end) {
@@ -73,7 +75,8 @@ Interface::~Interface() {
     }
     world_.interfaces_[index_] = nullptr;
     for (const auto& [memory, size] : allocations_)
-        ::operator delete(memory, size.first, std::align_val_t(size.second));
+        ::operator delete(reinterpret_cast<void*>(memory), size.first,
+                          std::align_val_t(size.second));
 }
 
 std::vector<std::byte> Interface::address() const {
@@ -199,18 +202,28 @@ RemoteMemory Interface::expose(Bytes memory) {
     return {address, memory.size(), {world_.seal(index_, address, memory.size()), index_}};
 }
 
+bool Interface::is_mapped(const RemoteMemory& memory) const {
+    if (!world_.options_.mapped || memory.key[1] != index_) return false;
+    auto block = allocations_.upper_bound(memory.address);
+    if (block == allocations_.begin()) return false;
+    --block;
+    const std::uint64_t offset = memory.address - block->first;
+    const std::size_t size = block->second.first;
+    return offset <= size && memory.length <= size - offset;
+}
+
 void* Interface::allocate(std::size_t bytes, std::size_t alignment) {
     const std::size_t size = std::max<std::size_t>(bytes, 1);
     if (size > options_.allocatable - allocated_) return nullptr;
     void* memory = ::operator new(size, std::align_val_t(alignment));
-    allocations_.emplace(memory, std::pair(size, alignment));
+    allocations_.emplace(reinterpret_cast<std::uintptr_t>(memory), std::pair(size, alignment));
     allocated_ += size;
     return memory;
 }
 
 void Interface::free(void* memory) {
     if (memory == nullptr) return;
-    const auto found = allocations_.find(memory);
+    const auto found = allocations_.find(reinterpret_cast<std::uintptr_t>(memory));
     if (found == allocations_.end())
         throw std::logic_error("free of memory that allocate() did not give");
     const auto [size, alignment] = found->second;
@@ -296,10 +309,9 @@ void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::by
         throw std::logic_error(fmt::format("a packet of class {} to {}, which has {} classes",
                                            int(header.slot_class), name_of(into),
                                            into.slots.classes));
-    if (header.length > into.interface->options_.slot_bytes)
+    if (header.length > into.slots.slot_bytes)
         throw std::logic_error(fmt::format("a packet of {} bytes to {}, whose slots hold {}",
-                                           header.length, name_of(into),
-                                           into.interface->options_.slot_bytes));
+                                           header.length, name_of(into), into.slots.slot_bytes));
     Lane& lane = into.lanes[header.slot_class];
     if (lane.slotted == into.slots.tokens[header.slot_class])
         throw std::logic_error(
@@ -366,10 +378,17 @@ bool World::reachable(const End& end, const RemoteMemory& remote) const {
            remote.key[0] == seal(owner->index_, remote.address, remote.length);
 }
 
+bool World::allowed(const End& end, const RemoteMemory& remote, Remote way) const {
+    return reachable(end, remote) &&
+           (way != Remote::refused || end.peer->interface->is_mapped(remote));
+}
+
 Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset, std::byte* local,
                       std::size_t bytes, std::uint64_t cookie, bool write) {
+    if (!reachable(end, remote)) return Transfer::refused;
     Remote way = write ? options_.write : options_.read;
-    if (way == Remote::refused || !reachable(end, remote)) return Transfer::refused;
+    if (end.peer->interface->is_mapped(remote)) way = Remote::immediate;
+    if (way == Remote::refused) return Transfer::refused;
     if (offset > remote.length || bytes > remote.length - offset) return Transfer::refused;
     if (end.told_down) return Transfer::refused;
     if (way == Remote::mixed) way = Remote(random_.below(3));
@@ -506,7 +525,9 @@ std::optional<std::size_t> World::next(Time until) {
     return std::nullopt;
 }
 
-std::optional<std::size_t> World::step() { return next(Time::max()); }
+std::optional<std::size_t> World::step() {
+    return next(Time::max());
+}
 
 void World::advance(Time by) {
     const Time until = now_ + by;

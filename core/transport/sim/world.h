@@ -22,7 +22,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/transport/sim/random.h"
@@ -55,6 +54,8 @@ struct WorldOptions {
     Delay transfer{Time{2000}, Time{20000}, 0.0, Time{0}};
     Remote write = Remote::pending;
     Remote read = Remote::pending;
+    // Memory from allocate() is mapped by the peers: to write or read it is immediate.
+    bool mapped = false;
     Time down_within{1'000'000};  // both ends of a dead link know of it after at most this
 };
 
@@ -62,7 +63,6 @@ struct InterfaceOptions {
     std::vector<PortOptions> ports;  // the slots of some ports
     std::optional<PortOptions>
         other;  // of every port that `ports` does not name (its .port unused)
-    std::size_t slot_bytes = 64 << 10;          // the longest payload of a packet
     std::size_t allocatable = std::size_t(-1);  // bytes that allocate() hands out in all
 };
 
@@ -162,6 +162,7 @@ class Interface final : public transport::Interface {
     transport::Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
     RemoteMemory expose(Bytes memory) override;
+    bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     void prepare_sleep() override {}
@@ -195,7 +196,7 @@ class Interface final : public transport::Interface {
     std::vector<detail::End*> ends_;
     std::vector<Ready> ready_;    // what has arrived and waits for poll()
     std::vector<Ready> working_;  // what the poll under way goes through
-    std::unordered_map<void*, std::pair<std::size_t, std::size_t>> allocations_;
+    std::map<std::uintptr_t, std::pair<std::size_t, std::size_t>> allocations_;  // size, alignment
     std::size_t allocated_ = 0;
 };
 
@@ -256,6 +257,7 @@ class World {
     Transfer begin(detail::End& end, const RemoteMemory& remote, std::size_t offset,
                    std::byte* local, std::size_t bytes, std::uint64_t cookie, bool write);
     bool reachable(const detail::End& end, const RemoteMemory& remote) const;
+    bool allowed(const detail::End& end, const RemoteMemory& remote, Remote way) const;
     std::uint64_t seal(std::size_t interface, std::uint64_t address, std::uint64_t length) const;
     void bury(detail::Link& link, const std::string& why, bool tear);
     void bury_all(Interface& interface, const std::string& why, bool tear);

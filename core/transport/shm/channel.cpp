@@ -1,0 +1,166 @@
+#include "core/transport/shm/channel.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <climits>
+
+namespace torusmp::transport::shm {
+namespace {
+
+// Packets taken from one class at one poll: others want their turn too.
+constexpr int most_at_once = 16;
+
+}  // namespace
+
+void ring_bell(Control& control) noexcept {
+    if (control.sleeping.load(std::memory_order_relaxed) == 0) return;
+    if (control.sleeping.exchange(0, std::memory_order_acq_rel) == 0) return;
+    syscall(SYS_futex, &control.sleeping, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote,
+                       bool fence, bool cross_memory)
+    : classes_(int(local.classes)),
+      fence_(fence),
+      cross_memory_(cross_memory),
+      peer_control_(peer.control()),
+      peer_(peer),
+      local_(local),
+      remote_(remote) {
+    for (int k = 0; k < classes_; ++k) {
+        in_[k] = Ring(own.at(local.lines[k]), local.slots[k], local.bulk_stride);
+        out_[k] = Ring(peer.at(remote.lines[k]), remote.slots[k], remote.bulk_stride);
+    }
+}
+
+int ShmChannel::poll(Sink& sink) {
+    int taken = 0;
+    for (int k = 0; k < classes_; ++k) {
+        Ring& ring = in_[k];
+        for (int i = 0; i < most_at_once && ring.written() == ring.stamp(); ++i) {
+            // A copy: the peer can write to the slot, and what has been checked must stay so.
+            PacketHeader header;
+            std::memcpy(&header, ring.line(), sizeof header);
+            const std::byte* payload = ring.payload(header.length);
+            if (header.length > ring.capacity() && header.length > inline_bytes) {
+                sink.on_down(*this, "a packet claims more bytes than a slot has");
+                return taken;
+            }
+            header.slot_class = std::uint8_t(k);
+            if (sink.on_packet(*this, header, payload) == Verdict::held) break;
+            ring.advance();
+            ++taken;
+        }
+    }
+    return taken;
+}
+
+void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {
+    if (!payload.empty())
+        std::memcpy(out_[header.slot_class].payload(payload.size()), payload.data(),
+                    payload.size());
+    commit(header);
+}
+
+std::byte* ShmChannel::reserve(int slot_class, std::size_t bytes) {
+    return out_[slot_class].payload(bytes);
+}
+
+void ShmChannel::commit(const PacketHeader& header) {
+    Ring& out = out_[header.slot_class];
+    // All but the stamp, which says that the rest is there.
+    std::memcpy(out.line() + sizeof header.stamp,
+                reinterpret_cast<const std::byte*>(&header) + sizeof header.stamp,
+                sizeof header - sizeof header.stamp);
+    out.publish();
+    out.advance();
+    ring();
+}
+
+void ShmChannel::ring() {
+    if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
+    ring_bell(peer_control_);
+}
+
+void ShmChannel::grant(TokenWord tokens) {
+    remote_.granted.fetch_add(tokens, std::memory_order_release);
+    ring_bell(peer_control_);  // the addition is a full fence
+}
+
+TokenWord ShmChannel::collect_grants() {
+    if (local_.granted.load(std::memory_order_relaxed) == 0) return 0;
+    return local_.granted.exchange(0, std::memory_order_acquire);
+}
+
+std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
+                              std::size_t bytes) const {
+    const Bytes heap = peer_.heap();
+    if (remote.length > heap.size() || remote.key[1] > heap.size() - remote.length ||
+        offset > remote.length || bytes > remote.length - offset)
+        return nullptr;
+    return heap.data() + remote.key[1] + offset;
+}
+
+bool ShmChannel::can_write(const RemoteMemory& remote) const {
+    return KeyKind(remote.key[0]) == KeyKind::heap ||
+           (KeyKind(remote.key[0]) == KeyKind::process && cross_memory_);
+}
+
+bool ShmChannel::can_read(const RemoteMemory& remote) const {
+    return can_write(remote);
+}
+
+namespace {
+
+using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                         unsigned long);
+
+// One copy by the kernel; it may stop short at 2 GiB.
+Transfer cross_copy(Call call, pid_t pid, std::byte* local, std::uint64_t remote,
+                    std::size_t bytes) {
+    while (bytes != 0) {
+        const iovec here{local, bytes};
+        const iovec there{reinterpret_cast<void*>(std::uintptr_t(remote)), bytes};
+        const ssize_t moved = call(pid, &here, 1, &there, 1, 0);
+        if (moved <= 0) return Transfer::refused;
+        local += moved;
+        remote += std::uint64_t(moved);
+        bytes -= std::size_t(moved);
+    }
+    return Transfer::done;
+}
+
+}  // namespace
+
+Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                           std::uint64_t /*cookie*/) {
+    if (KeyKind(remote.key[0]) == KeyKind::heap) {
+        std::byte* place = mapped(remote, offset, local.size());
+        if (place == nullptr) return Transfer::refused;
+        std::memcpy(place, local.data(), local.size());
+        return Transfer::done;
+    }
+    if (!can_write(remote) || offset > remote.length || local.size() > remote.length - offset)
+        return Transfer::refused;
+    return cross_copy(&process_vm_writev, pid_t(peer_.address().pid),
+                      const_cast<std::byte*>(local.data()), remote.address + offset, local.size());
+}
+
+Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset, Bytes local,
+                          std::uint64_t /*cookie*/) {
+    if (KeyKind(remote.key[0]) == KeyKind::heap) {
+        const std::byte* place = mapped(remote, offset, local.size());
+        if (place == nullptr) return Transfer::refused;
+        std::memcpy(local.data(), place, local.size());
+        return Transfer::done;
+    }
+    if (!can_read(remote) || offset > remote.length || local.size() > remote.length - offset)
+        return Transfer::refused;
+    return cross_copy(&process_vm_readv, pid_t(peer_.address().pid), local.data(),
+                      remote.address + offset, local.size());
+}
+
+}  // namespace torusmp::transport::shm

@@ -1,0 +1,95 @@
+// One channel over shared memory: the ring we fill in the peer's segment, the ring it fills in
+// ours, and the ways into its memory.
+#pragma once
+
+#include <array>
+#include <cstring>
+
+#include "core/transport/shm/segment.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::shm {
+
+// Wakes whoever sleeps in this segment.
+void ring_bell(Control& control) noexcept;
+
+enum class KeyKind : std::uint64_t { heap = 0x68656170, process = 0x70726f63 };
+
+// One class of one direction: slots in turn, each stamped with the count of the packet in it.
+class Ring {
+  public:
+    Ring() = default;
+    Ring(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
+        : lines_(lines),
+          bulk_(lines + (slots * line_bytes + 4095) / 4096 * 4096),
+          bulk_stride_(bulk_stride),
+          slots_(std::uint32_t(slots)) {}
+
+    std::byte* line() const { return lines_ + slot_ * line_bytes; }
+    std::byte* payload(std::size_t bytes) const {
+        return bytes <= inline_bytes ? line() + sizeof(PacketHeader) : bulk_ + slot_ * bulk_stride_;
+    }
+    std::size_t capacity() const { return bulk_stride_; }
+    std::uint32_t stamp() const { return count_ + 1; }
+    // The stamp of the slot at the front, as its writer left it.
+    std::uint32_t written() const {
+        return std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
+            .load(std::memory_order_acquire);
+    }
+    void publish() const {
+        std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
+            .store(stamp(), std::memory_order_release);
+    }
+    void advance() {
+        ++count_;
+        if (++slot_ == slots_) slot_ = 0;
+    }
+
+  private:
+    std::byte* lines_ = nullptr;
+    std::byte* bulk_ = nullptr;
+    std::size_t bulk_stride_ = 0;
+    std::uint32_t slots_ = 0;
+    std::uint32_t slot_ = 0;   // count_ modulo slots_
+    std::uint32_t count_ = 0;  // packets so far
+};
+static_assert(offsetof(PacketHeader, stamp) == 0);
+
+class ShmChannel final : public Channel {
+  public:
+    // fence: our stores must be fenced against the peer's going to sleep. cross_memory: the probe
+    // found that the peer's memory can be reached.
+    ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote, bool fence,
+               bool cross_memory);
+
+    int poll(Sink& sink);
+
+    void send(const PacketHeader& header, ConstBytes payload) override;
+    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    void commit(const PacketHeader& header) override;
+    void grant(TokenWord tokens) override;
+    TokenWord collect_grants() override;
+    bool can_write(const RemoteMemory& remote) const override;
+    bool can_read(const RemoteMemory& remote) const override;
+    Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                   std::uint64_t cookie) override;
+    Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
+                  std::uint64_t cookie) override;
+    void ring() override;
+
+  private:
+    // The peer's heap memory that `remote` names, or null.
+    std::byte* mapped(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
+
+    std::array<Ring, max_slot_classes> out_{};
+    std::array<Ring, max_slot_classes> in_{};
+    int classes_;
+    bool fence_;
+    bool cross_memory_;
+    Control& peer_control_;
+    const Segment& peer_;
+    Port& local_;   // in our segment: what the peer grants us
+    Port& remote_;  // in the peer's: what we grant it
+};
+
+}  // namespace torusmp::transport::shm

@@ -1,0 +1,31 @@
+// The heap of a segment: memory that all peers have mapped.
+//
+// First fit over offsets, neighbours merged on free. Bookkeeping is private to the owner; one
+// thread at a time. Made for few and large buffers, not for small objects.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "core/transport/shm/segment.h"
+
+namespace torusmp::transport::shm {
+
+class Heap {
+  public:
+    explicit Heap(const Segment& segment);
+
+    // Null when no stretch is large enough.
+    void* allocate(std::size_t bytes, std::size_t alignment);
+    void free(void* memory);
+    bool contains(const void* memory, std::size_t bytes) const;
+
+  private:
+    const Segment& segment_;
+    Bytes memory_;
+    std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes
+    std::map<std::uint64_t, std::uint64_t> used_;
+};
+
+}  // namespace torusmp::transport::shm

@@ -1,0 +1,150 @@
+#include "core/transport/shm/interface.h"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+#include <stdexcept>
+
+#include "core/transport/shm/channel.h"
+
+namespace torusmp::transport::shm {
+namespace {
+
+long membarrier(int command) {
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+// Whether process_vm_* reaches that process: containers and ptrace restrictions forbid it without
+// any other sign.
+bool probe(const Segment& peer) {
+    std::uint64_t seen = 0;
+    const iovec here{&seen, sizeof seen};
+    const iovec there{reinterpret_cast<void*>(std::uintptr_t(peer.control().probe_address)),
+                      sizeof seen};
+    return process_vm_readv(pid_t(peer.address().pid), &here, 1, &there, 1, 0) ==
+               ssize_t(sizeof seen) &&
+           seen == peer.address().nonce;
+}
+
+}  // namespace
+
+ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options)
+    : options_(options), segment_(Segment::create(ports)), heap_(*segment_) {
+    registered_ = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
+    segment_->control().sleeper_fences = registered_ && options_.sleeper_fences ? 1 : 0;
+}
+
+ShmInterface::~ShmInterface() = default;
+
+std::vector<std::byte> ShmInterface::address() const {
+    const auto bytes = std::as_bytes(std::span(&segment_->address(), 1));
+    return {bytes.begin(), bytes.end()};
+}
+
+const Segment& ShmInterface::peer_segment(const Address& address) {
+    for (const auto& segment : peers_)
+        if (segment->address().nonce == address.nonce && segment->address().pid == address.pid)
+            return *segment;
+    peers_.push_back(Segment::open(address));
+    return *peers_.back();
+}
+
+Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& options) {
+    Address address{};
+    if (peer_address.size() != sizeof address)
+        throw std::runtime_error(
+            fmt::format("shared memory: a peer's address has {} B, expected {}",
+                        peer_address.size(), sizeof address));
+    std::memcpy(&address, peer_address.data(), sizeof address);
+    const Segment& peer = peer_segment(address);
+    Port* local = segment_->find_port(options.local_port);
+    Port* remote = peer.find_port(options.remote_port);
+    if (local == nullptr || remote == nullptr || local->classes != remote->classes)
+        throw std::runtime_error(fmt::format(
+            "shared memory: port {} here and port {} of process {} do not fit; were all ranks "
+            "started with the same settings?",
+            options.local_port, options.remote_port, address.pid));
+    const bool fence = !(registered_ && peer.control().sleeper_fences != 0);
+    channels_.push_back(std::make_unique<ShmChannel>(*segment_, *local, peer, *remote, fence,
+                                                     options_.cross_memory && probe(peer)));
+    remote->active.store(1, std::memory_order_release);
+    peer.control().knocks.fetch_add(1, std::memory_order_acq_rel);
+    ring_bell(peer.control());
+    // Ours now: the peer's knock on this port needs no answer any more.
+    local->active.store(2, std::memory_order_relaxed);
+    return *channels_.back();
+}
+
+int ShmInterface::poll(Sink& sink) {
+    int taken = 0;
+    for (std::size_t i = 0; i < channels_.size(); ++i) taken += channels_[i]->poll(sink);
+    const std::uint32_t knocks = segment_->control().knocks.load(std::memory_order_acquire);
+    if (knocks == knocks_seen_) [[likely]]
+        return taken;
+    knocks_seen_ = knocks;
+    for (std::size_t i = 0; i < segment_->control().port_count; ++i) {
+        std::uint32_t knocked = 1;
+        if (segment_->port(i).active.compare_exchange_strong(knocked, 2))
+            sink.on_connect(segment_->port(i).port);
+    }
+    return taken;
+}
+
+RemoteMemory ShmInterface::expose(Bytes memory) {
+    RemoteMemory remote{std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
+                        memory.size(),
+                        {std::uint64_t(KeyKind::process), 0}};
+    if (heap_.contains(memory.data(), memory.size()))
+        remote.key[0] = std::uint64_t(KeyKind::heap),
+        remote.key[1] = std::uint64_t(memory.data() - segment_->heap().data());
+    return remote;
+}
+
+bool ShmInterface::is_mapped(const RemoteMemory& memory) const {
+    return KeyKind(memory.key[0]) == KeyKind::heap;
+}
+
+void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
+    return heap_.allocate(bytes, alignment);
+}
+
+void ShmInterface::free(void* memory) {
+    heap_.free(memory);
+}
+
+void ShmInterface::prepare_sleep() {
+    Control& control = segment_->control();
+    control.sleeping.store(1, std::memory_order_seq_cst);
+    if (control.sleeper_fences != 0) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+void ShmInterface::cancel_sleep() {
+    segment_->control().sleeping.store(0, std::memory_order_relaxed);
+}
+
+void ShmInterface::sleep(Clock::time_point deadline) {
+    Control& control = segment_->control();
+    const auto left = deadline - Clock::now();
+    timespec time{};
+    const bool forever = deadline == Clock::time_point::max();
+    if (!forever) {
+        if (left.count() <= 0) return;
+        const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
+        time.tv_sec = nanoseconds / 1'000'000'000;
+        time.tv_nsec = nanoseconds % 1'000'000'000;
+    }
+    syscall(SYS_futex, &control.sleeping, FUTEX_WAIT, 1, forever ? nullptr : &time, nullptr, 0);
+}
+
+void ShmInterface::wake() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    ring_bell(segment_->control());
+}
+
+}  // namespace torusmp::transport::shm

@@ -1,0 +1,64 @@
+// Shared memory between the ranks of one host.
+//
+// Each ordered pair of ports has its own ring of slots in the receiver's segment: one writer, one
+// reader, no lock. A slot's header carries a stamp, written last, that says which turn of the ring
+// it belongs to, so a poll reads one cache line and an 8-byte message moves in that same line.
+//
+// Large messages take one copy: a plain store or load where the other side lies in a segment's
+// heap, process_vm_writev/readv where the kernel allows it. Where it does not, can_write() and
+// can_read() say so, and core sends packets, which is the pipelined two-copy path.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "core/transport/shm/heap.h"
+#include "core/transport/shm/segment.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::shm {
+
+struct InterfaceOptions {
+    // process_vm_* may be used where a quiet probe finds that it works.
+    bool cross_memory = true;
+    // Sleeping is rare: let the sleeper pay for the ordering of "I sleep" against "I sent", with
+    // membarrier(2), and the senders nothing. Wrong where ranks outnumber cores and sleep all the
+    // time: then each sender fences.
+    bool sleeper_fences = true;
+};
+
+class ShmChannel;
+
+class ShmInterface final : public Interface {
+  public:
+    // Throws std::runtime_error when the segment cannot be made.
+    ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options);
+    ~ShmInterface() override;
+
+    std::string_view name() const override { return "shm"; }
+    std::vector<std::byte> address() const override;
+    Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
+    int poll(Sink& sink) override;
+    RemoteMemory expose(Bytes memory) override;
+    bool is_mapped(const RemoteMemory& memory) const override;
+    void* allocate(std::size_t bytes, std::size_t alignment) override;
+    void free(void* memory) override;
+    void prepare_sleep() override;
+    void cancel_sleep() override;
+    void sleep(Clock::time_point deadline) override;
+    void wake() noexcept override;
+
+  private:
+    const Segment& peer_segment(const Address& address);
+
+    InterfaceOptions options_;
+    std::unique_ptr<Segment> segment_;
+    Heap heap_;
+    bool registered_ = false;  // with membarrier, to be fenced by sleepers
+    std::uint32_t knocks_seen_ = 0;
+    std::vector<std::unique_ptr<Segment>> peers_;
+    std::vector<std::unique_ptr<ShmChannel>> channels_;
+};
+
+}  // namespace torusmp::transport::shm

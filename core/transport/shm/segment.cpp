@@ -1,0 +1,165 @@
+#include "core/transport/shm/segment.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace torusmp::transport::shm {
+namespace {
+
+constexpr std::uint32_t address_magic = 0x746f7231;          // "tor1"
+constexpr std::uint64_t control_magic = 0x746f7275736d7031;  // "torusmp1"
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t smallest_heap = std::uint64_t{64} << 20;
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+[[noreturn]] void fail(std::string_view what) {
+    throw std::runtime_error(fmt::format("shared memory: {}: {}", what, std::strerror(errno)));
+}
+
+// Where everything lies in the file of a rank with these ports.
+struct Plan {
+    std::vector<std::uint64_t> lines;  // of each port and class in turn
+    std::uint64_t heap_offset = 0;
+};
+
+std::uint64_t bulk_stride(const PortOptions& port) {
+    return round_up(port.slot_bytes, 64);
+}
+
+Plan plan(const std::vector<PortOptions>& ports) {
+    Plan result;
+    std::uint64_t at = round_up(sizeof(Control), 64) + ports.size() * sizeof(Port);
+    for (const PortOptions& port : ports) {
+        for (int k = 0; k < port.classes; ++k) {
+            // Rings begin on a page, so that an unused one costs nothing.
+            at = round_up(at, page);
+            result.lines.push_back(at);
+            at += port.tokens[k] * line_bytes;
+            at = round_up(at, page) + port.tokens[k] * bulk_stride(port);
+        }
+    }
+    result.heap_offset = round_up(at, page);
+    return result;
+}
+
+std::uint64_t random_nonce() {
+    std::uint64_t nonce = 0;
+    if (getrandom(&nonce, sizeof nonce, 0) != ssize_t(sizeof nonce)) fail("getrandom");
+    return nonce;
+}
+
+// Maps the file with as large a heap as the limits of this process allow.
+std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t heap_offset) {
+    std::uint64_t heap = std::uint64_t(sysconf(_SC_PHYS_PAGES)) * page;
+    for (;; heap /= 2) {
+        const std::uint64_t bytes = heap_offset + heap;
+        if (ftruncate(descriptor, off_t(bytes)) == 0) {
+            void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                              descriptor, 0);
+            if (base != MAP_FAILED) return {static_cast<std::byte*>(base), bytes};
+        }
+        if (heap < smallest_heap)
+            fail(fmt::format("cannot map {} MiB (see ulimit -v, ulimit -f)", bytes >> 20));
+    }
+}
+
+}  // namespace
+
+Port& Segment::port(std::size_t index) const {
+    return reinterpret_cast<Port*>(base_ + round_up(sizeof(Control), 64))[index];
+}
+
+Port* Segment::find_port(std::uint32_t wanted) const {
+    for (std::size_t i = 0; i < control().port_count; ++i)
+        if (port(i).port == wanted) return &port(i);
+    return nullptr;
+}
+
+std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports) {
+    const int descriptor = memfd_create("torusmp", MFD_CLOEXEC);
+    if (descriptor < 0) fail("memfd_create");
+    const Plan places = plan(ports);
+    std::pair<std::byte*, std::uint64_t> mapping;
+    try {
+        mapping = map_with_heap(descriptor, places.heap_offset);
+    } catch (...) {
+        ::close(descriptor);
+        throw;
+    }
+    const Address address{address_magic,  std::uint32_t(getpid()), std::uint32_t(descriptor), 0,
+                          random_nonce(), mapping.second};
+    std::unique_ptr<Segment> segment(new Segment(descriptor, mapping.first, address));
+    segment->probe_ = std::make_unique<std::uint64_t>(address.nonce);
+
+    auto* control = ::new (mapping.first) Control{};
+    control->nonce = address.nonce;
+    control->heap_offset = places.heap_offset;
+    control->heap_bytes = mapping.second - places.heap_offset;
+    control->probe_address = std::uint64_t(reinterpret_cast<std::uintptr_t>(segment->probe_.get()));
+    control->port_count = std::uint32_t(ports.size());
+    std::size_t ring = 0;
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        Port* port = ::new (&segment->port(i)) Port{};
+        port->port = ports[i].port;
+        port->classes = std::uint32_t(ports[i].classes);
+        port->bulk_stride = bulk_stride(ports[i]);
+        for (int k = 0; k < ports[i].classes; ++k) {
+            port->lines[k] = places.lines[ring++];
+            port->slots[k] = ports[i].tokens[k];
+        }
+    }
+    control->magic = control_magic;
+    return segment;
+}
+
+std::unique_ptr<Segment> Segment::open(const Address& address) {
+    const std::string path = fmt::format("/proc/{}/fd/{}", address.pid, address.descriptor);
+    const auto refuse = [&](std::string_view why) {
+        throw std::runtime_error(
+            fmt::format("shared memory of process {} ({}): {}", address.pid, path, why));
+    };
+    if (address.magic != address_magic) refuse("its address is not one of this version");
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor < 0)
+        refuse(fmt::format("{}; the ranks of one host must run as one user and share /proc",
+                           std::strerror(errno)));
+    struct stat status {};
+    void* base = MAP_FAILED;
+    if (fstat(descriptor, &status) == 0 && std::uint64_t(status.st_size) == address.bytes)
+        base = mmap(nullptr, address.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                    descriptor, 0);
+    const int error = errno;
+    ::close(descriptor);
+    if (base == MAP_FAILED)
+        refuse(std::uint64_t(status.st_size) != address.bytes
+                   ? fmt::format("it has {} B, expected {}", status.st_size, address.bytes)
+                   : std::string(std::strerror(error)));
+    std::unique_ptr<Segment> segment(new Segment(-1, static_cast<std::byte*>(base), address));
+    if (segment->control().magic != control_magic || segment->control().nonce != address.nonce)
+        refuse("it belongs to somebody else");
+    return segment;
+}
+
+void Segment::discard(std::uint64_t offset, std::uint64_t bytes) const {
+    fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(offset), off_t(bytes));
+}
+
+Segment::~Segment() {
+    munmap(base_, address_.bytes);
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace torusmp::transport::shm

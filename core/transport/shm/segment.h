@@ -1,0 +1,94 @@
+// The shared memory of one rank: a control page, the rings that peers fill, and the heap from which
+// QMP_allocate_memory is served.
+//
+// Each rank makes one anonymous memory file; peers open it through /proc/PID/fd, so nothing has a
+// name that could be left behind, and the kernel frees it with its last user. The file is sparse:
+// a ring costs memory when it is first used, which is all the creating there is.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::shm {
+
+// What a peer needs to find a segment; the Interface's address.
+struct Address {
+    std::uint32_t magic;
+    std::uint32_t pid;
+    std::uint32_t descriptor;
+    std::uint32_t unused;
+    std::uint64_t nonce;  // drawn by the owner: tells its segment from one of a reused pid
+    std::uint64_t bytes;  // of the whole file
+};
+static_assert(sizeof(Address) == 32);
+
+// First cache line of a slot: where a packet's header and a small payload lie.
+inline constexpr std::size_t line_bytes = 256;
+inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
+
+// One port in shared memory. The first line is written once, before anybody else maps it.
+struct alignas(64) Port {
+    std::uint32_t port;
+    std::uint32_t classes;
+    std::uint64_t lines[max_slot_classes];  // offset of each class's slot lines in the file
+    std::uint64_t bulk_stride;              // bytes from one slot's bulk to the next
+    // A class's bulk follows its lines: payload that does not fit in the line.
+    std::uint8_t slots[max_slot_classes];
+    // Tokens that the peer on this port has given back for what we sent it.
+    alignas(64) std::atomic<std::uint64_t> granted;
+    std::atomic<std::uint32_t> active;  // the peer has connected
+};
+
+struct Control {
+    std::uint64_t magic;
+    std::uint64_t nonce;
+    std::uint64_t heap_offset;
+    std::uint64_t heap_bytes;
+    std::uint64_t probe_address;  // of a word that holds `nonce` in the owner's private memory
+    std::uint32_t port_count;
+    std::uint32_t
+        sleeper_fences;  // 1: before it sleeps the owner makes every peer's stores visible
+    // 1: the owner sleeps, or is about to. A futex.
+    alignas(64) std::atomic<std::uint32_t> sleeping;
+    // Bumped by every peer that connects.
+    alignas(64) std::atomic<std::uint32_t> knocks;
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+// A mapping of a whole segment; the owner's unmaps and closes the file.
+class Segment {
+  public:
+    // Creates a segment with these ports. Throws std::runtime_error with the reason.
+    static std::unique_ptr<Segment> create(const std::vector<PortOptions>& ports);
+    // Maps a peer's. Throws std::runtime_error that names the process and says what to look at.
+    static std::unique_ptr<Segment> open(const Address& address);
+    ~Segment();
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+
+    const Address& address() const { return address_; }
+    Control& control() const { return *reinterpret_cast<Control*>(base_); }
+    Port& port(std::size_t index) const;
+    Port* find_port(std::uint32_t port) const;
+    std::byte* at(std::uint64_t offset) const { return base_ + offset; }
+    Bytes heap() const { return {base_ + control().heap_offset, control().heap_bytes}; }
+    // Gives the pages of a stretch of the file back to the system.
+    void discard(std::uint64_t offset, std::uint64_t bytes) const;
+
+  private:
+    Segment(int descriptor, std::byte* base, const Address& address)
+        : descriptor_(descriptor), base_(base), address_(address) {}
+
+    int descriptor_;  // -1 in a peer's mapping
+    std::byte* base_;
+    Address address_;
+    std::unique_ptr<std::uint64_t> probe_;
+};
+
+}  // namespace torusmp::transport::shm
