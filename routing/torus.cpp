@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -14,14 +15,6 @@ namespace torusmp::routing {
 namespace {
 
 constexpr std::int64_t max_ranks = std::numeric_limits<Rank>::max();
-
-// The signed way from one coordinate to another; + where both ways round are as long.
-int shortest_offset(int from, int to, int extent, bool periodic) {
-    int steps = to - from;
-    if (!periodic) return steps;
-    if (steps < 0) steps += extent;
-    return steps <= extent - steps ? steps : steps - extent;
-}
 
 void require(bool condition, const std::string& message) {
     if (!condition) throw std::invalid_argument(message);
@@ -94,7 +87,11 @@ Torus::Torus(std::span<const int> dims, const std::vector<bool>& periodic)
                                           d, dims[d]));
         extent_[d] = dims[d];
         stride_[d] = int(size);
+        by_extent_[d] = Divisor(extent_[d]);
+        by_stride_[d] = Divisor(stride_[d]);
         periodic_[d] = periodic.empty() || periodic[d];
+        ahead_[d] = periodic_[d] ? dims[d] / 2 : dims[d];
+        behind_[d] = periodic_[d] ? (dims[d] - 1) / 2 : dims[d];
         size *= dims[d];
         require(size <= max_ranks,
                 fmt::format("the torus {} has more ranks than the {} that can be numbered",
@@ -103,10 +100,28 @@ Torus::Torus(std::span<const int> dims, const std::vector<bool>& periodic)
     size_ = int(size);
 }
 
+// With l = ceil(log2 divisor) and factor = ceil(2^(31+l) / divisor), the error of factor stays
+// below 2^l / divisor, too little to show in a quotient of a dividend below 2^31.
+Torus::Divisor::Divisor(int divisor) {
+    shift = 31 + int(std::bit_width(unsigned(divisor - 1)));
+    factor = ((std::uint64_t(1) << shift) + unsigned(divisor) - 1) / unsigned(divisor);
+}
+
+// The signed way along a dimension, given the straight one; + where both ways are as long.
+int Torus::shortest(int steps, int dimension) const {
+    const int d = dimension;
+    return steps + (steps < -behind_[d] ? extent_[d] : 0) - (steps > ahead_[d] ? extent_[d] : 0);
+}
+
+int Torus::coordinate(Rank rank, int dimension) const {
+    const int above = by_stride_[dimension].divide(rank);
+    return above - by_extent_[dimension].divide(above) * extent_[dimension];
+}
+
 Coordinates Torus::coordinates(Rank rank) const {
     Coordinates result{};
     for (int d = 0; d < dimensions_ - 1; ++d) {
-        result[d] = int(unsigned(rank) / unsigned(stride_[d]));
+        result[d] = by_stride_[d].divide(rank);
         rank -= result[d] * stride_[d];
     }
     result[dimensions_ - 1] = rank;  // its stride is 1
@@ -122,7 +137,7 @@ Rank Torus::rank(const Coordinates& coordinates) const {
 std::optional<Rank> Torus::neighbour(Rank from, Direction direction) const {
     const int d = direction.dimension;
     if (d < 0 || d >= dimensions_ || extent_[d] == 1) return std::nullopt;
-    const int at = int(unsigned(from) / unsigned(stride_[d]) % unsigned(extent_[d]));
+    const int at = coordinate(from, d);
     const bool at_edge = direction.sign > 0 ? at == extent_[d] - 1 : at == 0;
     if (!at_edge) return from + direction.sign * stride_[d];
     if (!periodic_[d]) return std::nullopt;
@@ -130,37 +145,34 @@ std::optional<Rank> Torus::neighbour(Rank from, Direction direction) const {
 }
 
 int Torus::offset(Rank from, Rank to, int dimension) const {
-    const auto stride = unsigned(stride_[dimension]), extent = unsigned(extent_[dimension]);
-    return shortest_offset(int(unsigned(from) / stride % extent),
-                           int(unsigned(to) / stride % extent), extent_[dimension],
-                           periodic_[dimension]);
+    return shortest(coordinate(to, dimension) - coordinate(from, dimension), dimension);
 }
 
 int Torus::distance(Rank from, Rank to) const {
     const Coordinates a = coordinates(from), b = coordinates(to);
     int steps = 0;
-    for (int d = 0; d < dimensions_; ++d) {
-        steps += std::abs(shortest_offset(a[d], b[d], extent_[d], periodic_[d]));
-    }
+    for (int d = 0; d < dimensions_; ++d) steps += std::abs(shortest(b[d] - a[d], d));
     return steps;
 }
 
 std::optional<Hop> Torus::next_hop(Rank from, Rank to) const {
+    if (from == to) return std::nullopt;
     const Coordinates a = coordinates(from), b = coordinates(to);
-    int fewest = std::numeric_limits<int>::max();
-    Direction direction;
+    unsigned fewest = std::numeric_limits<unsigned>::max();
+    int way = 0, chosen = 0;
     for (int d = 0; d < dimensions_; ++d) {
-        if (a[d] == b[d]) continue;
-        const int steps = shortest_offset(a[d], b[d], extent_[d], periodic_[d]);
-        if (std::abs(steps) >= fewest) continue;
-        fewest = std::abs(steps);
-        direction = {d, steps > 0 ? +1 : -1};
+        const int steps = shortest(b[d] - a[d], d);
+        // Less one, so that nothing to go counts as the most.
+        const unsigned remaining = unsigned(std::abs(steps)) - 1;
+        const bool fewer = remaining < fewest;
+        fewest = fewer ? remaining : fewest;
+        chosen = fewer ? d : chosen;
+        way = fewer ? steps : way;
     }
-    if (fewest == std::numeric_limits<int>::max()) return std::nullopt;
-    const int d = direction.dimension;
-    const bool wraps = direction.sign > 0 ? a[d] == extent_[d] - 1 : a[d] == 0;
-    const int step = wraps ? -direction.sign * (extent_[d] - 1) : direction.sign;
-    return Hop{direction, from + step * stride_[d]};
+    const Direction direction{chosen, way > 0 ? +1 : -1};
+    const bool wraps = a[chosen] == (way > 0 ? extent_[chosen] - 1 : 0);
+    const int step = wraps ? -direction.sign * (extent_[chosen] - 1) : direction.sign;
+    return Hop{direction, from + step * stride_[chosen]};
 }
 
 std::vector<Hop> Torus::path(Rank from, Rank to) const {

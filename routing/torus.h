@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,10 +83,31 @@ class Torus {
     friend bool operator==(const Torus&, const Torus&) = default;
 
   private:
+    // Division by multiplication: ranks turn into coordinates for every relayed packet, and a
+    // division costs several times as much. Exact for all dividends below 2^31.
+    struct Divisor {
+        std::uint64_t factor = 0;
+        int shift = 0;
+        Divisor() = default;
+        explicit Divisor(int divisor);
+        int divide(int value) const {
+            return int(std::uint64_t(unsigned(value)) * factor >> shift);
+        }
+        friend bool operator==(const Divisor&, const Divisor&) = default;
+    };
+
+    int shortest(int steps, int dimension) const;
+    int coordinate(Rank rank, int dimension) const;
+
     int dimensions_ = 0;
     int size_ = 1;
     std::array<int, max_dimensions> extent_{};
     std::array<int, max_dimensions> stride_{};
+    std::array<Divisor, max_dimensions> by_stride_{};
+    std::array<Divisor, max_dimensions> by_extent_{};
+    // Straight steps above `ahead` or below `-behind` are longer than going round the other way.
+    std::array<int, max_dimensions> ahead_{};
+    std::array<int, max_dimensions> behind_{};
     std::array<bool, max_dimensions> periodic_{};
 };
 

@@ -256,6 +256,31 @@ TEST_CASE("the largest torus that can be numbered computes without overflow") {
     CHECK(Torus(std::vector{2147483647}).size() == 2147483647);
 }
 
+TEST_CASE("coordinates of very large tori agree with plain division") {
+    Random random{std::uint32_t(GENERATE(range(0, 100)))};
+    std::vector<int> extents;
+    std::int64_t room = 2147483647;
+    for (int d = between(random, 1, max_dimensions); d > 0; --d) {
+        extents.push_back(
+            between(random, 1, d == 1 ? int(room) : int(std::min<std::int64_t>(room, 3000))));
+        room /= extents.back();
+    }
+    const Torus torus(extents);
+    CAPTURE(torus.describe());
+    for (int trial = 0; trial < 500; ++trial) {
+        const Rank rank =
+            trial < 2 ? trial * (torus.size() - 1) : between(random, 0, torus.size() - 1);
+        int rest = rank;
+        for (int d = torus.dimensions() - 1; d >= 0; rest /= torus.extent(d), --d) {
+            REQUIRE(torus.coordinates(rank)[d] == rest % torus.extent(d));
+            const int ahead = rest % torus.extent(d), back = torus.extent(d) - ahead;
+            const int offset = ahead <= back ? ahead : -back;
+            REQUIRE(torus.offset(0, rank, d) == offset);
+        }
+        REQUIRE(torus.rank(torus.coordinates(rank)) == rank);
+    }
+}
+
 TEST_CASE("a torus describes itself with its open dimensions marked") {
     CHECK(Torus(std::vector{4, 8, 8}).describe() == "4x8x8");
     CHECK(Torus(std::vector{4, 8}, {true, false}).describe() == "4x8open");
