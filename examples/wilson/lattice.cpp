@@ -78,7 +78,7 @@ Coord best_grid(const Coord& extent, int ranks) {
             for (int y = 1; y <= ranks / t / z; ++y) {
                 if (ranks / t / z % y != 0) continue;
                 const Coord grid{ranks / t / z / y, y, z, t};
-                // On a tie the later dimension is split: long runs of x stay together.
+                // On a tie the later dimensions are split: fewer messages, and long runs of x.
                 if (divides(grid, extent) && surface(extent, grid) <= smallest) {
                     smallest = surface(extent, grid);
                     best = grid;

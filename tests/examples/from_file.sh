@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# from_file.sh WILSON MAKE_NERSC -- LAUNCHER...
+# A configuration read on several ranks is the one that the same seed makes without a file.
+. "$(dirname "$0")/common.sh"
+wilson=$1 make_nersc=$2
+shift 3
+launcher=("$@")
+common=(--seed 5 --kappa 0.12 --tolerance 1e-12)
+
+run 1 "$wilson" --lattice 4x6x4x8 "${common[@]}"
+[ "$status" -eq 0 ] || { fail "without a file: exit $status"; show; finish; }
+plaquette=$(value plaquette) norm=$(value 'solution norm')
+
+# format, rows, tolerance of the norm: single precision moves the links by 1e-7.
+while read -r format rows tolerance ranks grid; do
+    run 1 "$make_nersc" "$work/c.nersc" "$format" "$rows" 4 6 4 8 5
+    [ "$status" -eq 0 ] || { fail "$format: make_nersc: exit $status"; show; continue; }
+    run "$ranks" "$wilson" --config "$work/c.nersc" "${common[@]}" --grid "$grid"
+    [ "$status" -eq 0 ] || { fail "$format, $rows rows: exit $status"; show; continue; }
+    close "$(value plaquette)" "$plaquette" 1e-5 ||
+        { fail "$format, $rows rows: plaquette $(value plaquette), expected $plaquette"; show; }
+    close "$(value 'solution norm')" "$norm" "$tolerance" ||
+        { fail "$format, $rows rows: norm $(value 'solution norm'), expected $norm"; show; }
+done <<'TABLE'
+IEEE64BIG 3 1e-11 8 2x1x2x2
+IEEE64LITTLE 2 1e-11 4 1x1x1x4
+IEEE32BIG 2 1e-6 6 1x3x2x1
+IEEE32LITTLE 3 1e-6 2 2x1x1x1
+TABLE
+finish

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# halo_exchange.sh HALO_EXCHANGE RANKS -- LAUNCHER...
+. "$(dirname "$0")/common.sh"
+program=$1 ranks=$2
+shift 3
+launcher=("$@")
+
+# Faces around the sizes at which libraries change their protocol, and one number.
+for length in 1 512 2047 2048 2049 65536; do
+    run "$ranks" "$program" "$length"
+    [ "$status" -eq 0 ] || { fail "$length numbers: exit $status"; show; }
+    grep -q "^$ranks ranks on a torus .* of $((8 * length)) bytes a rank, 0 wrong numbers" "$work/out" ||
+        { fail "$length numbers: the report is missing"; show; }
+    [ "$(wc -l <"$work/out")" -eq 1 ] || { fail "$length numbers: more than rank 0 prints"; show; }
+done
+
+for bad in 0 -1 12x '' 99999999999 '1 2'; do
+    run "$ranks" "$program" "$bad"
+    [ "$status" -eq 2 ] || { fail "argument '$bad': exit $status, expected 2"; show; }
+    [ "$(grep -c '^halo_exchange: found' "$work/err")" -eq 1 ] ||
+        { fail "argument '$bad': expected one message"; show; }
+done
+finish
