@@ -20,6 +20,7 @@ PortOptions slots(int a, int b = 0) {
     PortOptions options;
     options.classes = b > 0 ? 2 : 1;
     options.tokens = {std::uint8_t(a), std::uint8_t(b)};
+    options.slot_bytes = 4096;
     return options;
 }
 
@@ -103,7 +104,7 @@ TEST_CASE("the sim finds misuse of reserve and commit, wrong lengths and wrong c
     REQUIRE_THROWS_AS(channel.commit(header_of(0, 0, 0)), std::logic_error);
     REQUIRE_THROWS_AS(channel.send(header_of(2, 0, 0), {}), std::logic_error);
     REQUIRE_THROWS_AS(channel.send(header_of(0, 0, 5), {}), std::logic_error);
-    const std::vector<std::byte> large((64 << 10) + 1);
+    const std::vector<std::byte> large(4097);
     REQUIRE_THROWS_AS(channel.send(header_of(0, 0, large.size()), large), std::logic_error);
     channel.reserve(0, 8);
     REQUIRE_THROWS_AS(channel.reserve(0, 8), std::logic_error);

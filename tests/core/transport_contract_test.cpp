@@ -15,11 +15,13 @@ using namespace torusmp::transport::testing;
 namespace {
 
 constexpr int turns_enough = 200'000;
+constexpr std::size_t slot_bytes = 16384;
 
 PortOptions port(std::uint32_t number, std::vector<int> tokens) {
     PortOptions options;
     options.port = number;
     options.classes = int(tokens.size());
+    options.slot_bytes = slot_bytes;
     for (std::size_t c = 0; c < tokens.size(); ++c) options.tokens[c] = std::uint8_t(tokens[c]);
     return options;
 }
@@ -68,7 +70,7 @@ TEMPLATE_LIST_TEST_CASE("a transport delivers the packets of a class in order an
     const std::uint32_t total = 300;
     const auto size_of = [](std::uint32_t n) -> std::size_t {
         if (n % 7 == 0) return 0;
-        return n % 11 == 0 ? TestType::slot_bytes : (n * 37u) % 2000u;
+        return n % 11 == 0 ? slot_bytes : (n * 37u) % 2000u;
     };
     std::size_t granted = 0;
     REQUIRE(link.pump([&] {
@@ -99,7 +101,7 @@ TEMPLATE_LIST_TEST_CASE("a transport has a slot for each token of each class, bo
     Linked<TestType> link(tokens);
     for (int c = 0; c < 3; ++c)
         for (int n = 0; n < tokens[std::size_t(c)]; ++n) {
-            const auto payload = pattern(TestType::slot_bytes / 4, std::uint64_t(1000 * c + n));
+            const auto payload = pattern(slot_bytes / 4, std::uint64_t(1000 * c + n));
             link.a.send(header_of(c, std::uint32_t(n), payload.size()), payload);
             link.b.send(header_of(c, std::uint32_t(n), payload.size()), payload);
         }
@@ -112,8 +114,8 @@ TEMPLATE_LIST_TEST_CASE("a transport has a slot for each token of each class, bo
         for (const Seen& seen : at->packets) {
             const int c = seen.header.slot_class;
             REQUIRE(seen.header.sequence == next[c]++);
-            REQUIRE(seen.payload == pattern(TestType::slot_bytes / 4,
-                                            std::uint64_t(1000 * c) + seen.header.sequence));
+            REQUIRE(seen.payload ==
+                    pattern(slot_bytes / 4, std::uint64_t(1000 * c) + seen.header.sequence));
         }
     }
 }
@@ -207,7 +209,7 @@ TEMPLATE_LIST_TEST_CASE("a transport sends what was packed into a reserved slot"
                         "[transport][contract]", PairTypes) {
     Linked<TestType> link({6, 6});
     for (std::uint32_t n = 0; n < 6; ++n) {
-        const std::size_t bytes = n == 5 ? TestType::slot_bytes : n * 100;
+        const std::size_t bytes = n == 5 ? slot_bytes : n * 100;
         const auto payload = pattern(bytes, n);
         const int slot_class = int(n % 2);
         std::byte* room = link.a.reserve(slot_class, bytes);

@@ -1,8 +1,8 @@
 // Two interfaces of one transport in one process, for tests that every transport must pass.
 //
 // A pair type has: `explicit Pair(ports of a, ports of b)`, `transport::Interface& a(), b()`,
-// `pass_time()`, which lets what is under way arrive, and `static constexpr slot_bytes`, a payload
-// that surely fits a slot. To put a transport under the contract, add its pair to PairTypes.
+// and `pass_time()`, which lets what is under way arrive. To put a transport under the contract,
+// add its pair to PairTypes.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "core/transport/sim/world.h"
+#ifdef TORUSMP_TEST_SHM
+#include "core/transport/shm/interface.h"
+#endif
 
 namespace torusmp::transport::testing {
 
@@ -18,12 +21,8 @@ using Ports = std::vector<PortOptions>;
 template <sim::Remote remote>
 class SimPair {
   public:
-    static constexpr std::size_t slot_bytes = 16384;
-
     SimPair(const Ports& a, const Ports& b)
-        : world_(options()),
-          a_(world_.create({a, {}, slot_bytes})),
-          b_(world_.create({b, {}, slot_bytes})) {}
+        : world_(options()), a_(world_.create({a})), b_(world_.create({b})) {}
 
     Interface& a() { return *a_; }
     Interface& b() { return *b_; }
@@ -49,6 +48,26 @@ using SimImmediate = SimPair<sim::Remote::immediate>;
 using SimPending = SimPair<sim::Remote::pending>;
 using SimMixed = SimPair<sim::Remote::mixed>;
 
+#ifdef TORUSMP_TEST_SHM
+template <bool cross_memory>
+class ShmPair {
+  public:
+    ShmPair(const Ports& a, const Ports& b)
+        : a_(a, {cross_memory, cross_memory}), b_(b, {cross_memory, cross_memory}) {}
+
+    Interface& a() { return a_; }
+    Interface& b() { return b_; }
+    void pass_time() {}
+
+  private:
+    shm::ShmInterface a_;
+    shm::ShmInterface b_;
+};
+
+using PairTypes =
+    std::tuple<SimWithout, SimImmediate, SimPending, SimMixed, ShmPair<true>, ShmPair<false>>;
+#else
 using PairTypes = std::tuple<SimWithout, SimImmediate, SimPending, SimMixed>;
+#endif
 
 }  // namespace torusmp::transport::testing

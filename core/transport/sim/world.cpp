@@ -301,7 +301,7 @@ Time World::draw(const Delay& delay) {
 void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::byte[]> payload) {
     settle_grants(from, header.grants);
     End& into = *from.peer;
-    if (from.link->dead || into.interface == nullptr) {
+    if (from.link->dead || into.interface == nullptr || into.interface->swallows_) {
         ++counters_.lost;
         return;
     }

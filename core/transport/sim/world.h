@@ -62,7 +62,7 @@ struct WorldOptions {
 struct InterfaceOptions {
     std::vector<PortOptions> ports;  // the slots of some ports
     std::optional<PortOptions>
-        other;  // of every port that `ports` does not name (its .port unused)
+        other{};  // of every port that `ports` does not name (its .port unused)
     std::size_t allocatable = std::size_t(-1);  // bytes that allocate() hands out in all
 };
 
@@ -191,6 +191,7 @@ class Interface final : public transport::Interface {
     std::size_t index_;
     InterfaceOptions options_;
     bool alive_ = true;
+    bool swallows_ = false;
     bool polling_ = false;
     std::vector<std::unique_ptr<detail::Channel>> channels_;
     std::vector<detail::End*> ends_;
@@ -222,6 +223,10 @@ class World {
     void kill_link(Interface& interface, std::uint32_t port);
     // A process dies, and its links with it. It must not be polled any more.
     void kill(Interface& interface);
+
+    // A process that is not one of ours any more: what is sent to it vanishes, slots or none, and
+    // it never answers. Tests speak for it with inject().
+    void swallow(Interface& interface) { interface.swallows_ = true; }
 
     // Slows or quickens one link.
     void set_delay(Interface& interface, std::uint32_t port, const Delay& delay);

@@ -1,0 +1,238 @@
+// Links and ranks that die: every request that depended on them ends with Error::unreachable, on
+// every rank, and everything else goes on.
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <string>
+
+#include "traffic.h"
+
+using namespace torusmp;
+using namespace torusmp::core;
+using namespace torusmp::core::testing;
+
+namespace {
+
+JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
+    JobOptions options;
+    options.dims = std::move(dims);
+    options.seed = seed;
+    options.eager_limit = 512;
+    options.tokens = 3;
+    options.relay_tokens = 2;
+    options.world.write = sim::Remote(seed % 4);
+    options.world.read = sim::Remote(seed / 4 % 4);
+    return options;
+}
+
+bool said(const Job& job, const std::string& what) {
+    for (const std::string& line : job.log())
+        if (line.find(what) != std::string::npos) return true;
+    return false;
+}
+
+void kill_some_link(Job& job, sim::Random& random) {
+    for (int tries = 0; tries < 50; ++tries) {
+        const Rank rank = Rank(random.below(std::uint64_t(job.size())));
+        const auto direction = routing::Direction::from_index(
+            int(random.below(std::uint64_t(2 * job.torus().dimensions()))));
+        if (!job.alive(rank) || !job.torus().neighbour(rank, direction)) continue;
+        try {
+            job.kill_link(rank, direction);
+            return;
+        } catch (const std::invalid_argument&) {
+            continue;  // it is dead already
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("when a rank dies each request with it ends as unreachable, in time, and names it",
+          "[core][fault]") {
+    const std::uint64_t seed = GENERATE(range(1, 17));
+    const bool direct = seed % 5 == 0;
+    CAPTURE(seed);
+    JobOptions options = torus({3, 2, 2}, seed);
+    options.direct = direct;
+    const std::size_t bytes = 3000;
+    std::deque<SendRequest> sends;
+    std::deque<ReceiveRequest> receives;
+    std::deque<std::vector<std::byte>> buffers;
+    Job job(options);
+    const Rank victim = Rank(seed % 12);
+    const auto room = [&] {
+        buffers.emplace_back(bytes);
+        return Buffer(buffers.back().data(), bytes);
+    };
+    std::vector<SendFlow*> send_flows;
+    for (Rank rank = 0; rank < job.size(); ++rank) {
+        if (rank == victim) continue;
+        sends.emplace_back();
+        job[rank].send(sends.back(), room(), victim, 0, 1);  // never received
+        sends.emplace_back();
+        job[rank].start(job[rank].open_send_flow(victim, 0, 0), sends.back(), room());
+        sends.emplace_back();
+        Buffer small = room();
+        small.bytes = 10;
+        job[rank].send(sends.back(), small, victim, 0, 2, SendMode::synchronous);
+        receives.emplace_back();
+        job[rank].receive(receives.back(), room(), victim, 0, 3);  // never sent
+        receives.emplace_back();
+        job[rank].start(job[rank].open_receive_flow(victim, 0, 0), receives.back(), room());
+        receives.emplace_back();
+        job[rank].receive(receives.back(), room(), victim, 0, any_tag);
+    }
+    sim::Random random(seed);
+    for (auto turns = random.below(300); turns > 0; --turns) job.turn();
+    const sim::Time death = job.world().now();
+    job.kill(victim);
+    job.settle();
+    INFO(job.report());
+    REQUIRE((job.world().now() - death).count() < 5'000'000);
+    for (const SendRequest& send : sends) {
+        REQUIRE(send.complete());
+        REQUIRE(send.status().error == Error::unreachable);
+        REQUIRE(send.peer() == victim);
+    }
+    for (const ReceiveRequest& receive : receives) {
+        REQUIRE(receive.complete());
+        REQUIRE(receive.status().error == Error::unreachable);
+        REQUIRE(receive.status().source == victim);
+    }
+    REQUIRE(said(job, "rank " + std::to_string(victim)));
+    REQUIRE(job.quiet());
+    // What is begun afterwards ends at once.
+    const Rank other = victim == 0 ? 1 : 0;
+    SendRequest late_send;
+    ReceiveRequest late_receive;
+    job[other].send(late_send, room(), victim, 0, 1);
+    job[other].receive(late_receive, room(), victim, 0, 1);
+    job.settle();
+    REQUIRE(late_send.complete());
+    REQUIRE(late_send.status().error == Error::unreachable);
+    REQUIRE(late_receive.complete());
+    REQUIRE(late_receive.status().error == Error::unreachable);
+}
+
+TEST_CASE("when a link dies the pairs whose path crosses it end, and the others go on",
+          "[core][fault]") {
+    const std::uint64_t seed = GENERATE(range(1, 17));
+    CAPTURE(seed);
+    std::deque<SendRequest> sends;
+    std::deque<ReceiveRequest> receives;
+    std::deque<std::vector<std::byte>> buffers;
+    Job job(torus({4, 3}, seed));
+    sim::Random random(seed);
+    const Rank at = Rank(random.below(12));
+    const auto direction = routing::Direction::from_index(int(random.below(4)));
+    const Rank other = *job.torus().neighbour(at, direction);
+    job.kill_link(at, direction);
+    job.settle();
+    const auto crosses = [&](Rank from, Rank to) {
+        Rank here = from;
+        for (const auto& hop : job.torus().path(from, to)) {
+            if (here == at && hop.direction == direction) return true;
+            if (here == other && hop.direction == direction.opposite()) return true;
+            here = hop.rank;
+        }
+        return false;
+    };
+    std::vector<bool> cut;
+    for (Rank from = 0; from < 12; ++from)
+        for (Rank to = 0; to < 12; ++to) {
+            buffers.emplace_back(1000);
+            fill(buffers.back().data(), 1000, std::uint64_t(from * 12 + to));
+            sends.emplace_back();
+            job[from].send(sends.back(), Buffer(buffers.back().data(), 1000), to, 0, 0);
+            buffers.emplace_back(1000);
+            receives.emplace_back();
+            job[to].receive(receives.back(), Buffer(buffers.back().data(), 1000), from, 0, 0);
+            cut.push_back(crosses(from, to) || crosses(to, from));
+        }
+    job.settle();
+    INFO(job.report());
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+        CAPTURE(i / 12, i % 12, at, other);
+        REQUIRE(sends[i].complete());
+        REQUIRE(receives[i].complete());
+        REQUIRE(sends[i].status().error == (cut[i] ? Error::unreachable : Error::none));
+        REQUIRE(receives[i].status().error == (cut[i] ? Error::unreachable : Error::none));
+        if (!cut[i]) REQUIRE(buffers[2 * i] == buffers[2 * i + 1]);
+    }
+    REQUIRE(job.quiet());
+    REQUIRE(said(job, "rank " + std::to_string(at)));
+}
+
+TEST_CASE("under random faults in sequence no request is left behind and no byte is wrong",
+          "[core][fault]") {
+    const std::uint64_t seed = GENERATE(range(100, 140));
+    CAPTURE(seed);
+    const std::vector<std::vector<int>> shapes{{3, 3, 2}, {2, 2, 2}, {6}, {4, 2}, {3, 2, 2, 2}};
+    JobOptions options = torus(shapes[seed % shapes.size()], seed);
+    options.direct = seed % 7 == 0;
+    TrafficOptions traffic_options;
+    traffic_options.messages = 600;
+    Traffic traffic(options, traffic_options);
+    traffic.expect_faults();
+    sim::Random random(seed * 3);
+    const int faults = 1 + int(random.below(4));
+    for (int fault = 0; fault < faults; ++fault) {
+        for (auto steps = random.below(400); steps > 0; --steps) traffic.step();
+        if (options.direct || random.below(2) == 0)
+            traffic.job().kill(Rank(random.below(std::uint64_t(traffic.job().size()))));
+        else
+            kill_some_link(traffic.job(), random);
+    }
+    const bool ended = traffic.run();
+    if (!ended) FAIL(traffic.stuck());
+    traffic.job().settle();
+    INFO(traffic.job().report());
+    REQUIRE(traffic.failure().empty());
+    REQUIRE(traffic.job().quiet());
+}
+
+TEST_CASE("a receive from anybody ends when a rank that could have sent to it dies",
+          "[core][fault]") {
+    std::vector<std::byte> room(100);
+    ReceiveRequest receive;
+    Job job(torus({3}, 1));
+    job[0].receive(receive, Buffer(room.data(), room.size()), any_source, 0, any_tag);
+    job.settle();
+    REQUIRE_FALSE(receive.complete());
+    job.kill(1);
+    job.settle();
+    REQUIRE(receive.complete());
+    REQUIRE(receive.status().error == Error::unreachable);
+    REQUIRE(receive.status().source == 1);
+}
+
+TEST_CASE("a buffer is the caller's again only when no transfer uses it", "[core][fault][bug6]") {
+    // In a periodic dimension of size 2 the way there and the way back are different links. When
+    // the way back dies, the write on the way there is still under way.
+    JobOptions options = torus({2}, 1);
+    options.world.write = sim::Remote::pending;
+    options.world.transfer = {sim::Time(5'000'000), sim::Time(5'000'000), 0.0, {}};
+    options.world.down_within = sim::Time(1000);
+    auto out = std::make_unique<std::vector<std::byte>>(2000, std::byte{7});
+    std::vector<std::byte> in(2000);
+    SendRequest send;
+    ReceiveRequest receive;
+    Job job(options);
+    job[1].receive(receive, Buffer(in.data(), in.size()), 0, 0, 0);
+    for (int n = 0; n < 50 && job.world().counters().packets == 0; ++n) job.turn();
+    while (!job.world().idle()) job.turn();
+    job[0].send(send, Buffer(out->data(), out->size()), 1, 0, 0);
+    REQUIRE(job.world().counters().transfers == 1);
+    job.kill_link(0, {0, -1});
+    job.run_until([&] { return send.complete() && receive.complete(); });
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    // Whatever comes now comes too late: the memory is used for something else.
+    const std::vector<std::byte> reused(2000, std::byte{9});
+    const bool arrived = receive.status().error == Error::none;
+    if (!arrived) in = reused;
+    std::fill(out->begin(), out->end(), std::byte{1});
+    job.settle();
+    REQUIRE(in == (arrived ? std::vector<std::byte>(2000, std::byte{7}) : reused));
+}

@@ -1,0 +1,204 @@
+// Packets from an enemy: whatever they say, nothing crashes, no byte outside is touched, the
+// messages of others arrive, and every request with the enemy ends.
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/wire.h"
+#include "hostile.h"
+
+using namespace torusmp::core;
+using namespace torusmp::core::testing;
+using torusmp::transport::PacketHeader;
+using torusmp::transport::sim::Random;
+
+namespace {
+
+std::string hex(const std::vector<std::uint8_t>& bytes) {
+    std::string text;
+    for (const std::uint8_t byte : bytes) {
+        text += "0123456789abcdef"[byte >> 4];
+        text += "0123456789abcdef"[byte & 15];
+    }
+    return text;
+}
+
+PacketHeader from_enemy(PacketKind kind) {
+    PacketHeader header{};
+    header.kind = std::uint8_t(kind);
+    header.source = 1;
+    header.destination = 0;
+    return header;
+}
+
+template <class Body>
+std::vector<std::byte> bytes_of(const Body& body) {
+    std::vector<std::byte> bytes(sizeof body);
+    std::memcpy(bytes.data(), &body, sizeof body);
+    return bytes;
+}
+
+Outcome attack_with(std::uint8_t scene, const std::vector<Forged>& packets) {
+    const auto input = attack_of(scene, packets);
+    return attack(input.data(), input.size());
+}
+
+constexpr std::uint32_t first_id = 1u << 20;
+
+}  // namespace
+
+TEST_CASE("random bytes from a neighbour hurt nobody else", "[core][hostile]") {
+    Random random(1);
+    for (int n = 0; n < 300; ++n) {
+        std::vector<std::uint8_t> input(std::size_t(random.below(600)));
+        for (auto& byte : input) byte = std::uint8_t(random.below(3) == 0 ? random.next() : 0);
+        const Outcome outcome = attack(input.data(), input.size());
+        INFO(hex(input) << "\n" << outcome.log);
+        REQUIRE(outcome.broken == "");
+    }
+}
+
+TEST_CASE("packets that look right from a neighbour hurt nobody else", "[core][hostile]") {
+    const char* wanted = std::getenv("HOSTILE_ATTACKS");
+    const int attacks = wanted != nullptr ? std::atoi(wanted) : 1500;
+    for (int n = 0; n < attacks; ++n) {
+        Random random(std::uint64_t(n) * 7919);
+        const auto input = plausible_attack(random);
+        const Outcome outcome = attack(input.data(), input.size());
+        INFO("attack " << n << ": " << hex(input) << "\n" << outcome.log);
+        REQUIRE(outcome.broken == "");
+    }
+}
+
+TEST_CASE("a packet that no protocol allows closes the connection and says why",
+          "[core][hostile]") {
+    const auto closed = [](std::uint8_t scene, PacketHeader header,
+                           std::vector<std::byte> payload = {}) {
+        const Outcome outcome = attack_with(scene, {{header, std::move(payload)}});
+        INFO(outcome.log);
+        CHECK(outcome.broken == "");
+        return outcome.closed;
+    };
+    SECTION("no kind, and kinds that there are not") {
+        REQUIRE(closed(0, from_enemy(PacketKind::none)));
+        REQUIRE(closed(0, from_enemy(PacketKind(200))));
+    }
+    SECTION("bodies that are too short") {
+        for (int kind = int(PacketKind::request); kind <= int(PacketKind::last_kind); ++kind) {
+            if (PacketKind(kind) == PacketKind::flow_eager) continue;
+            CAPTURE(kind);
+            REQUIRE(closed(0xff, from_enemy(PacketKind(kind))));
+        }
+    }
+    SECTION("a class that the link does not have") {
+        PacketHeader header = from_enemy(PacketKind::eager);
+        header.slot_class = 1;
+        REQUIRE(closed(0, header));
+        header.slot_class = 255;
+        REQUIRE(closed(0, header));
+    }
+    SECTION("ranks that there are not") {
+        PacketHeader header = from_enemy(PacketKind::eager);
+        header.destination = 4;
+        REQUIRE(closed(0, header));
+        header.destination = 0;
+        header.source = 0xffffffff;
+        REQUIRE(closed(0, header));
+    }
+    SECTION("tokens that nobody took") {
+        PacketHeader header = from_enemy(PacketKind::eager);
+        header.grants = 120;
+        REQUIRE(closed(0, header));
+        header.grants = ~0ull;
+        REQUIRE(closed(0, header));
+    }
+    SECTION("a sequence number out of the window") {
+        PacketHeader header = from_enemy(PacketKind::eager);
+        header.sequence = 0x80000000u;
+        REQUIRE(closed(0, header));
+    }
+    SECTION("a tag that no message has") {
+        PacketHeader header = from_enemy(PacketKind::eager);
+        header.tag = -1;
+        REQUIRE(closed(0x40, header));
+    }
+    SECTION("an eager message longer than the limit") {
+        REQUIRE(closed(0x40, from_enemy(PacketKind::eager), std::vector<std::byte>(512)));
+    }
+    SECTION("ids that were never given out") {
+        REQUIRE(closed(0, from_enemy(PacketKind::clear), bytes_of(ClearBody{77, 1, {}})));
+        REQUIRE(closed(0, from_enemy(PacketKind::pulled), bytes_of(DepartureBody{0, 0})));
+        REQUIRE(closed(0, from_enemy(PacketKind::written), bytes_of(WrittenBody{0, 0})));
+        REQUIRE(closed(0, from_enemy(PacketKind::matched), bytes_of(MatchedBody{3, 1, 5})));
+        REQUIRE(closed(0, from_enemy(PacketKind::data), bytes_of(DataBody{9, 0, 0})));
+    }
+    SECTION("data past the end of a landing") {
+        PacketHeader matched = from_enemy(PacketKind::matched);
+        const auto body = bytes_of(MatchedBody{first_id, 0, 900});
+        for (const std::uint64_t offset : {std::uint64_t{897}, std::uint64_t{1u << 20}, ~0ull}) {
+            auto data = bytes_of(DataBody{first_id, 0, offset});
+            data.resize(data.size() + 8, std::byte{0xaa});
+            const Outcome outcome =
+                attack_with(4, {{matched, body}, {from_enemy(PacketKind::data), data}});
+            INFO(outcome.log);
+            REQUIRE(outcome.broken == "");
+            REQUIRE(outcome.closed);
+        }
+    }
+    SECTION("a matched message longer than the receive") {
+        REQUIRE(
+            closed(4, from_enemy(PacketKind::matched), bytes_of(MatchedBody{first_id, 1, 1001})));
+        REQUIRE(
+            closed(4, from_enemy(PacketKind::matched), bytes_of(MatchedBody{first_id, 0, ~0ull})));
+    }
+    SECTION("a dead link of a rank that there is not") {
+        REQUIRE(closed(0, from_enemy(PacketKind::link_dead), bytes_of(LinkBody{4, 0})));
+        REQUIRE(closed(0, from_enemy(PacketKind::link_dead), bytes_of(LinkBody{1, 2})));
+        REQUIRE(closed(0, from_enemy(PacketKind::link_dead), bytes_of(LinkBody{1, ~0u})));
+    }
+    SECTION("labels of flows that were not opened") {
+        REQUIRE(closed(0, from_enemy(PacketKind::flow_eager)));
+        REQUIRE(closed(0, from_enemy(PacketKind::flow_open), bytes_of(FlowOpenBody{0, 0, 1, 0})) ==
+                false);
+        PacketHeader header = from_enemy(PacketKind::flow_open);
+        header.context = 5;
+        REQUIRE(closed(0, header, bytes_of(FlowOpenBody{0, 0, 1, 0})));
+    }
+}
+
+TEST_CASE("a forged match of a later receive of a flow does not lose the first",
+          "[core][hostile][bug3]") {
+    PacketHeader open = from_enemy(PacketKind::flow_open);
+    PacketHeader matched = from_enemy(PacketKind::matched);
+    matched.sequence = 1;
+    const Outcome outcome =
+        attack_with(16, {{open, bytes_of(FlowOpenBody{0, 0, 1, 0})},
+                         {matched, bytes_of(MatchedBody{first_id | 1, 1, 10})}});
+    INFO(outcome.log);
+    REQUIRE(outcome.closed);
+    REQUIRE(outcome.broken == "");
+}
+
+TEST_CASE("packets in somebody else's name are refused", "[core][hostile][bug4]") {
+    for (const std::uint32_t source : {0u, 3u}) {
+        CAPTURE(source);
+        PacketHeader header = from_enemy(PacketKind::eager);
+        header.source = source;
+        header.context = 1;
+        header.tag = source == 0 ? 6 : 5;
+        const Outcome outcome = attack_with(0, {{header, {}}, {header, {}}});
+        INFO(outcome.log);
+        REQUIRE(outcome.broken == "");
+        REQUIRE(outcome.closed);
+    }
+}
+
+TEST_CASE("a neighbour cannot talk a rank out of its own links", "[core][hostile][bug8]") {
+    for (const LinkBody& body : {LinkBody{0, 1}, LinkBody{3, 0}}) {
+        const Outcome outcome =
+            attack_with(0, {{from_enemy(PacketKind::link_dead), bytes_of(body)}});
+        INFO(outcome.log);
+        REQUIRE(outcome.broken == "");
+    }
+}

@@ -1,0 +1,143 @@
+#include "job.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace torusmp::core::testing {
+
+Job::Job(const JobOptions& options)
+    : torus_(options.dims, options.periodic), random_(options.seed * 2 + 1) {
+    sim::WorldOptions world = options.world;
+    world.seed = options.seed;
+    world_ = std::make_unique<sim::World>(world);
+    const auto ranks = std::size_t(torus_.size());
+    std::vector<Rank> everybody;
+    for (Rank rank = 0; rank < torus_.size(); ++rank) everybody.push_back(rank);
+    std::vector<std::vector<std::byte>> addresses;
+    for (Rank rank = 0; rank < torus_.size(); ++rank) {
+        Options mine{.torus = torus_, .rank = rank, .direct = {}, .log = {}, .name_of = {}};
+        if (options.direct) mine.direct = everybody;
+        mine.eager_limit = options.eager_limit;
+        mine.tokens = options.tokens;
+        mine.relay_tokens = options.relay_tokens;
+        mine.watchdog = std::chrono::nanoseconds(0);
+        mine.log = [this, rank](std::string_view text) {
+            log_.push_back(fmt::format("{}: {}", rank, text));
+        };
+        const auto open = [&](const std::vector<transport::PortOptions>& ports) {
+            auto interface = world_->create({ports});
+            interfaces_.push_back(interface.get());
+            return std::unique_ptr<transport::Interface>(std::move(interface));
+        };
+        runtimes_.push_back(std::make_unique<Runtime>(std::move(mine), open));
+        addresses.push_back(runtimes_.back()->address());
+    }
+    for (auto& runtime : runtimes_) runtime->connect(addresses);
+    alive_.assign(ranks, true);
+    is_ready_.assign(ranks, false);
+}
+
+void Job::make_ready(std::size_t index) {
+    if (is_ready_[index] || !alive_[index]) return;
+    is_ready_[index] = true;
+    ready_.push_back(index);
+}
+
+bool Job::turn() {
+    if (ready_.empty()) {
+        // Several events at a time, so that a poll finds more than one thing now and then.
+        const auto events = 1 + random_.below(8);
+        for (std::uint64_t i = 0; i < events; ++i) {
+            const auto index = world_->step();
+            if (!index) break;
+            make_ready(*index);
+        }
+        if (ready_.empty()) return sweep();
+    }
+    const std::size_t pick = std::size_t(random_.below(ready_.size()));
+    const std::size_t index = ready_[pick];
+    ready_[pick] = ready_.back();
+    ready_.pop_back();
+    is_ready_[index] = false;
+    if (alive_[index] && runtimes_[index]->progress()) make_ready(index);
+    return true;
+}
+
+// No event is left: whoever can still move something by itself does.
+bool Job::sweep() {
+    bool moved = false;
+    for (std::size_t i = 0; i < runtimes_.size(); ++i)
+        if (alive_[i] && runtimes_[i]->progress()) {
+            make_ready(i);
+            moved = true;
+        }
+    return moved || !world_->idle();
+}
+
+void Job::kill(Rank rank) {
+    if (!alive(rank)) return;
+    alive_[std::size_t(rank)] = false;
+    world_->kill(*interfaces_[std::size_t(rank)]);
+}
+
+void Job::capture(Rank rank) {
+    alive_[std::size_t(rank)] = false;
+    world_->swallow(interface(rank));
+}
+
+void Job::kill_link(Rank rank, routing::Direction direction) {
+    world_->kill_link(interface(rank), std::uint32_t(direction.index()));
+}
+
+std::string Job::report() const {
+    std::string text = "world: " + world_->describe();
+    int shown = 0;
+    for (std::size_t i = 0; i < runtimes_.size(); ++i) {
+        if (!alive_[i] || runtimes_[i]->quiet()) continue;
+        if (++shown > 12) {
+            text += "and more\n";
+            break;
+        }
+        text += fmt::format("rank {}: {}\n", i, runtimes_[i]->report());
+    }
+    for (const std::string& line : log_) text += "log " + line + "\n";
+    return text;
+}
+
+bool Job::quiet() const {
+    for (std::size_t i = 0; i < runtimes_.size(); ++i)
+        if (alive_[i] && !runtimes_[i]->quiet()) return false;
+    return true;
+}
+
+bool Job::tokens_home() const {
+    for (std::size_t i = 0; i < runtimes_.size(); ++i)
+        if (alive_[i] && !runtimes_[i]->tokens_home()) return false;
+    return true;
+}
+
+namespace {
+
+std::uint64_t word_at(std::uint64_t seed, std::size_t index) {
+    return (seed + index) * 0x9e3779b97f4a7c15u ^ seed << 17;
+}
+
+}  // namespace
+
+void fill(std::byte* data, std::size_t bytes, std::uint64_t seed) {
+    for (std::size_t at = 0; at < bytes; at += 8) {
+        const std::uint64_t word = word_at(seed, at / 8);
+        std::memcpy(data + at, &word, std::min<std::size_t>(8, bytes - at));
+    }
+}
+
+bool filled(const std::byte* data, std::size_t bytes, std::uint64_t seed) {
+    for (std::size_t at = 0; at < bytes; at += 8) {
+        const std::uint64_t word = word_at(seed, at / 8);
+        if (std::memcmp(data + at, &word, std::min<std::size_t>(8, bytes - at)) != 0) return false;
+    }
+    return true;
+}
+
+}  // namespace torusmp::core::testing

@@ -1,0 +1,88 @@
+// A whole job in one process: one Runtime a rank over a simulated World, and a scheduler that lets
+// them run in a random order.
+//
+// The caller's requests and buffers must outlive the Job: declare them before it. Ranks are killed
+// through the Job, which then lets them be.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime.h"
+#include "core/transport/sim/world.h"
+
+namespace torusmp::core::testing {
+
+namespace sim = transport::sim;
+
+struct JobOptions {
+    std::vector<int> dims{1};
+    std::vector<bool> periodic{};  // empty: all
+    std::uint64_t seed = 1;
+    std::size_t eager_limit = 2048;
+    int tokens = 8;
+    int relay_tokens = 4;
+    bool direct = false;  // all ranks reach each other without relay
+    sim::WorldOptions world{};
+};
+
+class Job {
+  public:
+    explicit Job(const JobOptions& options);
+
+    sim::World& world() { return *world_; }
+    sim::Random& random() { return random_; }
+    int size() const { return int(runtimes_.size()); }
+    Runtime& operator[](Rank rank) { return *runtimes_[std::size_t(rank)]; }
+    const routing::Torus& torus() const { return torus_; }
+    bool alive(Rank rank) const { return alive_[std::size_t(rank)]; }
+    // What the runtimes said through Options::log, in order, each line with its rank in front.
+    const std::vector<std::string>& log() const { return log_; }
+
+    // One runtime moves, or time does. False: nothing moves any more, and nothing will by itself.
+    bool turn();
+    // Turns until done() or until nothing moves; returns done().
+    template <class Done>
+    bool run_until(Done&& done) {
+        while (!done())
+            if (!turn()) return done();
+        return true;
+    }
+    void settle() {
+        while (turn()) {
+        }
+    }
+
+    void kill(Rank rank);
+    // The rank is in an enemy's hands: its Runtime does nothing any more, but its links live.
+    void capture(Rank rank);
+    void kill_link(Rank rank, routing::Direction direction);
+    sim::Interface& interface(Rank rank) { return *interfaces_[std::size_t(rank)]; }
+
+    // What every wait waits for, for a failed test.
+    std::string report() const;
+    bool quiet() const;
+    bool tokens_home() const;
+
+  private:
+    void make_ready(std::size_t index);
+    bool sweep();
+
+    routing::Torus torus_;
+    sim::Random random_;
+    std::unique_ptr<sim::World> world_;
+    std::vector<sim::Interface*> interfaces_;
+    std::vector<std::unique_ptr<Runtime>> runtimes_;
+    std::vector<bool> alive_;
+    std::vector<std::size_t> ready_;
+    std::vector<bool> is_ready_;
+    std::vector<std::string> log_;
+};
+
+// Bytes that depend on a seed and the place, quick to make and to check.
+void fill(std::byte* data, std::size_t bytes, std::uint64_t seed);
+bool filled(const std::byte* data, std::size_t bytes, std::uint64_t seed);
+
+}  // namespace torusmp::core::testing

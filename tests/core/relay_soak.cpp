@@ -1,0 +1,151 @@
+// Random messages of random sizes between random pairs of a torus, over simulated links with two
+// tokens a class: all arrive, in order, without deadlock. Prints progress and the cost of a hop.
+//
+//   relay_soak [--torus 4x4x4] [--open 0,1,0] [--messages 1000000] [--tokens 2] [--seed 1]
+//   [--large]
+//
+// Environment: RELAY_SOAK_MESSAGES is the default of --messages. Exit code: 0 all arrived, 1 not,
+// 2 bad arguments.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "traffic.h"
+
+using namespace torusmp;
+using namespace torusmp::core::testing;
+
+namespace {
+
+struct Arguments {
+    std::vector<int> dims{4, 4, 4};
+    std::vector<bool> periodic;
+    std::uint64_t messages = 1'000'000;
+    int tokens = 2;
+    std::uint64_t seed = 1;
+    bool large = false;
+};
+
+constexpr const char* usage =
+    "usage: relay_soak [--torus DIMS] [--open FLAGS] [--messages N] [--tokens N] [--seed N] "
+    "[--large]\n"
+    "  --torus 3x5x2     dimensions of the torus\n"
+    "  --open 0,1,0      1 for each dimension that does not wrap around\n"
+    "  --messages N      how many messages; default RELAY_SOAK_MESSAGES or 1000000\n"
+    "  --tokens N        tokens of each slot class of each link, 2 to 120\n"
+    "  --large           a tenth of the messages larger than the eager limit\n"
+    "example: relay_soak --torus 3x5x2 --messages 20000\n";
+
+std::uint64_t number(const std::string& name, const std::string& text) {
+    char* end = nullptr;
+    const std::uint64_t value = std::strtoull(text.c_str(), &end, 10);
+    if (text.empty() || *end != '\0' || text[0] == '-')
+        throw std::invalid_argument(
+            fmt::format("{}: found '{}', expected a whole number", name, text));
+    return value;
+}
+
+Arguments parse(int argc, char** argv) {
+    Arguments arguments;
+    if (const char* messages = std::getenv("RELAY_SOAK_MESSAGES"))
+        arguments.messages = number("RELAY_SOAK_MESSAGES", messages);
+    for (int i = 1; i < argc; ++i) {
+        const std::string name = argv[i];
+        if (name == "--large") {
+            arguments.large = true;
+            continue;
+        }
+        if (name != "--torus" && name != "--open" && name != "--messages" && name != "--tokens" &&
+            name != "--seed")
+            throw std::invalid_argument(fmt::format("unknown argument '{}'", name));
+        if (i + 1 == argc) throw std::invalid_argument(name + ": its value is missing");
+        const std::string value = argv[++i];
+        if (name == "--torus")
+            arguments.dims = routing::parse_dims(value);
+        else if (name == "--open")
+            for (const char c : value) {
+                if (c != ',') arguments.periodic.push_back(c == '0');
+            }
+        else if (name == "--messages")
+            arguments.messages = number(name, value);
+        else if (name == "--tokens")
+            arguments.tokens = int(number(name, value));
+        else
+            arguments.seed = number(name, value);
+    }
+    return arguments;
+}
+
+std::size_t large_length(core::testing::sim::Random& random, std::size_t eager_limit) {
+    return random.below(10) == 0 ? eager_limit + std::size_t(random.below(8 * eager_limit))
+                                 : std::size_t(random.below(128));
+}
+
+int soak(const Arguments& arguments) {
+    JobOptions job;
+    job.dims = arguments.dims;
+    job.periodic = arguments.periodic;
+    job.seed = arguments.seed;
+    job.tokens = job.relay_tokens = arguments.tokens;
+    TrafficOptions traffic_options;
+    traffic_options.messages = arguments.messages;
+    if (arguments.large) traffic_options.length = large_length;
+    Traffic traffic(job, traffic_options);
+
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    const auto began = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    };
+    std::uint64_t shown = 0;
+    const bool arrived = traffic.run([&](std::uint64_t count) {
+        const std::uint64_t tenth = count * 10 / arguments.messages;
+        if (tenth == shown && !terminal) return;
+        shown = tenth;
+        fmt::print(stderr, "{}{} of {} messages, {:.1f} s{}", terminal ? "\r" : "", count,
+                   arguments.messages, seconds(), terminal ? "" : "\n");
+    });
+    if (terminal) fmt::print(stderr, "\n");
+    if (!arrived) {
+        fmt::print(stderr, "relay_soak: stopped, seed {}: {}\n", arguments.seed, traffic.stuck());
+        return 1;
+    }
+    traffic.job().settle();
+    const bool home = traffic.job().tokens_home() && traffic.job().quiet();
+    const auto& counters = traffic.job().world().counters();
+    const double time = seconds();
+    fmt::print(
+        "relay_soak {} tokens={} seed={}: {} messages arrived in order over {} links in {:.1f} s\n"
+        "  {} packets, {} held; {:.2f} us a message, {:.2f} us a hop ({:.2f} us a packet)\n"
+        "  virtual time {:.3f} ms, {:.0f} ns a message; tokens {}\n",
+        traffic.job().torus().describe(), arguments.tokens, arguments.seed, traffic.arrived(),
+        traffic.hops(), time, counters.packets, counters.held,
+        1e6 * time / double(traffic.arrived()), 1e6 * time / double(traffic.hops()),
+        1e6 * time / double(counters.packets), double(traffic.job().world().now().count()) / 1e6,
+        double(traffic.job().world().now().count()) / double(traffic.arrived()),
+        home ? "all home" : "missing");
+    if (!home) fmt::print(stderr, "relay_soak: {}\n", traffic.job().report());
+    return home ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::optional<Arguments> arguments;
+    try {
+        arguments = parse(argc, argv);
+        if (arguments->messages == 0) throw std::invalid_argument("--messages: found 0");
+        return soak(*arguments);
+    } catch (const std::invalid_argument& error) {
+        fmt::print(stderr, "relay_soak: {}\n{}", error.what(), usage);
+        return 2;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "relay_soak: {}\n", error.what());
+        return 1;
+    }
+}
