@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "config/keys.h"
 #include "config/raw.h"
 
 namespace torusmp::config {
@@ -165,15 +166,23 @@ void expand_pattern(Settings& settings) {
 
 // A pattern may spell names that a list would not be allowed to have.
 void check_pattern_name(const Settings& settings, const std::string& name) {
-    const auto legal = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
-    };
-    if (name.empty() || name.size() > 255 || name[0] == '-' ||
-        !std::all_of(name.begin(), name.end(), legal))
+    if (!legal_host_name(name))
         refuse(settings.hosts,
                fmt::format("nodes.hosts is \"{}\": \"{}\" cannot be the name of a host",
                            printable(settings.hosts_pattern), printable(name)));
+}
+
+void check_host_count(const Settings& settings) {
+    const std::vector<std::string>& hosts = *settings.hosts;
+    const std::int64_t nodes = product(*settings.dims);
+    if (std::int64_t(hosts.size()) == nodes) return;
+    const std::string found = hosts.size() == 1
+                                  ? fmt::format("names 1 host, \"{}\"", printable(hosts.front()))
+                                  : fmt::format("lists {} hosts", hosts.size());
+    refuse(settings.hosts,
+           fmt::format("nodes.hosts {}, but {} has {}: expected {}, or a pattern that uses the "
+                       "coordinates, like \"qcd{{0}}\"",
+                       found, cite_dims(settings), plural(nodes, "node"), plural(nodes, "name")));
 }
 
 void check_hosts(Settings& settings, const Places& places) {
@@ -183,12 +192,7 @@ void check_hosts(Settings& settings, const Places& places) {
         expand_pattern(settings);
         check_pattern_name(settings, settings.hosts->front());
     }
-    const std::int64_t nodes = product(*settings.dims);
-    if (std::int64_t(settings.hosts->size()) != nodes)
-        refuse(settings.hosts,
-               fmt::format("nodes.hosts lists {}, but {} has {}: expected one name a node",
-                           plural(std::int64_t(settings.hosts->size()), "host"),
-                           cite_dims(settings), plural(nodes, "node")));
+    check_host_count(settings);
     std::unordered_map<std::string_view, std::size_t> seen;
     for (std::size_t i = 0; i < settings.hosts->size(); ++i) {
         const auto [first, fresh] = seen.emplace(settings.hosts.value[i], i);

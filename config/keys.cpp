@@ -176,14 +176,8 @@ std::string format_choice(Enum value) {
 
 // ---- Hosts and links ----
 
-// Names reach ssh and file names, so nothing but what names and addresses are made of.
 void check_host(const std::string& name, int line) {
-    const auto legal = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
-    };
-    if (name.empty() || name.size() > 255 || name[0] == '-' ||
-        !std::all_of(name.begin(), name.end(), legal))
+    if (!legal_host_name(name))
         throw Mismatch(fmt::format("\"{}\" cannot be the name of a host", printable(name)), line);
 }
 
@@ -204,15 +198,13 @@ void check_direction(const std::string& name, int line) {
 }
 
 void read_hosts(const Raw& raw, Settings& settings) {
-    if (raw.text.find('{') != std::string::npos ||
-        (is_string(raw) && raw.text.find(',') == std::string::npos)) {
-        if (!is_string(raw) || raw.text.empty()) throw Mismatch({}, raw.line);
+    if (is_string(raw) && raw.text.find('{') != std::string::npos) {
         settings.hosts_pattern = raw.text;  // spelled out once the dimensions are known
         settings.hosts.value.clear();
         return;
     }
-    if (!is_words(raw) && raw.form != Raw::Form::list) throw Mismatch({}, raw.line);
-    const std::vector<Raw> items = read_items(raw, false);
+    std::vector<Raw> items{raw};  // one name
+    if (is_words(raw) || raw.form == Raw::Form::list) items = read_items(raw, false);
     if (items.empty()) throw Mismatch("the list is empty", raw.line);
     std::vector<std::string> names;
     for (const Raw& item : items) {
@@ -227,7 +219,7 @@ void read_hosts(const Raw& raw, Settings& settings) {
 
 std::string format_hosts(const Settings& settings) {
     if (!settings.hosts_pattern.empty()) return settings.hosts_pattern;
-    // A list of one would be taken for a pattern, which for one node is the same.
+
     return fmt::format("{}", fmt::join(settings.hosts.value, ","));
 }
 
@@ -476,6 +468,15 @@ std::string Key::variable() const {
     std::string out = "TORUSMP_";
     for (char c : name) out += c == '.' ? '_' : c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
     return out;
+}
+
+bool legal_host_name(std::string_view name) {
+    const auto legal = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
+    };
+    return !name.empty() && name.size() <= 255 && name[0] != '-' &&
+           std::all_of(name.begin(), name.end(), legal);
 }
 
 std::span<const Key> keys() {

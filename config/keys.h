@@ -41,6 +41,9 @@ const Key* find_key(std::string_view name);
 // "; did you mean 'transport.tokens'?", or a list of what there is; ends an error message.
 std::string suggest_key(std::string_view name);
 
+// Names reach ssh and file names, so they have only what names and addresses are made of.
+bool legal_host_name(std::string_view name);
+
 // Reads one value for one key and notes its origin. Throws ConfigError with the whole message.
 void assign(const Key& key, const Raw& found, const Origin& origin, Settings& settings);
 

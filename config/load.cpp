@@ -263,7 +263,11 @@ Settings load(const LoadRequest& request, std::span<const std::string> environme
     if (!request.file.empty())
         read_file(request.file, settings, places);
     else if (const auto file = look_up(variables, file_variable); file && !file->empty())
-        read_file(std::string(*file), settings, places);
+        try {
+            read_file(std::string(*file), settings, places);
+        } catch (const ConfigError& error) {
+            throw ConfigError(fmt::format("{} (named by {})", error.what(), file_variable));
+        }
     read_environment(variables, settings);
     read_flags(request.flags, settings);
     complete(settings, places);

@@ -18,7 +18,7 @@ namespace torusmp::config {
 struct Flag {
     std::string key;     // "transport.tokens"
     std::string value;   // "8"
-    std::string option;  // as the user wrote it, "--torus"; empty: "--set transport.tokens"
+    std::string option = {};  // as the user wrote it, "--torus"; empty: "--set transport.tokens"
 };
 
 struct LoadRequest {

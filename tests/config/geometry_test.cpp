@@ -1,0 +1,405 @@
+// The geometry file: what it says reaches the settings, and everything that is wrong in it is
+// refused with file, line, what was found and what was expected.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "config/geometry_file.h"
+#include "config/load.h"
+#include "tests/config/temporary.h"
+
+using namespace torusmp::config;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using torusmp::test::TemporaryFolder;
+
+namespace {
+
+constexpr const char* whole_file = R"(# the 256 nodes
+[torus]
+dims           = [4, 8, 8]
+periodic       = [true, true, false]
+ranks_per_node = [1, 1, 2]
+
+[nodes]
+hosts = "qcd{0}{1}{2}"
+
+[links]
+"0+" = "enp1s0f0"
+"0-" = "enp1s0f1"
+[links."qcd011"]
+"0+" = "enp4s0f0"
+
+[transport]
+use           = "tcp"
+local         = "links"
+copy          = "pipeline"
+eager_limit   = "8KiB"
+tokens        = 32
+relay_tokens  = 4
+socket_buffer = 1048576
+
+[routing]
+forward = "kernel"
+
+[progress]
+mode  = "thread"
+spin  = "1.5ms"
+
+[launch]
+bind = "numa"
+
+[watchdog]
+after = "2min"
+)";
+
+Settings read(const std::string& text, const std::vector<std::string>& environment = {}) {
+    const TemporaryFolder folder;
+    LoadRequest request;
+    request.file = folder.write("geometry.toml", text);
+    return load(request, environment);
+}
+
+// The message, with the path in front of "geometry.toml" cut off; empty: it was accepted.
+std::string refusal(const std::string& text) {
+    try {
+        read(text);
+    } catch (const ConfigError& error) {
+        const std::string message = error.what();
+        CHECK(message.find('\n') == std::string::npos);
+        const std::size_t name = message.find("geometry.toml");
+        return name == std::string::npos ? message : message.substr(name);
+    }
+    return {};
+}
+
+struct BadFile {
+    std::string text;
+    std::string start;                // file and line
+    std::vector<std::string> pieces;  // found, expected, advice
+};
+
+void check_refused(const std::vector<BadFile>& files) {
+    for (const BadFile& bad : files) {
+        CAPTURE(bad.text);
+        const std::string message = refusal(bad.text);
+        CHECK_THAT(message, StartsWith(bad.start));
+        for (const std::string& piece : bad.pieces) CHECK_THAT(message, Contains(piece));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("A geometry file sets every key, each with file and line as its origin") {
+    const Settings settings = read(whole_file);
+    CHECK(*settings.dims == std::vector<int>{4, 8, 8});
+    CHECK(*settings.periodic == std::vector<bool>{true, true, false});
+    CHECK(*settings.ranks_per_node == std::vector<int>{1, 1, 2});
+    REQUIRE(settings.hosts->size() == 256);
+    CHECK(settings.hosts->front() == "qcd000");
+    CHECK(settings.hosts.value[1] == "qcd001");
+    CHECK(settings.hosts->back() == "qcd377");
+    CHECK(settings.links->at("0-") == "enp1s0f1");
+    CHECK(settings.host_links->at("qcd011").at("0+") == "enp4s0f0");
+    CHECK(*settings.use == TransportUse::tcp);
+    CHECK(*settings.local == LocalPaths::links);
+    CHECK(*settings.copy == CopyMode::pipeline);
+    CHECK(*settings.eager_limit == 8192);
+    CHECK(*settings.tokens == 32);
+    CHECK(*settings.relay_tokens == 4);
+    CHECK(*settings.socket_buffer == 1048576);
+    CHECK(*settings.forward == Forward::kernel);
+    CHECK(*settings.progress == ProgressMode::thread);
+    CHECK(*settings.spin == std::chrono::microseconds(1500));
+    CHECK(*settings.bind == Bind::numa);
+    CHECK(*settings.watchdog == std::chrono::minutes(2));
+    CHECK(settings.tokens.origin.kind == Origin::Kind::file);
+    CHECK_THAT(settings.dims.origin.where, Catch::Matchers::EndsWith("geometry.toml:3"));
+    CHECK_THAT(settings.tokens.origin.where, Catch::Matchers::EndsWith("geometry.toml:21"));
+    CHECK_THAT(settings.watchdog.origin.where, Catch::Matchers::EndsWith("geometry.toml:33"));
+    CHECK_THAT(settings.file, Catch::Matchers::EndsWith("geometry.toml"));
+}
+
+TEST_CASE("A list of hosts, padded patterns and times of zero are understood") {
+    CHECK(*read("[torus]\ndims = [2]\n[nodes]\nhosts = [\"a\", \"b\"]").hosts ==
+          std::vector<std::string>{"a", "b"});
+    CHECK(*read("[torus]\ndims = [1, 2]\n[nodes]\nhosts = \"n{1:03}.lab\"").hosts ==
+          std::vector<std::string>{"n000.lab", "n001.lab"});
+    CHECK(*read("[torus]\ndims = [1]\n[nodes]\nhosts = \"lonely\"").hosts ==
+          std::vector<std::string>{"lonely"});
+    CHECK(read("[progress]\nspin = 0\n").spin->count() == 0);
+    CHECK(read("[watchdog]\nafter = \"0\"\n").watchdog->count() == 0);
+    CHECK(*read("[torus]\ndims = \"4x2\"\n").dims == std::vector<int>{4, 2});
+}
+
+TEST_CASE("An unknown key or table is refused and the nearest right one named") {
+    check_refused({
+        {"[transport]\n\ntokns = 8\n",
+         "geometry.toml:3: ",
+         {"unknown key 'transport.tokns'", "did you mean 'transport.tokens'?"}},
+        {"[trasnport]\ntokens = 8\n",
+         "geometry.toml:1: ",
+         {"unknown table [trasnport]", "did you mean [transport]?"}},
+        {"[torus]\ntokens = 8\n",
+         "geometry.toml:2: ",
+         {"unknown key 'torus.tokens'", "did you mean 'transport.tokens'?"}},
+        {"dims = [2]\n", "geometry.toml:1: ", {"unknown key 'dims'", "did you mean 'torus.dims'?"}},
+        {"[transport]\nbandwidth = 8\n",
+         "geometry.toml:2: ",
+         {"unknown key 'transport.bandwidth'", "expected one of transport.use, "}},
+        {"[weather]\nrain = true\n",
+         "geometry.toml:1: ",
+         {"unknown table [weather]", "expected one of [torus], [nodes], [links], "}},
+        {"[torus]\n\"di\\u001bms\" = [2]\n", "geometry.toml:2: ", {"torus.di\\x1bms"}},
+    });
+}
+
+TEST_CASE("The first mistake of a file is the one that is told") {
+    check_refused(
+        {{"[watchdog]\nafter = 5\n[launch]\nbind = 5\n", "geometry.toml:2: ", {"watchdog"}},
+         {"[progress]\nspin = \"x\"\nmode = 1\n", "geometry.toml:2: ", {"spin"}}});
+}
+
+TEST_CASE("A wrong type is refused with what was found and what is expected") {
+    check_refused({
+        {"[transport]\ntokens = \"8\"\n",
+         "geometry.toml:2: ",
+         {"transport.tokens is \"8\"", "expected a whole number from 2 to 250"}},
+        {"[transport]\ntokens = 8.0\n", "geometry.toml:2: ", {"transport.tokens is 8"}},
+        {"[transport]\ntokens = true\n", "geometry.toml:2: ", {"transport.tokens is true"}},
+        {"[transport]\ntokens = [8]\n", "geometry.toml:2: ", {"transport.tokens is [8]"}},
+        {"[transport]\ntokens = 2004-09-24\n", "geometry.toml:2: ", {"is a date or time"}},
+        {"[transport.tokens]\nx = 1\n", "geometry.toml:1: ", {"transport.tokens is a table"}},
+        {"[transport]\nuse = 5\n",
+         "geometry.toml:2: ",
+         {"transport.use is 5", "shm, tcp or verbs"}},
+        {"[transport]\neager_limit = true\n", "geometry.toml:2: ", {"expected a size from 64B"}},
+        {"[transport]\neager_limit = 1.5\n", "geometry.toml:2: ", {"transport.eager_limit is 1.5"}},
+        {"[progress]\nspin = 20\n",
+         "geometry.toml:2: ",
+         {"progress.spin is 20", "a number needs a unit", "like 20us"}},
+        {"[torus]\ndims = 4\n", "geometry.toml:2: ", {"torus.dims is 4", "like [4, 8, 8]"}},
+        {"[torus]\ndims = [4,\n 8,\n \"x\"]\n", "geometry.toml:4: ", {"dimension 2 is \"x\""}},
+        {"[torus]\ndims = [2]\nperiodic = [1]\n", "geometry.toml:3: ", {"dimension 0 is 1"}},
+        {"[torus]\ndims = [2]\nperiodic = true\n", "geometry.toml:3: ", {"torus.periodic is true"}},
+        {"torus = 5\n", "geometry.toml:1: ", {"torus is 5", "expected a table [torus]"}},
+        {"[[torus]]\ndims = [2]\n", "geometry.toml:1: ", {"expected a table [torus]"}},
+        {"[nodes]\nhosts = 5\n", "geometry.toml:2: ", {"nodes.hosts is 5", "a pattern over"}},
+        {"[torus]\ndims=[2]\n[nodes]\nhosts = [\"a\",\n7]\n",
+         "geometry.toml:5: ",
+         {"7 is no name"}},
+        {"[torus]\ndims=[2]\n[links]\n\"0+\" = 3\n", "geometry.toml:4: ", {"\"0+\" is 3"}},
+    });
+}
+
+TEST_CASE("A value out of range is refused: zero, negative, too large") {
+    check_refused({
+        {"[torus]\ndims = [4, 0, 8]\n",
+         "geometry.toml:2: ",
+         {"torus.dims is [4, 0, 8]", "dimension 1 is 0", "sizes of 1 or more"}},
+        {"[torus]\ndims = [-4]\n", "geometry.toml:2: ", {"dimension 0 is -4"}},
+        {"[torus]\ndims = []\n", "geometry.toml:2: ", {"it has 0 dimensions"}},
+        {"[torus]\ndims = [1,1,1,1,1,1,1]\n", "geometry.toml:2: ", {"7 dimensions", "1 to 6"}},
+        {"[torus]\ndims = [4294967296]\n", "geometry.toml:2: ", {"dimension 0 is 4294967296"}},
+        {"[torus]\ndims = [65536, 65536]\n", "geometry.toml:2: ", {"product is more than 1048576"}},
+        {"[torus]\ndims = [1048576]\nranks_per_node = [2]\n",
+         "geometry.toml:3: ",
+         {"ranks_per_node = 2", "more than 1048576 ranks"}},
+        {"[torus]\ndims = [2]\nranks_per_node = [0]\n", "geometry.toml:3: ", {"dimension 0 is 0"}},
+        {"[transport]\ntokens = 1\n",
+         "geometry.toml:2: ",
+         {"is 1: expected a whole number from 2"}},
+        {"[transport]\ntokens = 251\n", "geometry.toml:2: ", {"is 251", "to 250"}},
+        {"[transport]\nrelay_tokens = -2\n", "geometry.toml:2: ", {"relay_tokens is -2"}},
+        {"[transport]\ntokens = 99999999999999999999\n", "geometry.toml:2: ", {"not valid TOML"}},
+        {"[transport]\neager_limit = 0\n", "geometry.toml:2: ", {"eager_limit is 0", "from 64B"}},
+        {"[transport]\neager_limit = -16\n", "geometry.toml:2: ", {"eager_limit is -16"}},
+        {"[transport]\neager_limit = \"5MiB\"\n", "geometry.toml:2: ", {"to 4MiB"}},
+        {"[transport]\nsocket_buffer = \"99999999999TiB\"\n", "geometry.toml:2: ", {"to 1GiB"}},
+        {"[transport]\nsocket_buffer = \"4MB\"\n", "geometry.toml:2: ", {"\"4MB\"", "like 4MiB"}},
+        {"[progress]\nspin = \"2s\"\n", "geometry.toml:2: ", {"\"2s\"", "from 0 to 1s"}},
+        {"[progress]\nspin = \"-1us\"\n", "geometry.toml:2: ", {"\"-1us\""}},
+        {"[watchdog]\nafter = \"25h\"\n", "geometry.toml:2: ", {"to 24h"}},
+    });
+}
+
+TEST_CASE("A wrong choice is refused with the list of right ones") {
+    check_refused({
+        {"[transport]\nuse = \"smh\"\n",
+         "geometry.toml:2: ",
+         {"transport.use is \"smh\"", "did you mean \"shm\"?", "expected auto, shm, tcp or verbs"}},
+        {"[transport]\nlocal = \"all\"\n", "geometry.toml:2: ", {"expected direct or links"}},
+        {"[transport]\ncopy = \"\"\n", "geometry.toml:2: ", {"expected auto, cma or pipeline"}},
+        {"[routing]\nforward = \"Relay\"\n", "geometry.toml:2: ", {"did you mean \"relay\"?"}},
+        {"[progress]\nmode = \"threads\"\n", "geometry.toml:2: ", {"did you mean \"thread\"?"}},
+        {"[launch]\nbind = \"socket\"\n", "geometry.toml:2: ", {"auto, core, numa or none"}},
+    });
+}
+
+TEST_CASE("Lists that do not fit the dimensions are refused") {
+    check_refused({
+        {"[torus]\ndims = [2, 2]\nperiodic = [true]\n",
+         "geometry.toml:3: ",
+         {"torus.periodic has 1 value: expected 2", "torus.dims = 2x2"}},
+        {"[torus]\ndims = [2, 2]\nranks_per_node = [1, 1, 2]\n",
+         "geometry.toml:3: ",
+         {"torus.ranks_per_node has 3 values: expected 2"}},
+        {"[torus]\nperiodic = [true]\n", "geometry.toml:2: ", {"expected 3", "balanced torus"}},
+        {"[torus]\nranks_per_node = [1, 1, 2]\n", "geometry.toml:2: ", {"needs torus.dims"}},
+        {"[nodes]\nhosts = [\"a\", \"b\"]\n", "geometry.toml:2: ", {"needs torus.dims"}},
+        {"[links]\n\"0+\" = \"eth0\"\n", "geometry.toml:1: ", {"needs torus.dims"}},
+        {"[links.\"a\"]\n\"0+\" = \"eth0\"\n", "geometry.toml:1: ", {"needs torus.dims"}},
+    });
+}
+
+TEST_CASE("Hosts that do not fit the torus are refused") {
+    const std::string torus = "[torus]\ndims = [2, 2]\n[nodes]\n";
+    check_refused({
+        {torus + "hosts = [\"a\", \"b\", \"c\"]\n",
+         "geometry.toml:4: ",
+         {"lists 3 hosts", "torus.dims = 2x2", "geometry.toml:2", "4 nodes", "expected 4 names"}},
+        {torus + "hosts = [\"a\", \"b\",\n\"c\",\n\"b\"]\n",
+         "geometry.toml:6: ",
+         {"names \"b\" twice, for nodes 1 and 3"}},
+        {torus + "hosts = []\n", "geometry.toml:4: ", {"the list is empty"}},
+        {torus + "hosts = \"\"\n", "geometry.toml:4: ", {"cannot be the name of a host"}},
+        {torus + "hosts = \"qcd\"\n",
+         "geometry.toml:4: ",
+         {"names 1 host, \"qcd\"", "a pattern that uses the coordinates"}},
+        {torus + "hosts = \"qcd{0}\"\n",
+         "geometry.toml:4: ",
+         {"does not use the coordinate of dimension 1", "expected {1} in it"}},
+        {torus + "hosts = \"qcd{0}{1}{2}\"\n", "geometry.toml:4: ", {"there is no dimension 2"}},
+        {torus + "hosts = \"qcd{0}{x}\"\n", "geometry.toml:4: ", {"{x} is no coordinate"}},
+        {torus + "hosts = \"qcd{0}{1:2}\"\n", "geometry.toml:4: ", {"{1:2} is no coordinate"}},
+        {torus + "hosts = \"qcd{0}{1\"\n", "geometry.toml:4: ", {"a { without }"}},
+        {torus + "hosts = \"qcd{0}1}\"\n", "geometry.toml:4: ", {"a } without {"}},
+        {torus + "hosts = \"-{0}{1}\"\n", "geometry.toml:4: ", {"\"-00\" cannot be the name"}},
+        {torus + "hosts = [\"a\", \"b\", \"-oProxyCommand=x\", \"d\"]\n",
+         "geometry.toml:4: ",
+         {"cannot be the name of a host"}},
+        {torus + "hosts = [\"a\", \"b c\", \"d\", \"e\"]\n",
+         "geometry.toml:4: ",
+         {"\"b c\" cannot be the name of a host"}},
+        {"[torus]\ndims = [2, 12]\n[nodes]\nhosts = \"q{1}{0}\"\n", "", {}},
+        {"[torus]\ndims = [12, 12]\n[nodes]\nhosts = \"q{0}{1}\"\n",
+         "geometry.toml:4: ",
+         {"names \"q110\" twice, for nodes 22 and 120", "a \"-\" between the coordinates"}},
+    });
+}
+
+TEST_CASE("Links that the torus has not, or that share a device, are refused") {
+    const std::string torus =
+        "[torus]\ndims = [4, 1]\nperiodic = [false, true]\n"
+        "[nodes]\nhosts = \"q{0}\"\n[links]\n";
+    check_refused({
+        {torus + "\"2+\" = \"eth0\"\n",
+         "geometry.toml:7: ",
+         {"[links] gives \"2+\" the device eth0", "torus.dims = 4x1", "dimensions 0 to 1"}},
+        {torus + "\"0+\" = \"eth0\"\n\"1+\" = \"eth1\"\n",
+         "geometry.toml:8: ",
+         {"has size 1 in dimension 1"}},
+        {torus + "\"0+\" = \"eth0\"\n\"0-\" = \"eth0\"\n",
+         "geometry.toml:8: ",
+         {"links \"0+\" and \"0-\" of [links] both have the device eth0", "one device a link"}},
+        {torus + "up = \"eth0\"\n", "geometry.toml:7: ", {"\"up\" is no direction"}},
+        {torus + "\"0+\" = \"\"\n", "geometry.toml:7: ", {"cannot be the name of a device"}},
+        {torus + "\"0+\" = \"eth 0\"\n", "geometry.toml:7: ", {"cannot be the name of a device"}},
+        {torus + "\"0+\" = \"a\"\n\"0-\" = \"b\"\n[links.q1]\n\"0+\" = \"b\"\n",
+         "geometry.toml:10: ",
+         {"of [links.\"q1\"] both have the device b"}},
+        {torus + "\"0+\" = \"a\"\n[links.q7]\n\"0+\" = \"b\"\n",
+         "geometry.toml:8: ",
+         {"[links.\"q7\"]: there is no such host in nodes.hosts"}},
+        {torus + "\"0+\" = \"a\"\n[links.q3]\n\"0+\" = \"b\"\n",
+         "geometry.toml:9: ",
+         {"the host stands at (3, 0), at the edge of the open dimension 0"}},
+        {torus + "[links.q1]\n\"1-\" = \"b\"\n",
+         "geometry.toml:8: ",
+         {"has size 1 in dimension 1"}},
+        {torus + "[links.q1]\n\"0+\" = [\"b\"]\n", "geometry.toml:8: ", {"\"0+\" is [\"b\"]"}},
+    });
+}
+
+TEST_CASE("Two nodes on one open cable may use one device for both ends") {
+    const std::string text =
+        "[torus]\ndims = [2]\nperiodic = [false]\n[nodes]\nhosts = \"q{0}\"\n"
+        "[links]\n\"0+\" = \"eth0\"\n\"0-\" = \"eth0\"\n";
+    CHECK(refusal(text).empty());
+}
+
+TEST_CASE("An edge host may reuse the device of a link that it has not") {
+    const std::string torus =
+        "[torus]\ndims = [4]\nperiodic = [false]\n[nodes]\nhosts = \"q{0}\"\n"
+        "[links]\n\"0+\" = \"a\"\n\"0-\" = \"b\"\n";
+    CHECK(refusal(torus + "[links.q0]\n\"0+\" = \"b\"\n").empty());
+    CHECK_FALSE(refusal(torus + "[links.q1]\n\"0+\" = \"b\"\n").empty());
+}
+
+TEST_CASE("A file that is no TOML is refused with its line") {
+    check_refused({
+        {"[torus]\ndims = [4, 8\n", "geometry.toml:", {"not valid TOML"}},
+        {"[torus]\ndims = [2]\n[transport]\nuse = \"sh", "geometry.toml:4: ", {"not valid TOML"}},
+        {"[torus]\ndims = [2]\ndims = [3]\n", "geometry.toml:3: ", {"not valid TOML"}},
+        {"[links]\n0+ = \"eth0\"\n", "geometry.toml:2: ", {"not valid TOML"}},
+        {"\x7f"
+         "ELF\x02\x01\x01",
+         "geometry.toml:1: ",
+         {"not valid TOML"}},
+        {"[torus]\n\xff\xfe\n", "geometry.toml:2: ", {"not valid TOML"}},
+        {std::string("[torus]\n#\0\n", 11),
+         "geometry.toml:2: ",
+         {"not a text file", "byte 9 is zero"}},
+        {"", "geometry.toml: ", {"it is empty", "expected a TOML file"}},
+        {" \n\n", "geometry.toml: ", {"it is empty"}},
+    });
+}
+
+TEST_CASE("Every cut of a whole file is either refused or a whole file itself") {
+    const std::string text = whole_file;
+    int refused = 0;
+    for (std::size_t length = 0; length < text.size(); ++length) {
+        Settings settings;
+        Places places;
+        try {
+            apply_geometry(text.substr(0, length), "cut.toml", settings, places);
+            complete(settings, places);
+        } catch (const ConfigError& error) {
+            ++refused;
+            CHECK_THAT(error.what(), StartsWith("cut.toml:"));
+        }
+    }
+    CHECK(refused > 200);
+}
+
+TEST_CASE("What is no readable regular file is refused by its name") {
+    const TemporaryFolder folder;
+    const auto message = [](const std::string& path) {
+        try {
+            load({{}, path}, {});
+        } catch (const ConfigError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const std::string missing = (folder.path() / "missing.toml").string();
+    CHECK_THAT(message(missing), StartsWith(missing + ": ") && Contains("No such file"));
+    CHECK_THAT(message(folder.path().string()), Contains("it is a directory"));
+    const std::string pipe = (folder.path() / "pipe").string();
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK_THAT(message(pipe), Contains("expected a regular file"));
+    CHECK_THAT(message("/dev/zero"), Contains("expected a regular file"));
+    const std::string huge = folder.write("huge.toml", "#");
+    std::filesystem::resize_file(huge, max_file_size + 1);
+    CHECK_THAT(message(huge), Contains("expected at most 16777216"));
+    const std::string shut = folder.write("shut.toml", "[torus]\ndims = [2]\n");
+    std::filesystem::permissions(shut, std::filesystem::perms::none);
+    if (::geteuid() != 0) CHECK_THAT(message(shut), Contains("Permission denied"));
+}
+
+TEST_CASE("A file that the environment names is said to be named there") {
+    const std::vector<std::string> environment{"TORUSMP_CONFIG=/nonexistent/g.toml"};
+    CHECK_THROWS_WITH(load({}, environment),
+                      StartsWith("/nonexistent/g.toml: ") && Contains("named by TORUSMP_CONFIG"));
+}

@@ -1,0 +1,174 @@
+// torus-info as a user runs it: what it prints where, and how it ends.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <iterator>
+
+#include "config/keys.h"
+#include "config/load.h"
+#include "tests/config/temporary.h"
+
+using namespace torusmp::config;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using torusmp::test::TemporaryFolder;
+
+namespace {
+
+std::string text_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct Outcome {
+    int code = -1;  // -1: it did not exit by itself
+    std::string out, err;
+};
+
+// Runs the program with an environment of its own; both streams go to files, which cannot block it.
+Outcome run(std::vector<std::string> words, std::vector<std::string> environment = {}) {
+    const TemporaryFolder folder;
+    const std::string out = folder.write("out", ""), err = folder.write("err", "");
+    words.insert(words.begin(), "torus-info");
+    for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"})
+        if (const char* value = std::getenv(name))
+            environment.push_back(std::string(name) + "=" + value);
+    const auto pointers = [](std::vector<std::string>& strings) {
+        std::vector<char*> all;
+        for (std::string& string : strings) all.push_back(string.data());
+        all.push_back(nullptr);
+        return all;
+    };
+    posix_spawn_file_actions_t actions;
+    REQUIRE(posix_spawn_file_actions_init(&actions) == 0);
+    posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_TRUNC, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_TRUNC, 0);
+    pid_t pid = -1;
+    const int failed = ::posix_spawn(&pid, TORUS_INFO_PATH, &actions, nullptr,
+                                     pointers(words).data(), pointers(environment).data());
+    posix_spawn_file_actions_destroy(&actions);
+    REQUIRE(failed == 0);
+    int status = 0;
+    REQUIRE(::waitpid(pid, &status, 0) == pid);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
+}
+
+void check_usage_error(const Outcome& outcome, const std::string& piece) {
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err, StartsWith("torus-info: ") && Contains(piece));
+    // One message: one line end, at its end.
+    CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "torus-info lists every key with its value and origin, the torus, the host and a binding") {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("g.toml", "[transport]\ntokens = 7\n");
+    const Outcome outcome = run({"--config", path, "--torus", "2x2x2", "--set", "launch.bind=none"},
+                                {"TORUSMP_PROGRESS_SPIN=3us"});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err.empty());
+    for (const Key& key : keys())
+        CHECK_THAT(outcome.out, Contains("  " + std::string(key.name) + " "));
+    const auto line = [&](const std::string& key) {
+        const std::size_t start = outcome.out.find("  " + key + " ");
+        return outcome.out.substr(start, outcome.out.find('\n', start) - start);
+    };
+    CHECK_THAT(line("transport.tokens"), Contains(" 7 ") && Contains(path + ":2"));
+    CHECK_THAT(line("torus.dims"), Contains(" 2x2x2 ") && Contains("--torus"));
+    CHECK_THAT(line("progress.spin"), Contains(" 3us ") && Contains("TORUSMP_PROGRESS_SPIN"));
+    CHECK_THAT(line("launch.bind"), Contains(" none ") && Contains("--set launch.bind"));
+    CHECK_THAT(line("watchdog.after"), Contains(" 60s ") && Contains("default"));
+    CHECK_THAT(outcome.out, Contains("2x2x2: 8") && Contains("cables        24") &&
+                                Contains("NUMA node") && Contains("lock limit") &&
+                                Contains("Binding of 8 ranks") && Contains("not bound"));
+}
+
+TEST_CASE("torus-info shows the binding plan of a machine that it is told about") {
+    const Outcome outcome =
+        run({"--np", "6", "--set", "launch.bind=numa"}, {"HWLOC_SYNTHETIC=numa:2 core:4 pu:2"});
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, Contains("8 with 16 hardware threads") &&
+                                Contains("ranks 0-2  processors 0-7") &&
+                                Contains("ranks 3-5  processors 8-15"));
+}
+
+TEST_CASE("Inside a job torus-info tells what the ranks see") {
+    const Settings job = load({{{"transport.tokens", "5", {}}}, {}}, {});
+    const Outcome outcome = run({"--explain", "transport.tokens"}, export_environment(job));
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, Contains("5, from --set transport.tokens"));
+}
+
+TEST_CASE("torus-info writes JSON to a file beside the text, or to standard output instead") {
+    const TemporaryFolder folder;
+    const std::string path = (folder.path() / "info.json").string();
+    const Outcome outcome = run({"--torus", "2x1", "--json", path});
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, StartsWith("Settings"));
+    const std::string json = text_of(path);
+    CHECK_THAT(json, StartsWith("{\n") &&
+                         Contains("\"torus.dims\": {\"value\": \"2x1\", \"origin\": \"flag\", "
+                                  "\"where\": \"--torus\"}") &&
+                         Contains("\"dims\": [2, 1]") && Contains("\"binding\": ["));
+    const Outcome bare = run({"--torus", "2x1", "--json", "-"});
+    CHECK(bare.code == 0);
+    CHECK_THAT(bare.out, StartsWith("{\n"));
+    CHECK(std::count(bare.out.begin(), bare.out.end(), '{') ==
+          std::count(bare.out.begin(), bare.out.end(), '}'));
+}
+
+TEST_CASE("torus-info explains a key, prints its help with examples, and its version") {
+    const Outcome key = run({"--explain", "transport.eager_limit"});
+    CHECK(key.code == 0);
+    CHECK_THAT(key.out,
+               Contains("a size from 64B to 4MiB") && Contains("TORUSMP_TRANSPORT_EAGER_LIMIT=") &&
+                   Contains("--set transport.eager_limit=") && Contains("16KiB, from default"));
+    const Outcome help = run({"--help"});
+    CHECK(help.code == 0);
+    CHECK(help.err.empty());
+    CHECK_THAT(help.out,
+               Contains("Usage: torus-info") && Contains("Examples:") && Contains("--config"));
+    const Outcome version = run({"--version"});
+    CHECK(version.code == 0);
+    CHECK_THAT(version.out, StartsWith("torus-info (torusmp) "));
+}
+
+TEST_CASE("torus-info refuses what is wrong in one message on standard error, and exits with 2") {
+    const TemporaryFolder folder;
+    const std::string bad =
+        folder.write("bad.toml", "[torus]\ndims = [2]\n[transport]\ntokns = 8\n");
+    check_usage_error(run({"--config", bad}), bad + ":4: unknown key 'transport.tokns'");
+    check_usage_error(run({}, {"TORUSMP_CONFIG=" + bad}), bad + ":4: ");
+    check_usage_error(run({"--config", folder.path().string()}), "it is a directory");
+    check_usage_error(run({"--config", "/nonexistent.toml"}), "No such file");
+    check_usage_error(run({"--torus", "2x0"}), "--torus: torus.dims is \"2x0\"");
+    check_usage_error(run({"--torus", "2x2", "--np", "5"}),
+                      "makes 4 ranks, but 5 ranks are started");
+    check_usage_error(run({"--np", "0"}), "--np is \"0\"");
+    check_usage_error(run({"--np", "many"}), "--np is \"many\"");
+    check_usage_error(run({"--set", "tokens"}), "expected a key and a value");
+    check_usage_error(run({"--set", "transport.tokens=1"}), "--set transport.tokens: ");
+    check_usage_error(run({"--confg", "x"}), "did you mean --config?");
+    check_usage_error(run({"--conf", bad}), "unknown option '--conf'");
+    check_usage_error(run({"--config"}), "--config");
+    check_usage_error(run({"--config="}), "--config");
+    check_usage_error(run({"stray"}), "stray");
+    check_usage_error(run({"--explain", "tokens"}), "did you mean 'transport.tokens'?");
+    check_usage_error(run({"--json"}), "--json");
+    check_usage_error(run({}, {"TORUSMP_TRANSPORT_TOKEN=8"}),
+                      "did you mean TORUSMP_TRANSPORT_TOKENS?");
+}
+
+TEST_CASE("torus-info exits with 1 where its output cannot be written") {
+    const Outcome outcome = run({"--json", "/nonexistent/folder/info.json"});
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err, StartsWith("torus-info: /nonexistent/folder/info.json: cannot write"));
+    CHECK(run({"--json", "/dev/full"}).code == 1);
+}
