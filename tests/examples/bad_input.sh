@@ -21,7 +21,7 @@ refused "unrecognised option '--latice'" --latice 8x8x8x8
 refused 'too many positional options' 8x8x8x8
 refused "argument for option '--kappa' is missing" --kappa
 refused "cannot be specified more than once" --seed 1 --seed 2
-refused "^wilson: --lattice: found '8x8x8', expected four" --lattice 8x8x8
+refused "--lattice: found '8x8x8', expected four" --lattice 8x8x8
 refused "--lattice: found '8x8x8x8x8', expected four" --lattice 8x8x8x8x8
 refused "--lattice: found '8x8x-8x8', expected four" --lattice 8x8x-8x8
 refused "--lattice: found '99999999999x8x8x8', expected four" --lattice 99999999999x8x8x8
