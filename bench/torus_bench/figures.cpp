@@ -1,0 +1,165 @@
+#include "bench/torus_bench/figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/units.h"
+
+namespace torusmp::bench {
+namespace {
+
+constexpr std::size_t gap = 2;        // between columns
+constexpr std::size_t group_gap = 2;  // more of it between groups
+
+std::string size_text(std::size_t bytes) {
+    std::string text = config::format_size(bytes);
+    // "16KiB" becomes "16 KiB": easier on the eye in a column.
+    text.insert(text.find_first_not_of("0123456789"), " ");
+    return text;
+}
+
+struct Layout {
+    std::vector<std::string> sizes;
+    std::size_t size_width = 4;                   // "size"
+    std::vector<std::vector<std::string>> cells;  // by column
+    std::vector<std::size_t> widths;
+    std::vector<bool> opens_group;
+};
+
+Layout lay_out(const Table& table) {
+    Layout layout;
+    for (const Row& row : table.rows) {
+        layout.sizes.push_back(size_text(row.bytes));
+        layout.size_width = std::max(layout.size_width, layout.sizes.back().size());
+    }
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        const Column& column = table.columns[c];
+        std::size_t width = std::max(column.name.size(), column.unit.size());
+        std::vector<std::string> cells;
+        for (const Row& row : table.rows) {
+            cells.push_back(shorten(row.figures[c].value));
+            width = std::max(width, cells.back().size());
+        }
+        layout.cells.push_back(std::move(cells));
+        layout.widths.push_back(width);
+        layout.opens_group.push_back(!column.group.empty() &&
+                                     (c == 0 || table.columns[c - 1].group != column.group));
+    }
+    return layout;
+}
+
+std::size_t space_before(const Layout& layout, std::size_t column) {
+    return gap + (layout.opens_group[column] ? group_gap : 0);
+}
+
+template <class Text>
+std::string line(const Layout& layout, std::string_view first, Text text) {
+    std::string out = fmt::format("{:>{}}", first, layout.size_width);
+    for (std::size_t c = 0; c < layout.widths.size(); ++c)
+        out += fmt::format("{:{}}{:>{}}", "", space_before(layout, c), text(c), layout.widths[c]);
+    out.erase(out.find_last_not_of(' ') + 1);
+    return out + "\n";
+}
+
+// Each group's name over its columns, centred; widens the group's first column where it is long.
+std::string group_line(const Table& table, Layout& layout) {
+    std::string out(layout.size_width, ' ');
+    bool any = false;
+    for (std::size_t c = 0; c < table.columns.size();) {
+        std::size_t end = c + 1;
+        while (end < table.columns.size() && table.columns[end].group == table.columns[c].group)
+            ++end;
+        std::size_t width = layout.widths[c];
+        for (std::size_t i = c + 1; i < end; ++i)
+            width += space_before(layout, i) + layout.widths[i];
+        const std::string& name = table.columns[c].group;
+        if (name.size() > width) {
+            layout.widths[c] += name.size() - width;
+            width = name.size();
+        }
+        out += fmt::format("{:{}}{:^{}}", "", space_before(layout, c), name, width);
+        any = any || !name.empty();
+        c = end;
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    return any ? out + "\n" : "";
+}
+
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            out += fmt::format("\\{}", c);
+        else if (static_cast<unsigned char>(c) < 0x20)
+            out += fmt::format("\\u{:04x}", int(c));
+        else
+            out += c;
+    }
+    return out + "\"";
+}
+
+// JSON knows no infinity; a figure that could not be worked out is null.
+std::string json_number(double value) {
+    return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
+}
+
+template <class List, class Text>
+std::string json_list(const List& list, Text text) {
+    std::string out = "[";
+    for (const auto& item : list) out += (out.size() > 1 ? "," : "") + text(item);
+    return out + "]";
+}
+
+std::string json_figure(const Figure& figure) {
+    return fmt::format("{{\"median\":{},\"best\":{},\"samples\":{}}}", json_number(figure.value),
+                       json_number(figure.best), json_list(figure.samples, json_number));
+}
+
+std::string json_row(const Row& row) {
+    return fmt::format("\n  {{\"bytes\":{},\"figures\":{}}}", row.bytes,
+                       json_list(row.figures, json_figure));
+}
+
+std::string json_column(const Column& column) {
+    return fmt::format("{{\"group\":{},\"name\":{},\"unit\":{}}}", quoted(column.group),
+                       quoted(column.name), quoted(column.unit));
+}
+
+}  // namespace
+
+std::string shorten(double value) {
+    if (!std::isfinite(value)) return "-";
+    const double size = std::abs(value);
+    const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3;
+    return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string as_text(const Table& table) {
+    Layout layout = lay_out(table);
+    std::string out = table.title + "\n\n";
+    out += group_line(table, layout);
+    out += line(layout, "size", [&](std::size_t c) { return table.columns[c].name; });
+    out += line(layout, "", [&](std::size_t c) { return table.columns[c].unit; });
+    for (std::size_t r = 0; r < table.rows.size(); ++r)
+        out += line(layout, layout.sizes[r], [&](std::size_t c) { return layout.cells[c][r]; });
+    if (!table.notes.empty()) out += "\n";
+    for (const std::string& note : table.notes) out += note + "\n";
+    return out;
+}
+
+std::string as_json(std::string_view command, const std::vector<Fact>& facts, const Table& table) {
+    std::string ran_on = "{";
+    for (const Fact& fact : facts)
+        ran_on += fmt::format("{}{}:{}", ran_on.size() > 1 ? "," : "", quoted(fact.name),
+                              fact.number ? fact.text : quoted(fact.text));
+    return fmt::format(
+        "{{\"tool\":\"torus-bench\",\"command\":{},\n \"ran_on\":{}}},\n \"title\":{},\n "
+        "\"columns\":{},\n \"rows\":{},\n \"notes\":{}}}\n",
+        quoted(command), ran_on, quoted(table.title), json_list(table.columns, json_column),
+        json_list(table.rows, json_row),
+        json_list(table.notes, [](const std::string& note) { return quoted(note); }));
+}
+
+}  // namespace torusmp::bench

@@ -1,0 +1,133 @@
+// torus-bench: measures messages on the torus through the public QMP API.
+#include <fmt/format.h>
+#include <qmp.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/torus_bench/benchmarks.h"
+#include "bench/torus_bench/facts.h"
+#include "bench/torus_bench/figures.h"
+#include "bench/torus_bench/options.h"
+#include "bench/torus_bench/qmp_objects.h"
+#include "bench/torus_bench/start.h"
+#include "bench/torus_bench/svg.h"
+#include "config/load.h"
+#include "config/options.h"
+
+using namespace torusmp;
+using namespace torusmp::bench;
+
+namespace {
+
+// QMP numbers nodes with the first dimension fastest, the torus with the last. Declared the other
+// way round, every node's number is its rank and grid neighbours are neighbours by cable.
+void declare_grid(const routing::Torus& torus) {
+    std::vector<int> extents(torus.extents().begin(), torus.extents().end());
+    std::reverse(extents.begin(), extents.end());
+    check(QMP_declare_logical_topology(extents.data(), int(extents.size())),
+          "QMP_declare_logical_topology");
+}
+
+Table run_benchmark(const Context& context) {
+    switch (context.options.command) {
+        case Command::latency:
+            return measure_latency(context);
+        case Command::bandwidth:
+            return measure_bandwidth(context);
+        case Command::aggregate:
+            return measure_aggregate(context);
+        case Command::overlap:
+            return measure_overlap(context);
+    }
+    throw std::logic_error("a command without a benchmark");
+}
+
+// Whole or not at all, also when the disk is full.
+void write_file(const std::string& name, const std::string& text) {
+    const std::string temporary = name + ".tmp";
+    std::ofstream out(temporary, std::ios::binary);
+    out << text;
+    out.close();
+    std::error_code error;
+    if (out) std::filesystem::rename(temporary, name, error);
+    if (out && !error) return;
+    std::filesystem::remove(temporary, error);
+    throw std::runtime_error(fmt::format("cannot write {}", name));
+}
+
+void report(const Options& options, const std::vector<Fact>& facts, const Table& table) {
+    fmt::print("\n{}", as_text(table));
+    if (!options.json.empty())
+        write_file(options.json, as_json(name_of(options.command), facts, table));
+    if (!options.plot.empty()) write_file(options.plot, as_svg(table, summarize(facts)));
+}
+
+void show(bool terminal, const std::string& step) {
+    if (!terminal || rank() != 0) return;
+    fmt::print(stderr, "\r\033[K{}{}", step.empty() ? "" : "measuring ", step);
+    std::fflush(stderr);
+}
+
+void measure_as_rank(const Options& options, const Started& started) {
+    const config::Settings settings = config::load_for_rank();
+    const routing::Torus torus = settings.rank_torus(ranks());
+    declare_grid(torus);
+    const std::vector<Fact> facts =
+        rank() == 0 ? gather_facts(settings, torus) : std::vector<Fact>{};
+    if (rank() == 0) {
+        fmt::print("{}", describe(facts));
+        std::fflush(stdout);
+    }
+    const Context context{options, torus,
+                          [&](const std::string& step) { show(started.terminal, step); }};
+    const Table table = run_benchmark(context);
+    show(started.terminal, "");
+    if (rank() == 0) report(options, facts, table);
+}
+
+// A rank alone cannot end a job in order: the others would wait for it.
+int run_as_rank(const Options& options, const Started& started, int argc, char** argv) {
+    if (!started.by_itself) refuse_launcher_options(options);
+    // QMP takes its own flags; ours mean nothing to it.
+    std::vector<char*> program = {argv[0], nullptr};
+    (void)argc;
+    const Session session(1, program.data());
+    try {
+        measure_as_rank(options, started);
+    } catch (const config::UsageError& error) {
+        if (rank() == 0) fmt::print(stderr, "torus-bench: {}\n", error.what());
+        return config::exit_usage;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "torus-bench: rank {}: {}\n", rank(), error.what());
+        std::fflush(stdout);
+        QMP_abort(config::exit_failure);
+    }
+    return config::exit_ok;
+}
+
+int run(int argc, char** argv) {
+    const auto started = started_as_rank();
+    const Options options = parse_command_line(argc, argv);
+    if (options.help) {
+        fmt::print("{}", help_text());
+        return config::exit_ok;
+    }
+    if (options.version) {
+        fmt::print("torus-bench (torusmp) {}\n", TORUSMP_VERSION);
+        return config::exit_ok;
+    }
+    if (!started) start_ranks(options, argc, argv);
+    return run_as_rank(options, *started, argc, argv);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return config::run_program("torus-bench", [&] { return run(argc, argv); });
+}

@@ -1,0 +1,206 @@
+#include "bench/torus_bench/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <utility>
+
+#include "config/options.h"
+#include "config/units.h"
+
+namespace torusmp::bench {
+namespace {
+
+namespace po = boost::program_options;
+using config::UsageError;
+
+constexpr std::array<std::pair<std::string_view, Command>, 4> commands = {{
+    {"latency", Command::latency},
+    {"bandwidth", Command::bandwidth},
+    {"aggregate", Command::aggregate},
+    {"overlap", Command::overlap},
+}};
+
+constexpr std::size_t largest_message = std::size_t(1) << 30;
+
+po::options_description visible_options() {
+    po::options_description options("Options");
+    options.add_options()  //
+        ("np,n", po::value<int>()->value_name("N"),
+         "ranks to start (also -np N); default: as many as the torus has")  //
+        ("sizes", po::value<std::string>()->value_name("FIRST:LAST"),
+         "message sizes, like 1:4MiB or 8KiB:8KiB")  //
+        ("step", po::value<int>()->default_value(2)->value_name("FACTOR"),
+         "each size is so many times the one before")  //
+        ("seconds", po::value<double>()->default_value(0.1)->value_name("S"),
+         "time for each figure")  //
+        ("window", po::value<int>()->default_value(64)->value_name("N"),
+         "bandwidth: messages in flight one way")  //
+        ("peer", po::value<int>()->value_name("RANK"),
+         "latency, bandwidth, overlap: rank 0's partner; default: a neighbour")            //
+        ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")  //
+        ("plot", po::value<std::string>()->value_name("FILE.svg"), "draw the figures there");
+    config::add_common_options(options);
+    return options;
+}
+
+std::optional<Command> command_named(std::string_view text) {
+    for (const auto& [name, command] : commands)
+        if (name == text) return command;
+    return std::nullopt;
+}
+
+Command read_command(const std::vector<std::string>& words) {
+    constexpr std::string_view expected = "latency, bandwidth, aggregate or overlap";
+    if (words.empty())
+        throw UsageError(
+            fmt::format("what to measure is missing: expected {}; see --help", expected));
+    const auto command = command_named(words[0]);
+    if (!command)
+        throw UsageError(
+            fmt::format("'{}' is nothing to measure: expected {}", words[0], expected));
+    if (words.size() > 1)
+        throw UsageError(fmt::format("'{}' is one word too many: expected options after '{}'",
+                                     words[1], words[0]));
+    return *command;
+}
+
+int read_number(const po::variables_map& given, const std::string& name, int least, int most) {
+    const int value = given[name].as<int>();
+    if (value < least || value > most)
+        throw UsageError(
+            fmt::format("--{} {}: expected a number from {} to {}", name, value, least, most));
+    return value;
+}
+
+std::size_t read_size(const std::string& range, const std::string& text) {
+    const auto size = config::parse_size(text);
+    if (!size || *size > largest_message)
+        throw UsageError(fmt::format(
+            "--sizes {}: '{}' is no size from 0 to 1GiB, like 64, 16KiB or 4MiB", range, text));
+    return std::size_t(*size);
+}
+
+std::vector<std::size_t> read_sizes(const po::variables_map& given, Command command) {
+    const int factor = read_number(given, "step", 2, 1024);
+    if (!given.count("sizes"))
+        return command == Command::latency ? size_series(0, 64 << 10, factor)
+                                           : size_series(1, 4 << 20, factor);
+    const auto range = given["sizes"].as<std::string>();
+    const auto colon = range.find(':');
+    if (colon == std::string::npos)
+        throw UsageError(
+            fmt::format("--sizes {}: expected FIRST:LAST, like 1:4MiB or 8KiB:8KiB", range));
+    const std::size_t first = read_size(range, range.substr(0, colon));
+    const std::size_t last = read_size(range, range.substr(colon + 1));
+    if (first > last)
+        throw UsageError(fmt::format("--sizes {}: the first size is above the last", range));
+    if (first == 0 && command != Command::latency)
+        throw UsageError(
+            fmt::format("--sizes {}: an empty message has no bandwidth: expected a "
+                        "first size of at least 1",
+                        range));
+    return size_series(first, last, factor);
+}
+
+void read_launch(const po::variables_map& given, Options& options) {
+    options.settings = config::request_from(given);
+    auto& words = options.for_launcher;
+    if (given.count("np")) {
+        options.ranks = read_number(given, "np", 1, 1 << 20);
+        words.insert(words.end(), {"-np", std::to_string(*options.ranks)});
+    }
+    for (const char* name : {"config", "torus"})
+        if (given.count(name))
+            words.insert(words.end(), {fmt::format("--{}", name), given[name].as<std::string>()});
+    if (given.count("set"))
+        for (const std::string& setting : given["set"].as<std::vector<std::string>>())
+            words.insert(words.end(), {"--set", setting});
+}
+
+void check_file_name(const std::string& option, const std::string& name) {
+    if (name.empty()) throw UsageError(fmt::format("{} is empty: expected a file name", option));
+}
+
+}  // namespace
+
+std::string_view name_of(Command command) {
+    for (const auto& [name, value] : commands)
+        if (value == command) return name;
+    return "";
+}
+
+std::vector<std::size_t> size_series(std::size_t first, std::size_t last, int factor) {
+    std::vector<std::size_t> sizes;
+    for (std::size_t size = first; size <= last; size *= std::size_t(factor)) {
+        sizes.push_back(size);
+        if (size == 0) size = 1, sizes.push_back(1);
+    }
+    while (!sizes.empty() && sizes.back() > last) sizes.pop_back();
+    return sizes;
+}
+
+Options parse_command_line(int argc, const char* const* argv) {
+    const po::options_description visible = visible_options();
+    po::options_description all;
+    all.add(visible).add_options()("what", po::value<std::vector<std::string>>());
+    po::positional_options_description positional;
+    positional.add("what", -1);
+
+    // "-np 8" is what MPI users type; Program_options knows one letter after one dash.
+    std::vector<const char*> words(argv, argv + argc);
+    for (auto word = words.begin() + 1; word < words.end(); ++word)
+        if (std::string_view(*word) == "-np") *word = "--np";
+    const auto given = config::parse_options(argc, words.data(), all, positional);
+
+    Options options;
+    options.help = given.count("help") > 0;
+    options.version = given.count("version") > 0;
+    if (options.help || options.version) return options;
+    options.command =
+        read_command(given.count("what") ? given["what"].as<std::vector<std::string>>()
+                                         : std::vector<std::string>{});
+    read_launch(given, options);
+    options.sizes = read_sizes(given, options.command);
+    options.window = read_number(given, "window", 1, 4096);
+    options.seconds = given["seconds"].as<double>();
+    if (!(options.seconds > 0) || options.seconds > 3600)
+        throw UsageError(
+            fmt::format("--seconds {}: expected a time above 0 and up to 3600", options.seconds));
+    if (given.count("peer")) options.peer = read_number(given, "peer", 1, 1 << 20);
+    for (auto [name, file] : {std::pair("json", &options.json), std::pair("plot", &options.plot)})
+        if (given.count(name)) {
+            *file = given[name].as<std::string>();
+            check_file_name(fmt::format("--{}", name), *file);
+        }
+    return options;
+}
+
+std::string help_text() {
+    std::ostringstream text;
+    text << "Measures messages on the torus, through QMP. Run alone it starts its ranks with "
+            "torus-run.\n\n"
+            "torus-bench WHAT [options]\n\n"
+            "What:\n"
+            "  latency    half a round trip between two ranks\n"
+            "  bandwidth  between two ranks: ping-pong, one way with many messages in flight, and\n"
+            "             both ways at once\n"
+            "  aggregate  every rank exchanges with its neighbours along 1, 2, 3 ... dimensions: \n"
+            "             per link, per node (the sum of its links), and over all nodes\n"
+            "  overlap    how much computation fits beside a message in flight, and what\n"
+            "             communication costs in processor time\n\n"
+         << visible_options()
+         << "\n"
+            "Without a torus, aggregate runs on 2x2x2 and the others on two ranks of this host.\n\n"
+            "Examples:\n"
+            "  torus-bench aggregate --torus 2x2x2 --plot aggregate.svg\n"
+            "  torus-bench latency -np 2 --json latency.json\n"
+            "  torus-bench bandwidth --sizes 1KiB:4MiB --set transport.eager_limit=8KiB\n"
+            "  torus-run -np 8 --torus 2x2x2 torus-bench overlap --peer 7\n\n"
+            "Exit code: 0 measured, 1 failed, 2 wrong usage or settings and nothing was started.\n";
+    return text.str();
+}
+
+}  // namespace torusmp::bench

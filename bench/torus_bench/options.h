@@ -1,0 +1,45 @@
+// The command line of torus-bench, the same for the program that starts the ranks and for the
+// ranks.
+//
+// Plain values, called from main() only. Throws config::UsageError and config::ConfigError, each
+// with one whole message.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/load.h"
+
+namespace torusmp::bench {
+
+enum class Command { latency, bandwidth, aggregate, overlap };
+
+std::string_view name_of(Command command);
+
+struct Options {
+    Command command = Command::aggregate;
+    bool help = false;
+    bool version = false;
+
+    std::optional<int> ranks;               // -np
+    config::LoadRequest settings;           // --config, --torus, --set
+    std::vector<std::string> for_launcher;  // these again, as words for torus-run
+
+    std::vector<std::size_t> sizes;  // bytes, ascending
+    double seconds = 0.1;            // per figure
+    int window = 64;                 // messages in flight one way
+    std::optional<int> peer;         // of rank 0; default: a neighbour
+    std::string json;                // file; empty: none
+    std::string plot;
+};
+
+Options parse_command_line(int argc, const char* const* argv);
+std::string help_text();
+
+// From `first` to `last`, each `factor` times the one before; `last` belongs to it if it is hit.
+std::vector<std::size_t> size_series(std::size_t first, std::size_t last, int factor);
+
+}  // namespace torusmp::bench

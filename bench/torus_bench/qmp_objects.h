@@ -1,0 +1,78 @@
+// QMP's C handles as C++ owners, so that a benchmark reads as what it measures.
+//
+// One thread uses them, between the making and the end of one Session. Errors are QmpError with the
+// name of the call.
+#pragma once
+
+#include <qmp.h>
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace torusmp::bench {
+
+class QmpError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+void check(QMP_status_t status, const char* call);
+
+// QMP is up as long as this lives.
+class Session {
+  public:
+    Session(int argc, char** argv);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+};
+
+// Message buffer from QMP_allocate_memory, written to once so that its pages exist.
+class Buffer {
+  public:
+    explicit Buffer(std::size_t bytes);
+    std::byte* data() const;
+    std::size_t size() const { return bytes_; }
+
+  private:
+    struct Free {
+        void operator()(QMP_mem_t* memory) const { QMP_free_memory(memory); }
+    };
+    std::size_t bytes_;
+    std::unique_ptr<QMP_mem_t, Free> memory_;
+};
+
+// A declared message, or several of them as a multiple.
+class Channel {
+  public:
+    // [offset, offset + bytes) of a buffer that must outlive the channel.
+    static Channel send_to(const Buffer& buffer, std::size_t offset, std::size_t bytes, int peer);
+    static Channel receive_from(const Buffer& buffer, std::size_t offset, std::size_t bytes,
+                                int peer);
+    // Along an axis of the declared grid, direction +1 or -1.
+    static Channel send_relative(const Buffer& buffer, std::size_t bytes, int axis, int direction);
+    static Channel receive_relative(const Buffer& buffer, std::size_t bytes, int axis,
+                                    int direction);
+    static Channel together(std::vector<Channel> channels);
+
+    void start() { check(QMP_start(handle_.get()), "QMP_start"); }
+    void wait() { check(QMP_wait(handle_.get()), "QMP_wait"); }
+
+  private:
+    struct Free {
+        void operator()(QMP_msghandle_t handle) const { QMP_free_msghandle(handle); }
+    };
+    Channel(QMP_msghandle_t handle, const char* call);
+    std::unique_ptr<QMP_msghandle_struct, Free> handle_;
+};
+
+int rank();
+int ranks();
+void barrier();
+double sum_over_ranks(double value);
+double maximum_over_ranks(double value);
+
+}  // namespace torusmp::bench

@@ -1,0 +1,75 @@
+#include "bench/torus_bench/timing.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench/torus_bench/qmp_objects.h"
+
+namespace torusmp::bench {
+namespace {
+
+constexpr int repetitions = 9;
+
+// Seconds of the slowest rank.
+double timed(const Body& body, long times) {
+    using Clock = std::chrono::steady_clock;
+    barrier();
+    const auto start = Clock::now();
+    body(times);
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    return maximum_over_ranks(elapsed.count());
+}
+
+double median_of(std::vector<double> values) {
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+}  // namespace
+
+double Timing::median() const {
+    return median_of(seconds);
+}
+
+double Timing::best() const {
+    return *std::min_element(seconds.begin(), seconds.end());
+}
+
+Timing measure(const Body& body, double seconds) {
+    const double repetition = seconds / repetitions;
+    Timing timing;
+    for (;;) {
+        const double elapsed = timed(body, timing.times);
+        if (elapsed >= repetition / 2) break;
+        timing.times *= elapsed < repetition / 16 ? 8 : 2;
+    }
+    for (int i = 0; i < repetitions; ++i)
+        timing.seconds.push_back(timed(body, timing.times) / double(timing.times));
+    return timing;
+}
+
+Figure as_time(const Timing& timing, double per_second) {
+    Figure figure{timing.median() * per_second, timing.best() * per_second, {}};
+    for (const double s : timing.seconds) figure.samples.push_back(s * per_second);
+    return figure;
+}
+
+Figure as_rate(const Timing& timing, double amount) {
+    Figure figure{amount / timing.median(), amount / timing.best(), {}};
+    for (const double s : timing.seconds) figure.samples.push_back(amount / s);
+    return figure;
+}
+
+double processor_seconds() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto seconds = [](const timeval& t) {
+        return double(t.tv_sec) + 1e-6 * double(t.tv_usec);
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+}  // namespace torusmp::bench

@@ -1,0 +1,148 @@
+"""Runs compare-peers on cheap measures. A peer that is not installed is expected to be absent."""
+
+import json
+import os
+import re
+import shutil
+
+from program import BUILD, SOURCE, Case, clean_environment, main
+
+SCRIPT = SOURCE / "bench/compare-peers"
+PEERS = ("openmpi", "mpich")
+QUICK = ("--runs", "1", "--seconds", "0.005", "--no-build", "--build-dir", BUILD)
+
+
+def installed(peer):
+    return shutil.which(f"mpicc.{peer}") and shutil.which(f"mpirun.{peer}")
+
+
+class Comparison(Case):
+    def compare(self, *words, environment=None):
+        return self.run_program(SCRIPT, *QUICK, *words, environment=environment)
+
+    def lines(self, done):
+        """{measure: {library: text}} of the lines that are no remarks."""
+        found = {}
+        for line in done.stdout.splitlines():
+            if line.startswith("#"):
+                continue
+            name, *words = line.split(" ")
+            found[name] = dict(word.split("=") for word in words)
+            self.assertEqual(list(found[name]), ["ours", *PEERS, "ratio"], line)
+        return found
+
+
+class Measures(Comparison):
+    def check_value(self, text, unit):
+        self.assertTrue(re.fullmatch(rf"\d+(\.\d+)?{re.escape(unit)}", text), text)
+        return float(text.removesuffix(unit))
+
+    def check_line(self, values, unit, more_is_better):
+        ours = self.check_value(values["ours"], unit)
+        peers = []
+        for peer in PEERS:
+            if installed(peer):
+                peers.append(self.check_value(values[peer], unit))
+            else:
+                self.assertEqual(values[peer], "absent")
+        if not peers:
+            self.assertEqual(values["ratio"], "none")
+            return
+        expected = max(peers) / ours if more_is_better else ours / min(peers)
+        self.assertTrue(re.fullmatch(r"\d+\.\d\d", values["ratio"]), values)
+        self.assertAlmostEqual(float(values["ratio"]), expected, delta=0.01 + 0.03 * expected)
+
+    def test_times_bandwidths_and_json(self):
+        done = self.compare("--only", "shm.latency.8", "--only", "shm.bandwidth.pingpong.1KiB",
+                            "--json", "out.json")
+        self.assert_ok(done)
+        lines = self.lines(done)
+        self.assertEqual(list(lines), ["shm.latency.8", "shm.bandwidth.pingpong.1KiB"])
+        self.check_line(lines["shm.latency.8"], "us", False)
+        self.check_line(lines["shm.bandwidth.pingpong.1KiB"], "MB/s", True)
+        document = json.loads((self.work / "out.json").read_text())
+        self.assertEqual([m["name"] for m in document["measures"]], list(lines))
+        self.assertEqual(len(document["measures"][0]["samples"]["ours"]), 1)
+        self.assertEqual(document["failures"], [])
+
+    def test_a_measure_of_ours_alone(self):
+        done = self.compare("--only", "relay.hop.8")
+        self.assert_ok(done)
+        values = self.lines(done)["relay.hop.8"]
+        self.assertRegex(values["ours"], r"^-?\d+(\.\d+)?us$")
+        self.assertEqual([values[p] for p in PEERS] + [values["ratio"]], ["none"] * 3)
+
+    def test_the_list_names_each_measure_once(self):
+        done = self.run_program(SCRIPT, "--list")
+        self.assert_ok(done)
+        names = done.stdout.split()
+        self.assertEqual(len(names), len(set(names)))
+        for name in ("shm.latency.8", "shm.bandwidth.stream.4MiB", "shm.oversubscribed.halo.27",
+                     "shm.oversubscribed.sum.64", "shm.startup.64", "shm.idle", "shm.memory.64"):
+            self.assertIn(name, names)
+
+
+class Absent(Comparison):
+    def test_without_any_mpi_ours_is_measured_alone(self):
+        # A PATH with python3 and nothing of MPI.
+        programs = self.work / "bin"
+        programs.mkdir()
+        for name in ("python3", "env"):
+            os.symlink(shutil.which(name), programs / name)
+        environment = clean_environment() | {"PATH": str(programs)}
+        done = self.compare("--only", "shm.latency.8", environment=environment)
+        self.assert_ok(done)
+        values = self.lines(done)["shm.latency.8"]
+        self.assertRegex(values["ours"], r"^\d+(\.\d+)?us$")
+        self.assertEqual([values[p] for p in PEERS] + [values["ratio"]],
+                         ["absent", "absent", "none"])
+
+
+class BadInput(Comparison):
+    def test_one_message_and_exit_code_2(self):
+        for words, part in ((["--only", "no.such.*"], "no.such.*"), (["--runs", "0"], "--runs"),
+                            (["--bogus"], "--bogus"), (["--seconds", "x"], "--seconds"),
+                            (["--json", "no/such/folder.json"], "no/such/folder.json")):
+            with self.subTest(words=words):
+                self.assert_refused(self.compare(*words), part)
+
+    def test_a_build_tree_without_the_programs(self):
+        done = self.run_program(SCRIPT, "--no-build", "--build-dir", self.work, "--only",
+                                "shm.latency.8")
+        self.assert_refused(done, "torus-run", "--no-build")
+
+
+class Failures(Comparison):
+    def build_tree(self, launcher_text):
+        """A stand-in build tree whose launcher misbehaves."""
+        for folder in ("launch", "bench"):
+            (self.work / folder).mkdir()
+        launcher = self.work / "launch/torus-run"
+        launcher.write_text("#!/bin/sh\n" + launcher_text)
+        launcher.chmod(0o755)
+        (self.work / "bench/exchange_qmp").touch()
+
+    def compare_with_it(self, *words):
+        return self.run_program(SCRIPT, "--runs", "1", "--seconds", "0.005", "--no-build",
+                                "--build-dir", self.work, "--only", "shm.latency.8", *words)
+
+    def test_a_job_that_fails_is_named_with_its_message(self):
+        self.build_tree("echo the reason >&2\nexit 7\n")
+        done = self.compare_with_it()
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.lines(done)["shm.latency.8"]["ours"], "failed")
+        self.assertEqual(self.lines(done)["shm.latency.8"]["ratio"], "none")
+        self.assertIn("exit code 7", done.stderr)
+        self.assertIn("the reason", done.stderr)
+
+    def test_a_job_that_hangs_is_ended(self):
+        self.build_tree("echo $$ > pid\nexec sleep 1000\n")
+        done = self.compare_with_it("--timeout", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("did not end within 1.0 s", done.stderr)
+        pid = int((self.work / "pid").read_text())
+        self.assertFalse(os.path.exists(f"/proc/{pid}"), "the job is still there")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/torus_bench/figures.h"
+
+using namespace torusmp::bench;
+
+namespace {
+
+Table two_groups() {
+    Table table;
+    table.title = "A title";
+    table.columns = {{"first group", "a", "MB/s", Column::Draw::line, 0},
+                     {"first group", "b", "MB/s", Column::Draw::no, 0},
+                     {"a second group with a long name", "c", "us", Column::Draw::line, 1}};
+    table.rows = {{1, {{0.5, 0.6, {0.5}}, {12345.6, 1, {1}}, {7, 7, {7}}}},
+                  {16384, {{100, 101, {99, 101}}, {2, 2, {2}}, {NAN, NAN, {}}}}};
+    table.notes = {"A note."};
+    return table;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("Figures are printed with three significant digits and no exponent") {
+    CHECK(shorten(0.12345) == "0.123");
+    CHECK(shorten(1.2345) == "1.23");
+    CHECK(shorten(12.345) == "12.3");
+    CHECK(shorten(123.45) == "123");
+    CHECK(shorten(1234567.8) == "1234568");
+    CHECK(shorten(0) == "0.000");
+    CHECK(shorten(99.97) == "100");
+    CHECK(shorten(9.996) == "10.0");
+    CHECK(shorten(INFINITY) == "-");
+    CHECK(shorten(NAN) == "-");
+}
+
+TEST_CASE("Every line of a table ends its columns at the same place") {
+    const auto lines = lines_of(as_text(two_groups()));
+    REQUIRE(lines.size() == 9);
+    CHECK(lines[0] == "A title");
+    CHECK(lines[1].empty());
+    // Right-aligned: names, units and both rows end together.
+    for (std::size_t i : {3u, 4u, 5u, 6u}) CHECK(lines[i].size() == lines[3].size());
+    CHECK(lines[3].find("size") == 2);
+    CHECK(lines[5].substr(0, 6) == "   1 B");
+    CHECK(lines[6].substr(0, 6) == "16 KiB");
+    CHECK(lines[5].find("12346") != std::string::npos);
+    CHECK(lines[6].back() == '-');
+    CHECK(lines[8] == "A note.");
+}
+
+TEST_CASE("A group's name stands over its own columns, also a long one") {
+    const auto lines = lines_of(as_text(two_groups()));
+    const auto at = lines[2].find("a second group with a long name");
+    REQUIRE(at != std::string::npos);
+    CHECK(at + std::string("a second group with a long name").size() == lines[3].size());
+    CHECK(lines[2].find("first group") + std::string("first group").size() < at);
+    const auto b = lines[3].find('b');
+    CHECK(b < at);
+}
+
+TEST_CASE("A table without groups has no line for them") {
+    Table table = two_groups();
+    for (Column& column : table.columns) column.group.clear();
+    CHECK(lines_of(as_text(table)).size() == 8);
+}
+
+TEST_CASE("JSON quotes text and writes what is no number as null") {
+    Table table = two_groups();
+    table.title = "quote \" backslash \\ newline \n";
+    const std::string json =
+        as_json("latency", {{"cpu", "A \"fast\" one"}, {"cores", "2", true}}, table);
+    CHECK(json.find(R"("title":"quote \" backslash \\ newline \u000a")") != std::string::npos);
+    CHECK(json.find(R"("cpu":"A \"fast\" one","cores":2)") != std::string::npos);
+    CHECK(json.find(R"({"median":null,"best":null,"samples":[]})") != std::string::npos);
+    CHECK(json.find(R"({"median":100,"best":101,"samples":[99,101]})") != std::string::npos);
+    CHECK(json.find("nan") == std::string::npos);
+}

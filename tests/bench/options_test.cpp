@@ -1,0 +1,98 @@
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/torus_bench/options.h"
+#include "config/options.h"
+
+using namespace torusmp::bench;
+using torusmp::config::ConfigError;
+using torusmp::config::UsageError;
+
+namespace {
+
+Options parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "torus-bench");
+    return parse_command_line(int(words.size()), words.data());
+}
+
+std::string refusal(const std::vector<const char*>& words) {
+    try {
+        parse(words);
+    } catch (const UsageError& error) {
+        return error.what();
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+using Catch::Contains;
+
+}  // namespace
+
+TEST_CASE("A series of sizes multiplies from the first to the last") {
+    CHECK(size_series(1, 8, 2) == std::vector<std::size_t>{1, 2, 4, 8});
+    CHECK(size_series(3, 20, 3) == std::vector<std::size_t>{3, 9});
+    CHECK(size_series(5, 5, 2) == std::vector<std::size_t>{5});
+    CHECK(size_series(0, 4, 2) == std::vector<std::size_t>{0, 1, 2, 4});
+    CHECK(size_series(0, 0, 2) == std::vector<std::size_t>{0});
+    CHECK(size_series(0, 1, 4) == std::vector<std::size_t>{0, 1});
+}
+
+TEST_CASE("Options come before and after what to measure") {
+    const Options options =
+        parse({"--seconds", "0.5", "bandwidth", "-np", "4", "--sizes", "1KiB:4KiB", "--step", "4",
+               "--window", "7", "--peer", "3", "--json", "a.json", "--plot=b.svg"});
+    CHECK(options.command == Command::bandwidth);
+    CHECK(options.seconds == 0.5);
+    CHECK(options.ranks == 4);
+    CHECK(options.sizes == std::vector<std::size_t>{1024, 4096});
+    CHECK(options.window == 7);
+    CHECK(options.peer == 3);
+    CHECK(options.json == "a.json");
+    CHECK(options.plot == "b.svg");
+}
+
+TEST_CASE("What the launcher needs is handed to it word by word") {
+    const Options options = parse({"aggregate", "--torus", "2x2", "--set", "transport.tokens=8",
+                                   "-np", "4", "--set", "progress.mode=thread"});
+    CHECK(options.for_launcher == std::vector<std::string>{"-np", "4", "--torus", "2x2", "--set",
+                                                           "transport.tokens=8", "--set",
+                                                           "progress.mode=thread"});
+}
+
+TEST_CASE(
+    "Without sizes, latency starts with the empty message and aggregate covers 1 B to 4 MiB") {
+    CHECK(parse({"latency"}).sizes.front() == 0);
+    const auto sizes = parse({"aggregate"}).sizes;
+    CHECK(sizes.front() == 1);
+    CHECK(sizes.back() == 4u << 20);
+    CHECK(sizes.size() == 23);
+}
+
+TEST_CASE("Bad command lines are refused with what was found and what was expected") {
+    CHECK_THAT(refusal({}), Contains("expected latency, bandwidth, aggregate or overlap"));
+    CHECK_THAT(refusal({"latencies"}), Contains("'latencies'") && Contains("expected latency"));
+    CHECK_THAT(refusal({"latency", "overlap"}), Contains("'overlap'") && Contains("too many"));
+    CHECK_THAT(refusal({"latency", "--sizes", "64"}), Contains("FIRST:LAST"));
+    CHECK_THAT(refusal({"latency", "--sizes", "64:1MB"}), Contains("'1MB'"));
+    CHECK_THAT(refusal({"latency", "--sizes", "1:2GiB"}), Contains("'2GiB'"));
+    CHECK_THAT(refusal({"latency", "--sizes", "64:32"}), Contains("above the last"));
+    CHECK_THAT(refusal({"bandwidth", "--sizes", "0:32"}), Contains("at least 1"));
+    CHECK_THAT(refusal({"latency", "--step", "1"}), Contains("--step 1"));
+    CHECK_THAT(refusal({"latency", "--seconds", "0"}), Contains("--seconds 0"));
+    CHECK_THAT(refusal({"latency", "--seconds", "nan"}), Contains("--seconds nan"));
+    CHECK_THAT(refusal({"latency", "--window", "0"}), Contains("--window 0"));
+    CHECK_THAT(refusal({"latency", "-np", "0"}), Contains("--np 0"));
+    CHECK_THAT(refusal({"latency", "--peer", "0"}), Contains("--peer 0"));
+    CHECK_THAT(refusal({"latency", "--json", ""}), Contains("--json"));
+    CHECK_THAT(refusal({"latency", "--plott", "x.svg"}), Contains("did you mean --plot"));
+    CHECK_THAT(refusal({"latency", "--set", "tokens"}), Contains("tokens"));
+}
+
+TEST_CASE("Help and version need nothing to measure") {
+    CHECK(parse({"--help"}).help);
+    CHECK(parse({"--version"}).version);
+    CHECK_THAT(help_text(), Contains("Examples:") && Contains("--plot FILE.svg"));
+}

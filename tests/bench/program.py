@@ -1,0 +1,53 @@
+"""What the tests of programs share: called as FILE SOURCE_DIR BUILD_DIR TEST_CLASS."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+BUILD = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+
+
+def clean_environment():
+    """Settings of whoever runs the tests must not change them."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("TORUSMP_")}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="bench-test-")
+        self.addCleanup(self.folder.cleanup)
+        self.work = Path(self.folder.name)
+
+    def run_program(self, *words, environment=None, timeout=200):
+        """A finished process; a hang ends the whole process group and fails the test."""
+        child = subprocess.Popen([str(w) for w in words], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 cwd=self.work, env=environment or clean_environment(),
+                                 start_new_session=True)
+        try:
+            out, err = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            out, err = child.communicate()
+            self.fail(f"hung: {words}\n{out}\n{err}")
+        return subprocess.CompletedProcess(words, child.returncode, out, err)
+
+    def assert_ok(self, done):
+        self.assertEqual(done.returncode, 0, f"{done.args}\n{done.stdout}\n{done.stderr}")
+
+    def assert_refused(self, done, *parts):
+        """Exit code 2, nothing on standard output, one line that has all these parts."""
+        self.assertEqual(done.returncode, 2, f"{done.args}\n{done.stdout}\n{done.stderr}")
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+
+
+def main():
+    unittest.main(argv=[sys.argv[0]] + sys.argv[3:], verbosity=2)

@@ -1,0 +1,208 @@
+"""Runs torus-bench as users do, on tiny sizes, and reads what it writes."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import xml.etree.ElementTree as xml
+
+from program import BUILD, Case, clean_environment, main
+
+BENCH = BUILD / "bench/torus-bench"
+TORUS_RUN = BUILD / "launch/torus-run"
+QUICK = ("--seconds", "0.002")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Program(Case):
+    def measure(self, *words):
+        """The JSON document of a run that must succeed, checked for what all have in common."""
+        done = self.run_program(BENCH, *words, *QUICK, "--json", "out.json", "--plot", "out.svg")
+        self.assert_ok(done)
+        self.assertEqual(done.stderr, "", "progress belongs on a terminal")
+        document = json.loads((self.work / "out.json").read_text())
+        self.assertEqual(document["tool"], "torus-bench")
+        self.assertEqual(document["command"], words[0])
+        self.check_facts(document["ran_on"], done.stdout)
+        self.check_figures(document)
+        self.check_table(document, done.stdout)
+        self.check_picture(document)
+        self.assertEqual(sorted(p.name for p in self.work.iterdir()), ["out.json", "out.svg"])
+        return document
+
+    def check_facts(self, facts, printed):
+        for name in ("version", "qmp", "date", "cpu", "system", "torus", "transport"):
+            self.assertIsInstance(facts[name], str)
+            self.assertIn(facts[name], printed)
+        self.assertGreater(facts["cores"], 0)
+        self.assertGreaterEqual(facts["ranks"], 1)
+        self.assertEqual(facts["oversubscribed"], facts["ranks"] > facts["cores"])
+        self.assertEqual("oversubscribed" in printed, facts["oversubscribed"])
+
+    def check_figures(self, document):
+        for row in document["rows"]:
+            self.assertEqual(len(row["figures"]), len(document["columns"]))
+            for column, figure in zip(document["columns"], row["figures"]):
+                if column["unit"] == "%":
+                    self.assertTrue(0 <= figure["median"] <= 100)
+                    continue
+                # Processor time comes in clock ticks on some systems, so it may be 0.
+                least = 0 if column["unit"] == "s/GB" else 1e-9
+                self.assertGreaterEqual(figure["median"], least, column)
+                self.assertTrue(figure["samples"])
+                self.assertLessEqual(min(figure["samples"]), figure["median"])
+                self.assertGreaterEqual(max(figure["samples"]), figure["median"])
+
+    def check_table(self, document, printed):
+        self.assertIn(document["title"], printed)
+        lines = printed.splitlines()
+        heading = next(l for l in lines if l.split()[:1] == ["size"])
+        rows = [l for l in lines if l.split()[1:2] in (["B"], ["KiB"], ["MiB"])]
+        self.assertEqual(len(rows), len(document["rows"]))
+        for row in rows:
+            self.assertEqual(len(row), len(heading), "columns do not line up")
+            self.assertEqual(len(row.split()), 2 + len(document["columns"]))
+
+    def check_picture(self, document):
+        root = xml.parse(self.work / "out.svg").getroot()
+        self.assertEqual(root.tag, SVG + "svg")
+        texts = [t.text for t in root.iter(SVG + "text")]
+        self.assertIn(document["title"], texts)
+        self.assertTrue(list(root.iter(SVG + "polyline")))
+
+
+class Latency(Program):
+    def test_every_size_has_a_positive_time(self):
+        document = self.measure("latency", "--torus", "2", "--sizes", "0:64", "--step", "8")
+        self.assertEqual([r["bytes"] for r in document["rows"]], [0, 1, 8, 64])
+        self.assertEqual(document["ran_on"]["ranks"], 2)
+
+    def test_a_far_partner_is_told_with_its_distance(self):
+        document = self.measure("latency", "--torus", "2x2", "--peer", "3", "--sizes", "8:8")
+        self.assertIn("ranks 0 and 3 (2 hops)", document["title"])
+
+
+class Bandwidth(Program):
+    def test_all_three_patterns_over_eager_and_rma(self):
+        document = self.measure("bandwidth", "--torus", "2", "--sizes", "1KiB:64KiB", "--step", "8",
+                                "--window", "4")
+        self.assertEqual([c["name"] for c in document["columns"]],
+                         ["ping-pong", "one way", "both ways"])
+        self.assertEqual([r["bytes"] for r in document["rows"]], [1024, 8192, 65536])
+
+    def test_ranks_without_a_part_stand_by(self):
+        document = self.measure("bandwidth", "--torus", "3", "--sizes", "64:64", "--window", "2")
+        self.assertEqual(document["ran_on"]["ranks"], 3)
+
+
+class Aggregate(Program):
+    def test_one_group_of_figures_for_each_dimension(self):
+        document = self.measure("aggregate", "--sizes", "1:32KiB", "--step", "32")
+        self.assertEqual(document["ran_on"]["torus"], "2x2x2")
+        groups = [c["group"] for c in document["columns"]]
+        self.assertEqual(groups, [f"{n}-D exchange" for n in (1, 2, 3) for _ in range(3)])
+        for row in document["rows"]:
+            for n in (1, 2, 3):
+                link, node, every = (f["median"] for f in row["figures"][3 * n - 3:3 * n])
+                self.assertAlmostEqual(node / link, 2 * n, places=5)
+                self.assertAlmostEqual(every / link, 2 * n * 8, places=5)
+
+    def test_a_dimension_of_one_has_no_links(self):
+        document = self.measure("aggregate", "--torus", "2x1x3", "--sizes", "64:64")
+        self.assertEqual(len(document["columns"]), 6)
+        link, _, every = (f["median"] for f in document["rows"][0]["figures"][3:])
+        self.assertAlmostEqual(every / link, 4 * 6, places=5)
+
+    def test_an_open_mesh_has_no_links_over_its_edge(self):
+        document = self.measure("aggregate", "--torus", "3", "--set", "torus.periodic=false",
+                                "--sizes", "64:64")
+        link, node, every = (f["median"] for f in document["rows"][0]["figures"])
+        self.assertAlmostEqual(node / link, 2, places=5)
+        self.assertAlmostEqual(every / link, 4, places=5)
+
+    def test_under_a_launcher_of_the_users_it_is_a_rank(self):
+        done = self.run_program(TORUS_RUN, "-np", "4", "--torus", "2x2", BENCH, "aggregate",
+                                "--sizes", "8:8", *QUICK)
+        self.assert_ok(done)
+        self.assertIn("torus 2x2", done.stdout)
+
+
+class Overlap(Program):
+    def test_message_work_and_both_together(self):
+        document = self.measure("overlap", "--torus", "2", "--sizes", "1KiB:32KiB", "--step", "32")
+        self.assertEqual([c["name"] for c in document["columns"]],
+                         ["message", "work", "together", "hidden", "processor"])
+
+
+class BadInput(Program):
+    def refused(self, words, *parts):
+        with self.subTest(words=words):
+            self.assert_refused(self.run_program(BENCH, *words), *parts)
+            self.assertEqual(list(self.work.iterdir()), [])
+
+    def test_command_lines(self):
+        self.refused([], "expected latency, bandwidth, aggregate or overlap")
+        self.refused(["speed"], "'speed'")
+        self.refused(["latency", "--plott", "x"], "--plot")
+        self.refused(["latency", "--sizes", "8"], "FIRST:LAST")
+        self.refused(["latency", "-np", "x"], "x")
+
+    def test_settings(self):
+        self.refused(["latency", "--torus", "2x0"], "--torus", "2x0")
+        self.refused(["latency", "--set", "transport.tokenz=8"], "transport.tokens")
+        self.refused(["latency", "--config", "absent.toml"], "absent.toml")
+        self.refused(["aggregate", "-np", "5", "--torus", "2x2"], "5", "2x2")
+
+    def test_files_that_cannot_be_written(self):
+        self.refused(["latency", "--json", "no/such/folder.json"], "no/such")
+        self.refused(["latency", "--plot", "/proc"], "/proc")
+
+    def test_a_partner_that_does_not_exist(self):
+        done = self.run_program(BENCH, "latency", "--torus", "2", "--peer", "2")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--peer 2: expected a rank from 1 to 1", done.stderr)
+
+    def test_one_rank_has_nobody_to_talk_to(self):
+        for command, word in (("latency", "nobody"), ("aggregate", "no links")):
+            done = self.run_program(BENCH, command, "-np", "1")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(word, done.stderr)
+
+    def test_launcher_options_under_a_launcher(self):
+        done = self.run_program(TORUS_RUN, "-np", "1", BENCH, "latency", "--torus", "2")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("give the option to the launcher", done.stderr)
+
+
+class Terminal(Program):
+    def test_progress_goes_to_the_terminal_and_leaves_a_clean_line(self):
+        mine, theirs = pty.openpty()
+        child = subprocess.Popen([BENCH, "latency", "--torus", "2", "--sizes", "8:8", *QUICK],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
+                                 text=True, env=clean_environment(), cwd=self.work,
+                                 start_new_session=True)
+        os.close(theirs)
+        try:
+            out, _ = child.communicate(timeout=100)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            self.fail("hung")
+        shown = b""
+        while True:
+            try:
+                part = os.read(mine, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        os.close(mine)
+        self.assertEqual(child.returncode, 0, shown)
+        self.assertIn(b"measuring 8B", shown)
+        self.assertTrue(shown.endswith(b"\r\033[K"), shown)
+        self.assertNotIn("measuring", out)
+
+
+if __name__ == "__main__":
+    main()
