@@ -1,0 +1,216 @@
+// Communicators: the three predefined ones, splitting, and what is known of each.
+#include "qmp/communicator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace torusmp::qmp {
+namespace {
+
+// What each node says in a split. Nodes but the own are zero, so that adding gathers them.
+struct Claim {
+    std::int64_t color;
+    std::int64_t key;
+    std::int64_t next_context;
+};
+
+void add_claims(void* inout, const void* in, std::size_t count, const void*) {
+    auto* sum = static_cast<std::int64_t*>(inout);
+    const auto* more = static_cast<const std::int64_t*>(in);
+    for (std::size_t i = 0; i < 3 * count; ++i) sum[i] += more[i];
+}
+
+std::vector<Claim> gather_claims(QMP_comm_struct& comm, Claim mine, std::string_view call) {
+    std::vector<Claim> claims(std::size_t(comm.group.size()), Claim{0, 0, 0});
+    claims[std::size_t(comm.group.node())] = mine;
+    comm.allreduce.start(claims.data(), claims.size(), {add_claims, sizeof(Claim)});
+    finish(comm.allreduce, call);
+    return claims;
+}
+
+}  // namespace
+
+QMP_comm_struct& checked(QMP_comm_t comm, std::string_view call) {
+    running(call);
+    if (comm == nullptr) fail(call, "found a null communicator");
+    return *comm;
+}
+
+QMP_comm_struct& default_comm(std::string_view call) {
+    return *running(call).default_comm;
+}
+
+void finish(collectives::Schedule& schedule, std::string_view call) {
+    schedule.wait();
+    if (schedule.error() != core::Error::none)
+        fail(call,
+             fmt::format("rank {}: {}", schedule.failed_peer(), core::describe(schedule.error())));
+}
+
+QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view call) {
+    Library& lib = running(call);
+    const auto claims = gather_claims(comm, {color, key, lib.next_context}, call);
+
+    // A context that no member has used. Communicators of different colors share it: they have no
+    // node in common, so no message of one can meet a receive of the other.
+    core::Context context = 0;
+    std::set<std::int64_t> colors;
+    std::vector<int> nodes;
+    for (int node = 0; node < comm.group.size(); ++node) {
+        const Claim& claim = claims[std::size_t(node)];
+        context = std::max(context, core::Context(claim.next_context));
+        if (claim.color >= 0) colors.insert(claim.color);
+        if (claim.color == color) nodes.push_back(node);
+    }
+    lib.next_context = context + 1;
+    if (color < 0) return nullptr;
+
+    std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) {
+        return claims[std::size_t(a)].key < claims[std::size_t(b)].key;
+    });
+    std::vector<int> members;
+    for (const int node : nodes) members.push_back(comm.group.rank_of(node));
+    auto made = std::make_unique<QMP_comm_struct>(runtime(), std::move(members), context);
+    made->colors = int(colors.size());
+    made->color = color;
+    made->key = key;
+    lib.communicators.push_back(std::move(made));
+    return lib.communicators.back().get();
+}
+
+namespace {
+
+QMP_status_t set(QMP_comm_t& place, QMP_comm_t comm, const char* call) {
+    if (comm == nullptr) return complain(QMP_INVALID_ARG, call, "found a null communicator");
+    place = comm;
+    return QMP_SUCCESS;
+}
+
+QMP_status_t release(QMP_comm_t comm, const char* call) {
+    Library& lib = running(call);
+    if (comm == nullptr) return complain(QMP_INVALID_ARG, call, "found a null communicator");
+    if (comm == lib.allocated || comm == lib.job || comm == lib.default_comm)
+        return complain(QMP_INVALID_ARG, call,
+                        "found the allocated, job or default communicator, expected one made by "
+                        "QMP_comm_split and not set in their place");
+    const auto found =
+        std::find_if(lib.communicators.begin(), lib.communicators.end(),
+                     [comm](const auto& candidate) { return candidate.get() == comm; });
+    if (found == lib.communicators.end())
+        return complain(QMP_INVALID_ARG, call,
+                        "found something that is no communicator, or one that was freed before");
+    lib.communicators.erase(found);
+    return QMP_SUCCESS;
+}
+
+QMP_status_t hidden(QMP_comm_t comm, void** result, const char* call) {
+    checked(comm, call);
+    if (result == nullptr) return complain(QMP_INVALID_ARG, call, "found a null pointer");
+    *result = nullptr;
+    library().last_error = QMP_NOTSUPPORTED;
+    return QMP_NOTSUPPORTED;  // until the MPI front end runs in this process
+}
+
+}  // namespace
+}  // namespace torusmp::qmp
+
+using namespace torusmp::qmp;
+
+extern "C" {
+
+QMP_comm_t QMP_comm_get_allocated(void) {
+    return running(__func__).allocated;
+}
+QMP_comm_t QMP_comm_get_job(void) {
+    return running(__func__).job;
+}
+QMP_comm_t QMP_comm_get_default(void) {
+    return running(__func__).default_comm;
+}
+
+QMP_status_t QMP_comm_set_allocated(QMP_comm_t comm) {
+    return set(running(__func__).allocated, comm, __func__);
+}
+QMP_status_t QMP_comm_set_job(QMP_comm_t comm) {
+    return set(running(__func__).job, comm, __func__);
+}
+QMP_status_t QMP_comm_set_default(QMP_comm_t comm) {
+    return set(running(__func__).default_comm, comm, __func__);
+}
+
+QMP_status_t QMP_comm_split(QMP_comm_t comm, int color, int key, QMP_comm_t* newcomm) {
+    const char* const call = __func__;
+    return guarded(call, [&] {
+        QMP_comm_struct& from = checked(comm, call);
+        if (newcomm == nullptr) return complain(QMP_INVALID_ARG, call, "found a null pointer");
+        *newcomm = split(from, color, key, call);
+        return QMP_SUCCESS;
+    });
+}
+
+QMP_status_t QMP_comm_free(QMP_comm_t comm) {
+    const char* const call = __func__;
+    return guarded(call, [&] { return release(comm, call); });
+}
+
+int QMP_comm_get_number_of_colors(QMP_comm_t comm) {
+    return checked(comm, __func__).colors;
+}
+int QMP_comm_get_color(QMP_comm_t comm) {
+    return checked(comm, __func__).color;
+}
+int QMP_comm_get_key(QMP_comm_t comm) {
+    return checked(comm, __func__).key;
+}
+
+QMP_status_t QMP_get_hidden_comm(QMP_comm_t comm, void** hiddencomm) {
+    return hidden(comm, hiddencomm, __func__);
+}
+// Not in qmp.h; programs that know of MPI declare it themselves.
+QMP_API_ QMP_status_t QMP_get_mpi_comm(QMP_comm_t comm, void** mpicomm);
+QMP_status_t QMP_get_mpi_comm(QMP_comm_t comm, void** mpicomm) {
+    return hidden(comm, mpicomm, __func__);
+}
+
+int QMP_comm_get_number_of_nodes(QMP_comm_t comm) {
+    return checked(comm, __func__).group.size();
+}
+int QMP_get_number_of_nodes(void) {
+    return default_comm(__func__).group.size();
+}
+int QMP_comm_get_node_number(QMP_comm_t comm) {
+    return checked(comm, __func__).group.node();
+}
+int QMP_get_node_number(void) {
+    return default_comm(__func__).group.node();
+}
+QMP_bool_t QMP_comm_is_primary_node(QMP_comm_t comm) {
+    return checked(comm, __func__).group.node() == 0 ? QMP_TRUE : QMP_FALSE;
+}
+QMP_bool_t QMP_is_primary_node(void) {
+    return default_comm(__func__).group.node() == 0 ? QMP_TRUE : QMP_FALSE;
+}
+
+int QMP_get_number_of_jobs(void) {
+    return running(__func__).job->colors;
+}
+int QMP_get_job_number(void) {
+    return running(__func__).job->color;
+}
+
+QMP_ictype_t QMP_get_msg_passing_type(void) {
+    return running(__func__).type;
+}
+
+int QMP_io_node(int node) {
+    running(__func__);
+    return node;
+}
+int QMP_master_io_node(void) {
+    running(__func__);
+    return 0;
+}
+}

@@ -1,0 +1,58 @@
+// QMP_comm_t: a group of nodes, its context, its topology, and the schedules of its collectives.
+//
+// Owned by the Library. Used by one thread at a time, as collectives demand.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "collectives/allreduce.h"
+#include "collectives/alltoall.h"
+#include "collectives/broadcast.h"
+#include "collectives/group.h"
+#include "qmp/library.h"
+#include "qmp/topology.h"
+
+struct QMP_comm_struct {
+    // members: the machine rank of each node.
+    QMP_comm_struct(torusmp::core::Runtime& runtime, std::vector<int> members,
+                    torusmp::core::Context context)
+        : group(runtime, std::move(members), context),
+          allreduce(group),
+          broadcast(group),
+          alltoall(group) {}
+
+    torusmp::collectives::Group group;
+    torusmp::collectives::Allreduce allreduce;
+    torusmp::collectives::Broadcast broadcast;
+    torusmp::collectives::Alltoall alltoall;
+    std::optional<torusmp::qmp::Topology> topology;
+    int colors = 1;
+    int color = 0;
+    int key = 0;
+};
+
+namespace torusmp::qmp {
+
+// Fails in the name of `call` unless the job runs and comm is not null.
+QMP_comm_struct& checked(QMP_comm_t comm, std::string_view call);
+// The same for the default communicator.
+QMP_comm_struct& default_comm(std::string_view call);
+// And demands a topology.
+const Topology& topology_of(QMP_comm_t comm, std::string_view call);
+
+// Collective: see QMP_comm_split(). Null for a negative color.
+QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view call);
+
+// Blocks until the schedule is complete; fails in the name of `call` when a rank died under it.
+void finish(collectives::Schedule& schedule, std::string_view call);
+
+// The machine rank of each node of the allocated communicator, by flags and placement.
+std::vector<int> deal_nodes(const Flags& flags, Placement placement, const routing::Torus& torus);
+
+// See QMP_comm_declare_logical_topology_map().
+QMP_status_t declare(QMP_comm_struct& comm, const int* dims, int ndim, const int* map, int mapdim,
+                     std::string_view call);
+
+}  // namespace torusmp::qmp

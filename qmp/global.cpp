@@ -1,0 +1,237 @@
+// Barrier, broadcast, reductions and alltoall.
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "qmp/communicator.h"
+
+namespace torusmp::qmp {
+namespace {
+
+template <class T>
+void add(void* inout, const void* in, std::size_t count, const void*) {
+    // Integers wrap around instead of overflowing.
+    using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                            std::type_identity<T>>::type;
+    auto* sum = static_cast<Sum*>(inout);
+    const auto* more = static_cast<const Sum*>(in);
+    for (std::size_t i = 0; i < count; ++i) sum[i] = Sum(sum[i] + more[i]);
+}
+
+template <class T>
+void largest(void* inout, const void* in, std::size_t count, const void*) {
+    auto* best = static_cast<T*>(inout);
+    const auto* other = static_cast<const T*>(in);
+    for (std::size_t i = 0; i < count; ++i) best[i] = std::max(best[i], other[i]);
+}
+
+template <class T>
+void smallest(void* inout, const void* in, std::size_t count, const void*) {
+    auto* best = static_cast<T*>(inout);
+    const auto* other = static_cast<const T*>(in);
+    for (std::size_t i = 0; i < count; ++i) best[i] = std::min(best[i], other[i]);
+}
+
+void exclusive_or(void* inout, const void* in, std::size_t count, const void*) {
+    auto* bits = static_cast<unsigned long*>(inout);
+    const auto* other = static_cast<const unsigned long*>(in);
+    for (std::size_t i = 0; i < count; ++i) bits[i] ^= other[i];
+}
+
+// The program's function sees whole buffers: one element is one buffer.
+void program_function(void* inout, const void* in, std::size_t count, const void* closure) {
+    const auto function = *static_cast<const QMP_binary_func*>(closure);
+    if (count > 0) function(inout, const_cast<void*>(in));
+}
+
+QMP_status_t reduce(QMP_comm_struct& comm, void* values, std::size_t count,
+                    const collectives::Operation& operation, const char* call) {
+    const CallTimer timer;
+    comm.allreduce.start(values, count, operation);
+    finish(comm.allreduce, call);
+    return QMP_SUCCESS;
+}
+
+template <class T>
+QMP_status_t reduce(QMP_comm_struct& comm, T* values, int count, collectives::Combine combine,
+                    const char* call) {
+    if (count < 0 || (values == nullptr && count > 0))
+        return complain(QMP_INVALID_ARG, call, "found a null pointer or a negative length");
+    if (count == 0) return QMP_SUCCESS;
+    return guarded(call, [&] {
+        return reduce(comm, values, std::size_t(count), {combine, sizeof(T)}, call);
+    });
+}
+
+// Sums of one value in a wider type, rounded once at the end.
+template <class Wide, class T>
+QMP_status_t sum_wide(QMP_comm_struct& comm, T* value, const char* call) {
+    if (value == nullptr) return complain(QMP_INVALID_ARG, call, "found a null pointer");
+    Wide wide = Wide(*value);
+    const QMP_status_t status = reduce(comm, &wide, 1, add<Wide>, call);
+    *value = T(wide);
+    return status;
+}
+
+QMP_status_t barrier(QMP_comm_struct& comm, const char* call) {
+    return guarded(call, [&] {
+        const CallTimer timer;
+        comm.allreduce.start_barrier();
+        finish(comm.allreduce, call);
+        return QMP_SUCCESS;
+    });
+}
+
+QMP_status_t broadcast(QMP_comm_struct& comm, void* buffer, std::size_t bytes, const char* call) {
+    if (buffer == nullptr && bytes > 0)
+        return complain(QMP_INVALID_ARG, call, "found a null pointer");
+    return guarded(call, [&] {
+        const CallTimer timer;
+        comm.broadcast.start(buffer, bytes, 0);
+        finish(comm.broadcast, call);
+        return QMP_SUCCESS;
+    });
+}
+
+QMP_status_t binary_reduction(QMP_comm_struct& comm, void* buffer, std::size_t bytes,
+                              QMP_binary_func function, const char* call) {
+    if (function == nullptr || (buffer == nullptr && bytes > 0))
+        return complain(QMP_INVALID_ARG, call, "found a null pointer");
+    if (bytes == 0) return QMP_SUCCESS;
+    return guarded(call, [&] {
+        return reduce(comm, buffer, 1, {program_function, bytes, &function, true}, call);
+    });
+}
+
+QMP_status_t alltoall(QMP_comm_struct& comm, char* in, const char* out, int count,
+                      const char* call) {
+    if (count < 0 || (count > 0 && (in == nullptr || out == nullptr)))
+        return complain(QMP_INVALID_ARG, call, "found a null pointer or a negative count");
+    return guarded(call, [&] {
+        const CallTimer timer;
+        comm.alltoall.start(in, out, std::size_t(count));
+        finish(comm.alltoall, call);
+        return QMP_SUCCESS;
+    });
+}
+
+}  // namespace
+}  // namespace torusmp::qmp
+
+using namespace torusmp::qmp;
+
+extern "C" {
+
+QMP_status_t QMP_comm_barrier(QMP_comm_t comm) {
+    return barrier(checked(comm, __func__), __func__);
+}
+QMP_status_t QMP_barrier(void) {
+    return barrier(default_comm(__func__), __func__);
+}
+
+QMP_status_t QMP_comm_broadcast(QMP_comm_t comm, void* buffer, size_t nbytes) {
+    return broadcast(checked(comm, __func__), buffer, nbytes, __func__);
+}
+QMP_status_t QMP_broadcast(void* buffer, size_t nbytes) {
+    return broadcast(default_comm(__func__), buffer, nbytes, __func__);
+}
+
+QMP_status_t QMP_comm_sum_int(QMP_comm_t comm, int* value) {
+    return reduce(checked(comm, __func__), value, 1, add<int>, __func__);
+}
+QMP_status_t QMP_sum_int(int* value) {
+    return reduce(default_comm(__func__), value, 1, add<int>, __func__);
+}
+QMP_status_t QMP_comm_sum_uint64_t(QMP_comm_t comm, uint64_t* value) {
+    return reduce(checked(comm, __func__), value, 1, add<std::uint64_t>, __func__);
+}
+QMP_status_t QMP_sum_uint64_t(uint64_t* value) {
+    return reduce(default_comm(__func__), value, 1, add<std::uint64_t>, __func__);
+}
+QMP_status_t QMP_comm_sum_float(QMP_comm_t comm, float* value) {
+    return sum_wide<double>(checked(comm, __func__), value, __func__);
+}
+QMP_status_t QMP_sum_float(float* value) {
+    return sum_wide<double>(default_comm(__func__), value, __func__);
+}
+QMP_status_t QMP_comm_sum_double(QMP_comm_t comm, double* value) {
+    return reduce(checked(comm, __func__), value, 1, add<double>, __func__);
+}
+QMP_status_t QMP_sum_double(double* value) {
+    return reduce(default_comm(__func__), value, 1, add<double>, __func__);
+}
+QMP_status_t QMP_comm_sum_long_double(QMP_comm_t comm, long double* value) {
+    return reduce(checked(comm, __func__), value, 1, add<long double>, __func__);
+}
+QMP_status_t QMP_sum_long_double(long double* value) {
+    return reduce(default_comm(__func__), value, 1, add<long double>, __func__);
+}
+QMP_status_t QMP_comm_sum_double_extended(QMP_comm_t comm, double* value) {
+    return sum_wide<long double>(checked(comm, __func__), value, __func__);
+}
+QMP_status_t QMP_sum_double_extended(double* value) {
+    return sum_wide<long double>(default_comm(__func__), value, __func__);
+}
+
+QMP_status_t QMP_comm_sum_float_array(QMP_comm_t comm, float value[], int length) {
+    return reduce(checked(comm, __func__), value, length, add<float>, __func__);
+}
+QMP_status_t QMP_sum_float_array(float value[], int length) {
+    return reduce(default_comm(__func__), value, length, add<float>, __func__);
+}
+QMP_status_t QMP_comm_sum_double_array(QMP_comm_t comm, double value[], int length) {
+    return reduce(checked(comm, __func__), value, length, add<double>, __func__);
+}
+QMP_status_t QMP_sum_double_array(double value[], int length) {
+    return reduce(default_comm(__func__), value, length, add<double>, __func__);
+}
+QMP_status_t QMP_comm_sum_long_double_array(QMP_comm_t comm, long double value[], int length) {
+    return reduce(checked(comm, __func__), value, length, add<long double>, __func__);
+}
+QMP_status_t QMP_sum_long_double_array(long double value[], int length) {
+    return reduce(default_comm(__func__), value, length, add<long double>, __func__);
+}
+
+QMP_status_t QMP_comm_max_float(QMP_comm_t comm, float* value) {
+    return reduce(checked(comm, __func__), value, 1, largest<float>, __func__);
+}
+QMP_status_t QMP_max_float(float* value) {
+    return reduce(default_comm(__func__), value, 1, largest<float>, __func__);
+}
+QMP_status_t QMP_comm_max_double(QMP_comm_t comm, double* value) {
+    return reduce(checked(comm, __func__), value, 1, largest<double>, __func__);
+}
+QMP_status_t QMP_max_double(double* value) {
+    return reduce(default_comm(__func__), value, 1, largest<double>, __func__);
+}
+QMP_status_t QMP_comm_min_float(QMP_comm_t comm, float* value) {
+    return reduce(checked(comm, __func__), value, 1, smallest<float>, __func__);
+}
+QMP_status_t QMP_min_float(float* value) {
+    return reduce(default_comm(__func__), value, 1, smallest<float>, __func__);
+}
+QMP_status_t QMP_comm_min_double(QMP_comm_t comm, double* value) {
+    return reduce(checked(comm, __func__), value, 1, smallest<double>, __func__);
+}
+QMP_status_t QMP_min_double(double* value) {
+    return reduce(default_comm(__func__), value, 1, smallest<double>, __func__);
+}
+QMP_status_t QMP_comm_xor_ulong(QMP_comm_t comm, unsigned long* value) {
+    return reduce(checked(comm, __func__), value, 1, exclusive_or, __func__);
+}
+QMP_status_t QMP_xor_ulong(unsigned long* value) {
+    return reduce(default_comm(__func__), value, 1, exclusive_or, __func__);
+}
+
+QMP_status_t QMP_comm_alltoall(QMP_comm_t comm, char* recvbuffer, char* sendbuffer, int count) {
+    return alltoall(checked(comm, __func__), recvbuffer, sendbuffer, count, __func__);
+}
+
+QMP_status_t QMP_comm_binary_reduction(QMP_comm_t comm, void* lbuffer, size_t buflen,
+                                       QMP_binary_func bfunc) {
+    return binary_reduction(checked(comm, __func__), lbuffer, buflen, bfunc, __func__);
+}
+QMP_status_t QMP_binary_reduction(void* lbuffer, size_t buflen, QMP_binary_func bfunc) {
+    return binary_reduction(default_comm(__func__), lbuffer, buflen, bfunc, __func__);
+}
+}

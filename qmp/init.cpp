@@ -1,0 +1,153 @@
+// Start and end of QMP: joining the job, the flags, the three predefined communicators.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "qmp/communicator.h"
+#include "qmp/message.h"
+
+namespace torusmp::qmp {
+namespace {
+
+Placement placement_from_environment() {
+    const char* const value = std::getenv("QMP_PLACEMENT");
+    if (value == nullptr || std::string_view(value) == "auto") return Placement::automatic;
+    if (std::string_view(value) == "rank") return Placement::rank;
+    if (std::string_view(value) == "declared") return Placement::declared;
+    throw FlagError(
+        fmt::format("QMP_PLACEMENT: found '{}', expected auto, rank or declared", value));
+}
+
+// The job of this node: the part of the allocated grid it lies in, or of its nodes in a row.
+int job_color(const Library& lib) {
+    const auto& jobs = lib.flags.jobs;
+    if (jobs.empty()) return 0;
+    const auto& group = lib.allocated->group;
+    if (!lib.allocated->topology) return group.node() / (group.size() / jobs[0]);
+    const Topology& grid = *lib.allocated->topology;
+    int color = 0;
+    for (std::size_t d = jobs.size(); d-- > 0;)
+        color = color * jobs[d] + grid.coordinates()[d] * jobs[d] / grid.dims()[d];
+    return color;
+}
+
+// Ranks that -qmp-nmpi leaves out: they pass packets on until the others are done.
+[[noreturn]] void sit_out(Library& lib) {
+    lib.process->leave();
+    lib.process.reset();
+    std::exit(0);
+}
+
+void make_communicators(Library& lib, const char* call) {
+    const auto& flags = lib.flags;
+    core::Runtime& runtime = lib.process->runtime();
+    lib.communicators.push_back(std::make_unique<QMP_comm_struct>(
+        runtime, deal_nodes(flags, lib.placement, runtime.torus()), lib.next_context++));
+    lib.allocated = lib.job = lib.default_comm = lib.communicators.back().get();
+    lib.allocated->key = lib.allocated->group.node();
+    lib.machine_node = lib.allocated->group.node();
+    lib.machine_size = lib.allocated->group.size();
+
+    if (!flags.geometry.empty()) {
+        lib.allocated->topology.emplace(flags.geometry, flags.allocated_map, lib.machine_node);
+        lib.type = QMP_MESH;
+    }
+    lib.job = split(*lib.allocated, job_color(lib), 0, call);
+    if (!flags.jobs.empty() && !flags.geometry.empty()) {
+        std::vector<int> dims = flags.geometry;
+        for (std::size_t d = 0; d < dims.size(); ++d) dims[d] /= flags.jobs[d];
+        lib.job->topology.emplace(dims, flags.allocated_map, lib.job->group.node());
+    }
+    lib.default_comm = split(*lib.job, 0, 0, call);
+}
+
+void start(int* argc, char*** argv, QMP_thread_level_t required, const char* call) {
+    Library& lib = library();
+    if (lib.was_initialized)
+        fail(call, lib.initialized ? "called a second time"
+                                   : "called after QMP_finalize_msg_passing: a process can join a "
+                                     "job only once");
+    if (required < QMP_THREAD_SINGLE || required > QMP_THREAD_MULTIPLE)
+        fail(call,
+             fmt::format("found thread level {}, expected one of QMP_THREAD_...", int(required)));
+    try {
+        lib.process = Process::acquire(required == QMP_THREAD_MULTIPLE);
+        lib.machine_node = lib.process->rank();
+        lib.machine_size = lib.process->size();
+        lib.placement = placement_from_environment();
+        if (argc != nullptr && argv != nullptr) lib.flags = take_flags(*argc, *argv);
+        if (lib.flags.native_geometry) {
+            const auto extents = lib.process->runtime().torus().extents();
+            lib.flags.geometry.assign(extents.begin(), extents.end());
+        }
+        check_flags(lib.flags, lib.process->size());
+    } catch (const FlagError& error) {
+        refuse(error.what());
+    } catch (const config::ConfigError& error) {
+        refuse(error.what());
+    }
+    if (lib.process->rank() >= lib.flags.processes.value_or(lib.process->size())) sit_out(lib);
+    lib.initialized = true;
+    lib.was_initialized = true;
+    make_communicators(lib, call);
+}
+
+void finalize(const char* call) {
+    Library& lib = running(call);
+    lib.process->runtime().progress();
+    if (const std::string open = handles_in_flight(); !open.empty())
+        fail(call, "messages are still in flight, which nobody waited for:" + open);
+    lib.process->leave();
+    lib.initialized = false;
+    lib.allocated = lib.job = lib.default_comm = nullptr;
+    lib.communicators.clear();
+    const std::lock_guard lock(lib.mutex);
+    if (lib.allocations == 0) lib.process.reset();
+}
+
+[[noreturn]] void abort_job(int code, const std::string& message) {
+    Library& lib = library();
+    const bool joined = lib.process && (lib.initialized || !lib.was_initialized);
+    if (joined) lib.process->abort(code, message);
+    end_process(code, {});
+}
+
+}  // namespace
+}  // namespace torusmp::qmp
+
+using namespace torusmp::qmp;
+
+extern "C" {
+
+QMP_status_t QMP_init_msg_passing(int* argc, char*** argv, QMP_thread_level_t required,
+                                  QMP_thread_level_t* provided) {
+    const char* const call = __func__;
+    return guarded(call, [&] {
+        start(argc, argv, required, call);
+        // The Runtime does not care which thread calls, as long as they do not call at once.
+        const bool honoured = required != QMP_THREAD_MULTIPLE || library().process->threads();
+        if (provided != nullptr) *provided = honoured ? required : QMP_THREAD_SERIALIZED;
+        return QMP_SUCCESS;
+    });
+}
+
+QMP_bool_t QMP_is_initialized(void) {
+    return library().initialized ? QMP_TRUE : QMP_FALSE;
+}
+
+void QMP_finalize_msg_passing(void) {
+    const char* const call = __func__;
+    guarded(call, [&] { finalize(call); });
+}
+
+void QMP_abort(int error_code) {
+    QMP_error("abort: %i", error_code);
+    abort_job(error_code, fmt::format("QMP_abort({})", error_code));
+}
+
+void QMP_abort_string(int error_code, char* message) {
+    QMP_error("%s", message == nullptr ? "" : message);
+    QMP_abort(error_code);
+}
+}

@@ -1,0 +1,33 @@
+#include "qmp/library.h"
+
+#include "qmp/communicator.h"
+
+namespace torusmp::qmp {
+
+Library& library() {
+    // Held by a pointer that is never destroyed.
+    static Library* const only = std::make_unique<Library>().release();
+    return *only;
+}
+
+void fail(std::string_view call, std::string_view message) {
+    const std::string text = std::string(call) + ": " + std::string(message);
+    QMP_error("%s", text.c_str());
+    QMP_abort(1);
+    std::abort();  // not reached
+}
+
+void refuse(std::string_view message) {
+    const std::string text = "QMP_init_msg_passing: " + std::string(message);
+    if (library().process) library().process->abort(2, text);
+    end_process(2, text);
+}
+
+QMP_status_t complain(QMP_status_t code, std::string_view call, std::string_view message) {
+    library().last_error = code;
+    const std::string text = std::string(call) + ": " + std::string(message);
+    QMP_error("%s", text.c_str());
+    return code;
+}
+
+}  // namespace torusmp::qmp

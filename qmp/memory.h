@@ -1,0 +1,23 @@
+// QMP_mem_t and QMP_msgmem_t. Owned by the program, which frees them.
+#pragma once
+
+#include <memory>
+
+#include "core/layout.h"
+#include "qmp/qmp.h"
+
+struct QMP_mem_struct {
+    void* memory = nullptr;  // what the program sees, aligned as it asked
+    void* block = nullptr;   // what the Runtime gave
+};
+
+// Where a message lies. Handles copy it, so that it may be freed before them; the shape is shared.
+struct QMP_msgmem_struct {
+    std::byte* base = nullptr;
+    std::size_t bytes = 0;
+    std::shared_ptr<const torusmp::core::Layout> shape;  // null: one block
+
+    torusmp::core::Buffer buffer() const {
+        return shape ? torusmp::core::Buffer(base, *shape) : torusmp::core::Buffer(base, bytes);
+    }
+};

@@ -1,0 +1,397 @@
+// Message handles: declaring, starting, waiting.
+#include "qmp/message.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "qmp/communicator.h"
+
+using Handle = QMP_msghandle_struct;
+using Kind = Handle::Kind;
+
+std::string Handle::describe() const {
+    if (kind == Kind::multiple) return fmt::format("multiple of {} messages", parts.size());
+    const bool sends = kind == Kind::send;
+    std::string text = fmt::format("{} of {} bytes {} node {}", sends ? "send" : "receive",
+                                   memory.bytes, sends ? "to" : "from", peer);
+    if (axis >= 0)
+        text += fmt::format(" (dimension {}, direction {})", axis, direction > 0 ? "+1" : "-1");
+    return text;
+}
+
+namespace torusmp::qmp {
+namespace {
+
+// The kinds of messages that never mix: between two nodes by number; and along each dimension, by
+// the direction in which they travel.
+std::uint32_t flow_kind(int axis, bool travels_up) {
+    return axis < 0 ? 0 : 1 + 2 * std::uint32_t(axis) + (travels_up ? 1 : 0);
+}
+
+void add(Handle* handle) {
+    Library& lib = library();
+    const std::lock_guard lock(lib.mutex);
+    lib.handles.insert(handle);
+}
+
+void remove(Handle* handle) {
+    Library& lib = library();
+    const std::lock_guard lock(lib.mutex);
+    lib.handles.erase(handle);
+}
+
+// ---- declaring ----
+
+std::unique_ptr<Handle> make(Kind kind, QMP_msgmem_t memory, int peer, const char* call) {
+    if (memory == nullptr) fail(call, "found no message memory (null)");
+    auto handle = std::make_unique<Handle>(kind);
+    handle->memory = *memory;
+    handle->buffer = handle->memory.buffer();
+    handle->peer = peer;
+    return handle;
+}
+
+Handle* declare_message(Kind kind, QMP_comm_struct& comm, QMP_msgmem_t memory, int peer, int axis,
+                        int direction, const char* call) {
+    if (peer < 0 || peer >= comm.group.size())
+        fail(call, fmt::format("found node {}, expected 0 to {}", peer, comm.group.size() - 1));
+    auto handle = make(kind, memory, peer, call);
+    handle->axis = axis;
+    handle->direction = direction;
+    const core::Rank rank = comm.group.rank_of(peer);
+    const bool travels_up = (direction > 0) == (kind == Kind::send);
+    const std::uint32_t flow = flow_kind(axis, travels_up);
+    if (kind == Kind::send)
+        handle->send_flow = &runtime().open_send_flow(rank, comm.group.context(), flow);
+    else
+        handle->receive_flow = &runtime().open_receive_flow(rank, comm.group.context(), flow);
+    add(handle.get());
+    return handle.release();
+}
+
+Handle* declare_relative(Kind kind, QMP_comm_struct& comm, QMP_msgmem_t memory, int axis, int dir,
+                         const char* call) {
+    const Topology& topology = topology_of(&comm, call);
+    if (axis < 0 || axis >= topology.dimensions())
+        fail(call,
+             fmt::format("found dimension {}, expected 0 to {}", axis, topology.dimensions() - 1));
+    const bool up = dir > 0;
+    return declare_message(kind, comm, memory, topology.neighbour(axis, up), axis, up ? 1 : -1,
+                           call);
+}
+
+void check_joinable(QMP_msghandle_t const* handles, int num, const char* call) {
+    for (int i = 0; i < num; ++i) {
+        const Handle* handle = handles[i];
+        if (handle == nullptr) fail(call, fmt::format("found no handle (null) at position {}", i));
+        if (handle->part)
+            fail(call, fmt::format("the handle at position {} is part of a multiple already", i));
+        if (handle->active)
+            fail(call, fmt::format("the {} at position {} is in flight: wait for it first",
+                                   handle->describe(), i));
+        if (std::find(handles, handles + i, handle) != handles + i)
+            fail(call, fmt::format("the handle at position {} stands there twice", i));
+    }
+}
+
+Handle* join(QMP_msghandle_t const* handles, int num, const char* call) {
+    running(call);
+    if (num < 0) fail(call, fmt::format("found {} handles, expected 0 or more", num));
+    if (num > 0 && handles == nullptr) fail(call, "found no handles (null)");
+    check_joinable(handles, num, call);
+    auto joined = std::make_unique<Handle>(Kind::multiple);
+    for (int i = 0; i < num; ++i) {
+        std::unique_ptr<Handle> owned(handles[i]);
+        remove(owned.get());
+        if (owned->kind == Kind::multiple)
+            std::move(owned->parts.begin(), owned->parts.end(), std::back_inserter(joined->parts));
+        else
+            joined->parts.push_back(std::move(owned));
+    }
+    for (const auto& part : joined->parts) part->part = true;
+    add(joined.get());
+    return joined.release();
+}
+
+void move_to(Handle& handle, void* address) {
+    handle.memory.base = static_cast<std::byte*>(address);
+    handle.buffer = handle.memory.buffer();
+}
+
+Handle& idle(QMP_msghandle_t handle, const char* call) {
+    running(call);
+    if (handle == nullptr) fail(call, "found no handle (null)");
+    if (handle->active)
+        fail(call, fmt::format("the {} is in flight: wait for it first", handle->describe()));
+    for (const auto& part : handle->parts)
+        if (part->active)
+            fail(call, fmt::format("the {} is in flight: wait for it first", part->describe()));
+    return *handle;
+}
+
+void release(QMP_msghandle_t handle, const char* call) {
+    if (handle == nullptr) return;
+    if (handle->part)
+        fail(call,
+             fmt::format("the {} is part of a multiple: free that instead", handle->describe()));
+    if (library().initialized) idle(handle, call);
+    remove(handle);
+    const std::unique_ptr<Handle> owned(handle);
+}
+
+// ---- starting and waiting ----
+
+[[noreturn]] [[gnu::cold]] void fail_start(const Handle& handle, const char* call) {
+    if (handle.active)
+        fail(call, fmt::format("the {} is started already: wait for it first", handle.describe()));
+    fail(call, fmt::format("the {} has no memory (null)", handle.describe()));
+}
+
+inline void start_one(Handle& handle, const char* call) {
+    if (handle.active || (handle.memory.base == nullptr && handle.memory.bytes > 0)) [[unlikely]]
+        fail_start(handle, call);
+    handle.active = true;
+    if (handle.kind == Kind::send)
+        runtime().start(*handle.send_flow, handle.send, handle.buffer);
+    else
+        runtime().start(*handle.receive_flow, handle.receive, handle.buffer);
+    if (handle.clear_to_send == QMP_CTS_READY) handle.clear_to_send = QMP_CTS_NOT_READY;
+}
+
+[[noreturn]] [[gnu::cold]] void fail_message(const Handle& handle, const core::Status& status,
+                                             const char* call) {
+    if (status.error == core::Error::truncated)
+        fail(call, fmt::format("node {} sent {} bytes, longer than the {} of this node",
+                               handle.peer, status.bytes, handle.describe()));
+    fail(call, fmt::format("the {} failed: {}", handle.describe(), core::describe(status.error)));
+}
+
+// Takes note that an exchange is complete.
+inline void settle(Handle& handle, const char* call) {
+    handle.active = false;
+    const core::Status& status = handle.request().status();
+    if (status.error != core::Error::none) [[unlikely]]
+        fail_message(handle, status, call);
+}
+
+inline void wait_one(Handle& handle, const char* call) {
+    if (!handle.active) return;
+    core::Request& request = handle.request();
+    if (!request.complete()) runtime().wait(request, call);
+    settle(handle, call);
+}
+
+void start(Handle& handle, const char* call) {
+    if (handle.kind != Kind::multiple) return start_one(handle, call);
+    if (handle.active) fail_start(handle, call);
+    handle.active = true;
+    for (const auto& part : handle.parts) start_one(*part, call);
+}
+
+void wait(Handle& handle, const char* call) {
+    if (handle.kind != Kind::multiple) return wait_one(handle, call);
+    if (!handle.active) return;
+    for (const auto& part : handle.parts) wait_one(*part, call);
+    handle.active = false;
+}
+
+bool complete(Handle& handle, const char* call) {
+    if (!handle.active) return true;
+    if (handle.kind != Kind::multiple) {
+        if (!runtime().test(handle.request())) return false;
+        settle(handle, call);
+        return true;
+    }
+    bool all = true;
+    for (const auto& part : handle.parts) all = complete(*part, call) && all;
+    if (all) handle.active = false;
+    return all;
+}
+
+inline Handle& existing(QMP_msghandle_t handle, const char* call) {
+    running(call);
+    if (handle == nullptr) [[unlikely]]
+        fail(call, "found no handle (null)");
+    return *handle;
+}
+
+}  // namespace
+
+std::string handles_in_flight() {
+    Library& lib = library();
+    const std::lock_guard lock(lib.mutex);
+    std::string text;
+    const auto look = [&](Handle& handle) {
+        if (handle.active && !handle.request().complete()) text += "\n  " + handle.describe();
+    };
+    for (Handle* handle : lib.handles) {
+        for (const auto& part : handle->parts) look(*part);
+        if (handle->kind != Kind::multiple) look(*handle);
+    }
+    return text;
+}
+
+}  // namespace torusmp::qmp
+
+using namespace torusmp::qmp;
+
+extern "C" {
+
+// ---- declaring ----
+
+QMP_msghandle_t QMP_comm_declare_receive_from(QMP_comm_t comm, QMP_msgmem_t m, int rem_node_rank,
+                                              int priority) {
+    const char* const call = __func__;
+    _QMP_UNUSED_ARGUMENT(priority);
+    return guarded(call, [&] {
+        return declare_message(Kind::receive, checked(comm, call), m, rem_node_rank, -1, 0, call);
+    });
+}
+QMP_msghandle_t QMP_declare_receive_from(QMP_msgmem_t m, int rem_node_rank, int priority) {
+    const char* const call = __func__;
+    _QMP_UNUSED_ARGUMENT(priority);
+    return guarded(call, [&] {
+        return declare_message(Kind::receive, default_comm(call), m, rem_node_rank, -1, 0, call);
+    });
+}
+QMP_msghandle_t QMP_comm_declare_send_to(QMP_comm_t comm, QMP_msgmem_t m, int rem_node_rank,
+                                         int priority) {
+    const char* const call = __func__;
+    _QMP_UNUSED_ARGUMENT(priority);
+    return guarded(call, [&] {
+        return declare_message(Kind::send, checked(comm, call), m, rem_node_rank, -1, 0, call);
+    });
+}
+QMP_msghandle_t QMP_declare_send_to(QMP_msgmem_t m, int rem_node_rank, int priority) {
+    const char* const call = __func__;
+    _QMP_UNUSED_ARGUMENT(priority);
+    return guarded(call, [&] {
+        return declare_message(Kind::send, default_comm(call), m, rem_node_rank, -1, 0, call);
+    });
+}
+QMP_msghandle_t QMP_comm_declare_receive_relative(QMP_comm_t comm, QMP_msgmem_t m, int axis,
+                                                  int dir, int priority) {
+    const char* const call = __func__;
+    _QMP_UNUSED_ARGUMENT(priority);
+    return guarded(call, [&] {
+        return declare_relative(Kind::receive, checked(comm, call), m, axis, dir, call);
+    });
+}
+QMP_msghandle_t QMP_declare_receive_relative(QMP_msgmem_t m, int axis, int dir, int priority) {
+    const char* const call = __func__;
+    _QMP_UNUSED_ARGUMENT(priority);
+    return guarded(call, [&] {
+        return declare_relative(Kind::receive, default_comm(call), m, axis, dir, call);
+    });
+}
+QMP_msghandle_t QMP_comm_declare_send_relative(QMP_comm_t comm, QMP_msgmem_t m, int axis, int dir,
+                                               int priority) {
+    const char* const call = __func__;
+    _QMP_UNUSED_ARGUMENT(priority);
+    return guarded(call, [&] {
+        return declare_relative(Kind::send, checked(comm, call), m, axis, dir, call);
+    });
+}
+QMP_msghandle_t QMP_declare_send_relative(QMP_msgmem_t m, int axis, int dir, int priority) {
+    const char* const call = __func__;
+    _QMP_UNUSED_ARGUMENT(priority);
+    return guarded(
+        call, [&] { return declare_relative(Kind::send, default_comm(call), m, axis, dir, call); });
+}
+
+QMP_msghandle_t QMP_declare_multiple(QMP_msghandle_t msgh[], int num) {
+    const char* const call = __func__;
+    return guarded(call, [&] { return join(msgh, num, call); });
+}
+QMP_msghandle_t QMP_declare_send_recv_pairs(QMP_msghandle_t msgh[], int num) {
+    const char* const call = __func__;
+    return guarded(call, [&] { return join(msgh, num, call); });
+}
+
+QMP_status_t QMP_change_address(QMP_msghandle_t msg, void* addr) {
+    const char* const call = __func__;
+    return guarded(call, [&] {
+        Handle& handle = idle(msg, call);
+        if (handle.kind == Kind::multiple)
+            fail(call,
+                 "found a multiple, expected a send or a receive: see "
+                 "QMP_change_address_multiple");
+        if (handle.part)
+            fail(call, fmt::format("the {} is part of a multiple: see QMP_change_address_multiple",
+                                   handle.describe()));
+        move_to(handle, addr);
+        return QMP_SUCCESS;
+    });
+}
+QMP_status_t QMP_change_address_multiple(QMP_msghandle_t msg, void* addr[], int naddr) {
+    const char* const call = __func__;
+    return guarded(call, [&] {
+        Handle& handle = idle(msg, call);
+        if (handle.kind != Kind::multiple) fail(call, "found a single handle, expected a multiple");
+        if (naddr < 0 || std::size_t(naddr) != handle.parts.size())
+            fail(call, fmt::format("found {} addresses, expected {}, one for each message", naddr,
+                                   handle.parts.size()));
+        for (std::size_t i = 0; i < handle.parts.size(); ++i) move_to(*handle.parts[i], addr[i]);
+        return QMP_SUCCESS;
+    });
+}
+
+void QMP_free_msghandle(QMP_msghandle_t h) {
+    const char* const call = __func__;
+    guarded(call, [&] { release(h, call); });
+}
+
+QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts) {
+    const char* const call = __func__;
+    return guarded(call, [&] {
+        Handle& handle = idle(mh, call);
+        if (cts != QMP_CTS_DISABLED && cts != QMP_CTS_NOT_READY && cts != QMP_CTS_READY)
+            return complain(QMP_INVALID_ARG, call,
+                            fmt::format("found {}, expected QMP_CTS_...", int(cts)));
+        handle.clear_to_send = cts;
+        return QMP_SUCCESS;
+    });
+}
+
+// ---- starting and waiting: no guard, nothing here throws but out of memory in core ----
+
+QMP_status_t QMP_start(QMP_msghandle_t h) {
+    Handle& handle = existing(h, __func__);
+    const CallTimer timer;
+    start(handle, __func__);
+    return QMP_SUCCESS;
+}
+
+QMP_status_t QMP_wait(QMP_msghandle_t h) {
+    Handle& handle = existing(h, __func__);
+    const CallTimer timer;
+    wait(handle, __func__);
+    return QMP_SUCCESS;
+}
+
+QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num) {
+    running(__func__);
+    if (num < 0 || (num > 0 && h == nullptr))
+        return complain(QMP_INVALID_ARG, __func__, "found no handles (null), or fewer than none");
+    const CallTimer timer;
+    for (int i = 0; i < num; ++i) existing(h[i], __func__);
+    for (int i = 0; i < num; ++i) wait(*h[i], __func__);
+    return QMP_SUCCESS;
+}
+
+QMP_bool_t QMP_is_complete(QMP_msghandle_t h) {
+    Handle& handle = existing(h, __func__);
+    const CallTimer timer;
+    return complete(handle, __func__) ? QMP_TRUE : QMP_FALSE;
+}
+
+// ---- errors ----
+
+QMP_status_t QMP_get_error_number(QMP_msghandle_t mh) {
+    return mh == nullptr ? library().last_error.load() : mh->error;
+}
+const char* QMP_get_error_string(QMP_msghandle_t mh) {
+    return QMP_error_string(QMP_get_error_number(mh));
+}
+}

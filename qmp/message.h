@@ -1,0 +1,52 @@
+// QMP_msghandle_t: one end of a declared message, or several joined.
+//
+// Owned by the program, which frees it; a multiple owns its parts. One thread at a time may use a
+// handle. Starting and waiting allocate nothing and take no lock of ours.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime.h"
+#include "qmp/memory.h"
+
+struct QMP_msghandle_struct {
+    enum class Kind : std::uint8_t { send, receive, multiple };
+
+    explicit QMP_msghandle_struct(Kind handle_kind) : kind(handle_kind) {}
+
+    const Kind kind;
+    bool active = false;  // started and not yet waited for
+    bool part = false;    // of a multiple
+    QMP_clear_to_send_t clear_to_send = QMP_CTS_DISABLED;
+    QMP_status_t error = QMP_SUCCESS;
+
+    // Of a send or receive:
+    torusmp::core::Buffer buffer;
+    torusmp::core::SendFlow* send_flow = nullptr;
+    torusmp::core::ReceiveFlow* receive_flow = nullptr;
+    torusmp::core::SendRequest send;
+    torusmp::core::ReceiveRequest receive;
+    QMP_msgmem_struct memory;
+    int peer = -1;  // node number
+    int axis = -1;  // relative: which dimension, and which way
+    int direction = 0;
+
+    // Of a multiple:
+    std::vector<std::unique_ptr<QMP_msghandle_struct>> parts;
+
+    torusmp::core::Request& request() {
+        if (kind == Kind::send) return send;
+        return receive;
+    }
+    // "send of 64 bytes to node 3 (dimension 0, direction +1)"
+    std::string describe() const;
+};
+
+namespace torusmp::qmp {
+
+// What is still in flight, for the end of the job: one line a handle; empty when there is none.
+std::string handles_in_flight();
+
+}  // namespace torusmp::qmp

@@ -1,0 +1,212 @@
+// How the grids of programs lie on the torus of the machine.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "qmp/communicator.h"
+#include "routing/embedding.h"
+
+namespace torusmp::qmp {
+namespace {
+
+using routing::Dilation;
+using routing::Embedding;
+using routing::Torus;
+
+// Lengths from the slowest dimension to the fastest. With these, an embedding's row-major places
+// are our lexicographic node numbers.
+std::vector<int> slow_to_fast(const std::vector<int>& dims, const std::vector<int>& map) {
+    std::vector<int> lengths;
+    for (std::size_t i = dims.size(); i-- > 0;)
+        lengths.push_back(dims[map.empty() ? i : std::size_t(map[i])]);
+    return lengths;
+}
+
+// How far apart neighbours of a grid are when place i lies on ranks[i].
+Dilation measure(const std::vector<int>& lengths, const std::vector<int>& ranks,
+                 const Torus& torus) {
+    Dilation dilation;
+    long long sum = 0;
+    int stride = 1;
+    for (std::size_t d = lengths.size(); d-- > 0; stride *= lengths[d]) {
+        const int length = lengths[d];
+        if (length == 1) continue;
+        for (int place = 0; place < int(ranks.size()); ++place) {
+            const int c = place / stride % length;
+            if (length == 2 && c == 1) continue;  // one pair, both ways
+            const int next = place + (c + 1 == length ? -c : 1) * stride;
+            const int steps = torus.distance(ranks[std::size_t(place)], ranks[std::size_t(next)]);
+            dilation.maximum = std::max(dilation.maximum, steps);
+            sum += steps;
+            ++dilation.pairs;
+        }
+    }
+    if (dilation.pairs > 0) dilation.average = double(sum) / dilation.pairs;
+    return dilation;
+}
+
+bool closer(const Dilation& a, const Dilation& b) {
+    return a.maximum != b.maximum ? a.maximum < b.maximum : a.average < b.average - 1e-9;
+}
+
+// An embedding that brings neighbours closer than `ranks` does, with place 0 where it is there, so
+// that node 0 stays the rank that reads standard input. Nothing where there is none.
+std::optional<std::vector<int>> better(const std::vector<int>& lengths,
+                                       const std::vector<int>& ranks, const Torus& torus) {
+    const Dilation now = measure(lengths, ranks, torus);
+    if (now.maximum <= 1) return std::nullopt;
+    const Embedding embedding(lengths, {}, torus);
+    if (!closer(embedding.dilation(), now)) return std::nullopt;
+    std::vector<int> found = embedding.to_physical();
+    // A torus looks the same from everywhere: turn it until place 0 is right.
+    const auto from = torus.coordinates(found[0]);
+    const auto to = torus.coordinates(ranks[0]);
+    for (int& rank : found) {
+        auto c = torus.coordinates(rank);
+        for (int d = 0; d < torus.dimensions(); ++d) {
+            const auto i = std::size_t(d);
+            c[i] = (c[i] - from[i] + to[i] + torus.extent(d)) % torus.extent(d);
+        }
+        rank = torus.rank(c);
+    }
+    // An open mesh does not, so what came out must be weighed again.
+    if (!closer(measure(lengths, found, torus), now)) return std::nullopt;
+    return found;
+}
+
+bool covers_machine(const QMP_comm_struct& comm) {
+    return comm.group.size() == comm.group.runtime().size();
+}
+
+std::string text_of(const Dilation& dilation) {
+    return fmt::format("neighbours are up to {} links apart, {:.2f} on average", dilation.maximum,
+                       dilation.average);
+}
+
+// On node 0, for those who asked: how the topology lies, and what would be better.
+void tell(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
+    if (library().verbose.load() < 1 || comm.group.node() != 0 || !covers_machine(comm)) return;
+    const Topology& topology = *comm.topology;
+    const Torus& torus = comm.group.runtime().torus();
+    std::vector<int> ranks(std::size_t(comm.group.size()));
+    std::vector<int> coordinates(lengths.size());
+    for (int node = 0; node < comm.group.size(); ++node) {
+        topology.coordinates_of(node, coordinates.data());
+        int place = 0;
+        for (std::size_t i = lengths.size(); i-- > 0;) {
+            const auto d = topology.map().empty() ? i : std::size_t(topology.map()[i]);
+            place = place * topology.dims()[d] + coordinates[d];
+        }
+        ranks[std::size_t(place)] = comm.group.rank_of(node);
+    }
+    std::string text =
+        fmt::format("topology {} on the machine {}: {}", fmt::join(topology.dims(), "x"),
+                    torus.describe(), text_of(measure(lengths, ranks, torus)));
+    if (const auto other = better(lengths, ranks, torus))
+        text += fmt::format("; with -qmp-geom {} {}", fmt::join(topology.dims(), " "),
+                            text_of(measure(lengths, *other, torus)));
+    QMP_info("%s", text.c_str());
+}
+
+// Node at each place of the machine's own torus, first dimension fastest.
+std::vector<int> native_order(const QMP_comm_struct& comm) {
+    const Torus& torus = comm.group.runtime().torus();
+    std::vector<int> node_of_rank(std::size_t(torus.size()));
+    for (int node = 0; node < comm.group.size(); ++node)
+        node_of_rank[std::size_t(comm.group.rank_of(node))] = node;
+    std::vector<int> node_at;
+    for (int place = 0; place < torus.size(); ++place) {
+        routing::Coordinates c{};
+        int rest = place;
+        for (int d = 0; d < torus.dimensions(); rest /= torus.extent(d), ++d)
+            c[std::size_t(d)] = rest % torus.extent(d);
+        node_at.push_back(node_of_rank[std::size_t(torus.rank(c))]);
+    }
+    return node_at;
+}
+
+// Node at each lexicographic place, for QMP_PLACEMENT=declared; empty: as numbered.
+std::vector<int> declared_order(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
+    const auto found = better(lengths, comm.group.members(), comm.group.runtime().torus());
+    std::vector<int> node_at;
+    if (!found) return node_at;
+    std::vector<int> node_of_rank(found->size());
+    for (int node = 0; node < comm.group.size(); ++node)
+        node_of_rank[std::size_t(comm.group.rank_of(node))] = node;
+    for (const int rank : *found) node_at.push_back(node_of_rank[std::size_t(rank)]);
+    return node_at;
+}
+
+QMP_status_t check_grid(const QMP_comm_struct& comm, const std::vector<int>& dims,
+                        std::string_view call) {
+    long long product = 1;
+    for (const int length : dims) {
+        if (length < 1 || __builtin_mul_overflow(product, length, &product))
+            return complain(QMP_INVALID_ARG, call,
+                            fmt::format("found dimensions {}, expected lengths of 1 and more",
+                                        fmt::join(dims, " ")));
+    }
+    if (product == comm.group.size()) return QMP_SUCCESS;
+    return complain(QMP_INVALID_ARG, call,
+                    fmt::format("found dimensions {}, a grid of {} nodes, expected one of {}, the "
+                                "nodes of the communicator",
+                                fmt::join(dims, " "), product, comm.group.size()));
+}
+
+}  // namespace
+
+std::vector<int> deal_nodes(const Flags& flags, Placement placement, const Torus& torus) {
+    std::vector<int> ranks(std::size_t(flags.processes.value_or(torus.size())));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    if (flags.geometry.empty() || placement == Placement::rank || int(ranks.size()) != torus.size())
+        return ranks;
+    return better(slow_to_fast(flags.geometry, flags.allocated_map), ranks, torus).value_or(ranks);
+}
+
+QMP_status_t declare(QMP_comm_struct& comm, const int* dims, int ndim, const int* map, int mapdim,
+                     std::string_view call) {
+    if (ndim == 0) return QMP_SUCCESS;
+    if (ndim < -1)
+        return complain(QMP_INVALID_ARG, call,
+                        fmt::format("found {} dimensions, expected -1 and more", ndim));
+    if (comm.topology)
+        fail(call, fmt::format("the communicator has a topology already, {}",
+                               fmt::join(comm.topology->dims(), " ")));
+    const int node = comm.group.node();
+    if (ndim == -1) {
+        if (!covers_machine(comm))
+            return complain(QMP_INVALID_TOPOLOGY, call,
+                            fmt::format("found the machine's own topology asked for {} of {} "
+                                        "nodes, expected all",
+                                        comm.group.size(), comm.group.runtime().size()));
+        const auto extents = comm.group.runtime().torus().extents();
+        comm.topology.emplace(std::vector<int>(extents.begin(), extents.end()), std::vector<int>{},
+                              node, native_order(comm));
+        return QMP_SUCCESS;
+    }
+    if (dims == nullptr) return complain(QMP_INVALID_ARG, call, "found no dimensions (null)");
+    if (mapdim < 0 || (mapdim > 0) != (map != nullptr))
+        return complain(
+            QMP_INVALID_ARG, call,
+            fmt::format("found a {} map of {} entries", map ? "non-null" : "null", mapdim));
+    const std::vector<int> lengths(dims, dims + ndim);
+    const std::vector<int> order(map, map + mapdim);
+    if (!order.empty() && (mapdim != ndim || !is_permutation(order)))
+        return complain(QMP_INVALID_ARG, call,
+                        fmt::format("found the map {}, expected each of 0 to {} once",
+                                    fmt::join(order, " "), ndim - 1));
+    if (const QMP_status_t status = check_grid(comm, lengths, call); status != QMP_SUCCESS)
+        return status;
+
+    std::vector<int> node_at;
+    if (order.empty() && library().placement == Placement::declared && covers_machine(comm))
+        node_at = declared_order(comm, slow_to_fast(lengths, order));
+    comm.topology.emplace(lengths, order, node, std::move(node_at));
+    tell(comm, slow_to_fast(lengths, order));
+    return QMP_SUCCESS;
+}
+
+}  // namespace torusmp::qmp

@@ -1,0 +1,143 @@
+#include "qmp/process.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "config/cpus.h"
+#include "config/load.h"
+#include "core/transport/shm/interface.h"
+
+namespace torusmp::qmp {
+namespace {
+
+// What the signal handler may touch.
+std::atomic<core::Runtime*> reported_runtime{nullptr};
+
+void on_report_signal(int) {
+    if (core::Runtime* runtime = reported_runtime.load()) runtime->request_report();
+}
+
+// Processors on which the ranks of this host run. Each may be bound to its own part, so the
+// launcher, which is not, is asked too.
+double processors_of_job() {
+    std::size_t count = config::allowed_cpus().size();
+    cpu_set_t set;
+    if (sched_getaffinity(getppid(), sizeof set, &set) == 0)
+        count = std::max(count, std::size_t(CPU_COUNT(&set)));
+    const auto quota = config::cpu_quota();
+    return quota ? std::min(double(count), *quota) : double(count);
+}
+
+}  // namespace
+
+std::shared_ptr<Process> Process::acquire(bool threads) {
+    static std::weak_ptr<Process> shared;
+    auto process = shared.lock();
+    if (!process) {
+        process.reset(new Process(threads));  // the constructor is private
+        shared = process;
+    }
+    return process;
+}
+
+Process::Process(bool threads)
+    : bootstrap_(launch::connect_bootstrap()), settings_(config::load_for_rank()) {
+    core::Options chosen = options(threads);
+    transport::shm::InterfaceOptions shm;
+    shm.cross_memory = *settings_.copy != config::CopyMode::pipeline;
+    shm.sleeper_fences = !chosen.oversubscribed;
+    runtime_ = std::make_unique<core::Runtime>(
+        std::move(chosen), [shm](const std::vector<transport::PortOptions>& ports) {
+            return std::make_unique<transport::shm::ShmInterface>(ports, shm);
+        });
+    runtime_->connect(bootstrap_->exchange(runtime_->address()));
+    install_report_signal();
+}
+
+Process::~Process() {
+    remove_report_signal();
+}
+
+core::Options Process::options(bool threads) const {
+    const auto& local = bootstrap_->local_ranks();
+    if (int(local.size()) != size())
+        throw std::runtime_error(fmt::format(
+            "found {} of {} ranks on this host, expected all: links between hosts are not "
+            "supported yet",
+            local.size(), size()));
+    core::Options options{.torus = settings_.rank_torus(size()),
+                          .rank = rank(),
+                          .direct = {},
+                          .log = [](std::string_view text) { fmt::print(stderr, "{}\n", text); },
+                          .name_of = {}};
+    if (*settings_.local == config::LocalPaths::direct) options.direct = local;
+    options.eager_limit = *settings_.eager_limit;
+    options.tokens = *settings_.tokens;
+    options.relay_tokens = *settings_.relay_tokens;
+    options.spin = *settings_.spin;
+    options.oversubscribed = double(local.size()) > processors_of_job();
+    options.threads = threads;
+    options.progress_thread = *settings_.progress == config::ProgressMode::thread;
+    options.watchdog = *settings_.watchdog;
+    return options;
+}
+
+void Process::install_report_signal() {
+    reported_runtime = runtime_.get();
+    struct sigaction old {};
+    if (sigaction(SIGUSR1, nullptr, &old) != 0 || old.sa_handler != SIG_DFL)
+        return;  // program's own
+    struct sigaction report {};
+    report.sa_handler = on_report_signal;
+    report.sa_flags = SA_RESTART;
+    sigemptyset(&report.sa_mask);
+    report_signal_ = sigaction(SIGUSR1, &report, nullptr) == 0;
+}
+
+void Process::remove_report_signal() {
+    reported_runtime = nullptr;
+    if (report_signal_) signal(SIGUSR1, SIG_IGN);  // a late signal must not kill the process
+    report_signal_ = false;
+}
+
+void Process::leave() {
+    if (left_) return;
+    runtime_->wait_until([this] { return runtime_->quiet(); }, "the end of the job");
+    // The barrier sleeps outside the Runtime, but until everybody has come packets of others may
+    // have to pass through here.
+    if (runtime_->options().direct.size() < std::size_t(size()) && size() > 1) {
+        std::atomic<bool> everybody{false};
+        std::thread barrier([&] {
+            bootstrap_->barrier();
+            everybody = true;
+        });
+        while (!everybody)
+            if (!runtime_->progress()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        barrier.join();
+    } else {
+        bootstrap_->barrier();
+    }
+    bootstrap_->finalize();
+    left_ = true;
+}
+
+void Process::abort(int code, std::string_view message) {
+    std::fflush(nullptr);
+    bootstrap_->abort(code, message);
+    std::abort();  // not reached; gcc 12 does not believe a virtual function
+}
+
+void end_process(int code, std::string_view message) {
+    if (!message.empty()) fmt::print(stderr, "{}\n", message);
+    std::exit(code);
+}
+
+}  // namespace torusmp::qmp

@@ -1,0 +1,58 @@
+// This process as one rank of a job: bootstrap, settings and Runtime, brought up and taken down in
+// the right order. It is the one thing in the project that a process has only once, because C
+// programs start QMP and MPI without handing anything from one to the other.
+//
+// Front ends share it: the first acquire() joins the job, every further one gives the same, and the
+// job is left with leave() by the last. One thread at a time may call acquire() and leave().
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config/settings.h"
+#include "core/runtime.h"
+#include "launch/bootstrap.h"
+
+namespace torusmp::qmp {
+
+class Process {
+  public:
+    // threads: several threads will call. Throws BootstrapError, ConfigError, and
+    // std::runtime_error for what the transport refuses; the message is for people.
+    static std::shared_ptr<Process> acquire(bool threads);
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    core::Runtime& runtime() { return *runtime_; }
+    const config::Settings& settings() const { return settings_; }
+    int rank() const { return bootstrap_->rank(); }
+    int size() const { return bootstrap_->size(); }
+    // Whether several threads may call; false although asked for, when another front end came
+    // first.
+    bool threads() const { return runtime_->options().threads; }
+
+    // Collective over all ranks of the job: returns when nobody needs this one any more, be it only
+    // to pass packets on. Nothing may be started afterwards.
+    void leave();
+    // Ends the whole job: the launcher exits with code.
+    [[noreturn]] void abort(int code, std::string_view message);
+
+  private:
+    explicit Process(bool threads);
+    core::Options options(bool threads) const;
+    void install_report_signal();
+    void remove_report_signal();
+
+    std::unique_ptr<launch::Bootstrap> bootstrap_;
+    config::Settings settings_;
+    std::unique_ptr<core::Runtime> runtime_;
+    bool report_signal_ = false;
+    bool left_ = false;
+};
+
+// Ends a process that has not joined a job, or could not: prints the message and exits with code.
+[[noreturn]] void end_process(int code, std::string_view message);
+
+}  // namespace torusmp::qmp
