@@ -167,15 +167,21 @@ int Interface::deliver(Sink& sink, End& end, int number, int budget) {
     int taken = 0;
     while (lane.arrived > 0 && taken < budget) {
         Packet& packet = lane.packets.front();
+        // Core may give the packet's token back as soon as it has done with it, before it returns.
+        ++lane.owed;
+        lane.slotted -= packet.slotted;
         if (sink.on_packet(*end.channel, packet.header, packet.payload.get()) == Verdict::held) {
+            if (lane.owed == 0)
+                throw std::logic_error(
+                    fmt::format("{} gave the token of a held packet back", name_of(end)));
+            --lane.owed;
+            lane.slotted += packet.slotted;
             ++world_.counters_.held;
             break;
         }
         ++taken;
         ++world_.counters_.delivered;
         --lane.arrived;
-        if (packet.slotted) --lane.slotted;
-        ++lane.owed;
         lane.packets.pop_front();
     }
     if (lane.arrived > 0) {
