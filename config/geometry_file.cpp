@@ -46,8 +46,23 @@ void check_regular(const std::string& path, const struct stat& facts) {
                                       max_file_size));
 }
 
-int line_of(const std::string& text, std::size_t offset) {
+int line_of(std::string_view text, std::size_t offset) {
     return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(offset), '\n'));
+}
+
+// toml++ finds these too, but may name the line before.
+void check_text(std::string_view text, const std::string& path) {
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = utf8_length(text.substr(at));
+        if (length == 0 || text[at] == '\0')
+            throw ConfigError(fmt::format(
+                "{}:{}: not a text file: byte {} {}; expected TOML", printable(path, 512),
+                line_of(text, at), at,
+                length
+                    ? "is zero"
+                    : fmt::format("(0x{:02x}) is no UTF-8", static_cast<unsigned char>(text[at]))));
+        at += length;
+    }
 }
 
 // ---- From toml++ to Raw ----
@@ -213,14 +228,13 @@ std::string read_text_file(const std::string& path) {
     text.resize(have);
     if (text.find_first_not_of(" \t\r\n") == std::string::npos)
         cannot_read(path, "it is empty; expected a TOML file (was it cut short?)");
-    if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
-        throw ConfigError(fmt::format("{}:{}: not a text file: byte {} is zero; expected TOML",
-                                      printable(path, 512), line_of(text, nul), nul));
+
     return text;
 }
 
 void apply_geometry(std::string_view text, const std::string& path, Settings& settings,
                     Places& places) {
+    check_text(text, path);
     Raw root;
     try {
         root = to_raw(toml::parse(text));

@@ -271,6 +271,7 @@ void read_host_links(const Raw& raw, Settings& settings) {
         for (const auto& [host, table] : raw.members) {
             check_host(host, table.line);
             hosts[host] = read_link_table(table);
+            if (hosts[host].empty()) throw Mismatch(host + " has no links", table.line);
         }
     } else if (is_words(raw)) {
         for (const Raw& item : split(raw.text, ',')) {

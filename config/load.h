@@ -16,8 +16,8 @@
 namespace torusmp::config {
 
 struct Flag {
-    std::string key;     // "transport.tokens"
-    std::string value;   // "8"
+    std::string key;          // "transport.tokens"
+    std::string value;        // "8"
     std::string option = {};  // as the user wrote it, "--torus"; empty: "--set transport.tokens"
 };
 

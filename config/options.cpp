@@ -58,12 +58,17 @@ po::variables_map parse_options(int argc, const char* const* argv,
     namespace style = po::command_line_style;
     po::variables_map given;
     try {
-        po::store(po::command_line_parser(argc, argv)
-                      .options(options)
-                      .positional(positional)
-                      .style(style::default_style & ~style::allow_guessing)
-                      .run(),
-                  given);
+        po::command_line_parser parser(argc, argv);
+        parser.options(options).style(style::default_style & ~style::allow_guessing);
+        const bool words_allowed = positional.max_total_count() > 0;
+        if (words_allowed) parser.positional(positional);
+        const po::parsed_options parsed = parser.run();
+        for (const po::option& option : parsed.options)
+            if (option.string_key.empty() && !words_allowed)
+                throw UsageError(
+                    fmt::format("unexpected word '{}'; see --help",
+                                printable(option.value.empty() ? "" : option.value[0])));
+        po::store(parsed, given);
         po::notify(given);
     } catch (const po::error& error) {
         throw_usage_error(error, options);

@@ -8,21 +8,11 @@ namespace torusmp::config {
 
 namespace {
 
-// Length of the well-formed UTF-8 sequence at the front of `text`; 0: there is none.
-std::size_t utf8_sequence(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text[0]);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    if (length == 0 || length > text.size()) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-    // U+0080 to U+009f steer some terminals, like the ASCII control characters.
-    if (length == 2 && lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) return 0;
-    return length;
+// Control characters steer terminals: the ASCII ones, and U+0080 to U+009f.
+bool is_control(std::string_view character) {
+    const auto first = static_cast<unsigned char>(character[0]);
+    if (character.size() == 1) return first < 0x20 || first == 0x7f;
+    return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
 std::string quoted_list(const std::vector<Raw>& items) {
@@ -37,14 +27,28 @@ std::string quoted_list(const std::vector<Raw>& items) {
 
 }  // namespace
 
+std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) return 1;
+    if (lead < 0xc2 || lead > 0xf4) return 0;
+    const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (length > text.size()) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((byte(i) & 0xc0) != 0x80) return 0;
+    // Longer than need be, half of a pair of surrogates, or beyond the last character.
+    const bool wrong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
+                       (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
+    return wrong ? 0 : length;
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
     std::string out;
     while (!text.empty()) {
         if (out.size() >= limit) return out + "...";
-        const std::size_t length = utf8_sequence(text);
-        const auto first = static_cast<unsigned char>(text[0]);
-        if (length == 0 || first < 0x20 || first == 0x7f) {
-            out += fmt::format("\\x{:02x}", first);
+        const std::size_t length = utf8_length(text);
+        if (length == 0 || is_control(text.substr(0, length))) {
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
             text.remove_prefix(1);
         } else {
             out += text.substr(0, length);

@@ -117,7 +117,7 @@ TEST_CASE("A geometry file sets every key, each with file and line as its origin
     CHECK(settings.tokens.origin.kind == Origin::Kind::file);
     CHECK_THAT(settings.dims.origin.where, Catch::Matchers::EndsWith("geometry.toml:3"));
     CHECK_THAT(settings.tokens.origin.where, Catch::Matchers::EndsWith("geometry.toml:21"));
-    CHECK_THAT(settings.watchdog.origin.where, Catch::Matchers::EndsWith("geometry.toml:33"));
+    CHECK_THAT(settings.watchdog.origin.where, Catch::Matchers::EndsWith("geometry.toml:36"));
     CHECK_THAT(settings.file, Catch::Matchers::EndsWith("geometry.toml"));
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("Hosts that do not fit the torus are refused") {
         {"[torus]\ndims = [2, 12]\n[nodes]\nhosts = \"q{1}{0}\"\n", "", {}},
         {"[torus]\ndims = [12, 12]\n[nodes]\nhosts = \"q{0}{1}\"\n",
          "geometry.toml:4: ",
-         {"names \"q110\" twice, for nodes 22 and 120", "a \"-\" between the coordinates"}},
+         {"names \"q110\" twice, for nodes 22 and 132", "a \"-\" between the coordinates"}},
     });
 }
 
@@ -318,6 +318,7 @@ TEST_CASE("Links that the torus has not, or that share a device, are refused") {
         {torus + "[links.q1]\n\"1-\" = \"b\"\n",
          "geometry.toml:8: ",
          {"has size 1 in dimension 1"}},
+        {torus + "[links.q1]\n", "geometry.toml:7: ", {"q1 has no links"}},
         {torus + "[links.q1]\n\"0+\" = [\"b\"]\n", "geometry.toml:8: ", {"\"0+\" is [\"b\"]"}},
     });
 }
@@ -347,7 +348,8 @@ TEST_CASE("A file that is no TOML is refused with its line") {
          "ELF\x02\x01\x01",
          "geometry.toml:1: ",
          {"not valid TOML"}},
-        {"[torus]\n\xff\xfe\n", "geometry.toml:2: ", {"not valid TOML"}},
+        {"[torus]\n\xff\xfe\n", "geometry.toml:2: ", {"not a text file", "byte 8 (0xff)"}},
+        {"[torus]\n#\xed\xa0\x80\n", "geometry.toml:2: ", {"byte 9 (0xed) is no UTF-8"}},
         {std::string("[torus]\n#\0\n", 11),
          "geometry.toml:2: ",
          {"not a text file", "byte 9 is zero"}},
