@@ -55,7 +55,7 @@ static_assert(sizeof(Welcome) == 32);
 
 struct Hello {
     std::uint32_t version;
-    std::int32_t rank;
+    std::uint32_t reserved;  // 0
 };
 static_assert(sizeof(Hello) == 8);
 

@@ -24,9 +24,10 @@ namespace {
 class TorusRunBootstrap final : public Bootstrap {
   public:
     explicit TorusRunBootstrap(int socket) : socket_(socket) {
-        receive_welcome();
-        const Hello hello{protocol_version, rank_};
+        // First of all: a second process on this socket is found out by its greeting.
+        const Hello hello{protocol_version, 0};
         send(FrameKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
+        receive_welcome();
     }
 
     std::string_view name() const override { return "torus-run"; }

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "config/cpus.h"
+
 namespace torusmp::launch {
 
 struct RankPlan {
     int rank = 0;
-    int local_rank = 0;     // its place among the ranks of its host
-    std::vector<int> cpus;  // numbers of the operating system; empty: not bound
+    int local_rank = 0;    // its place among the ranks of its host
+    config::CpuList cpus;  // empty: not bound
 };
 
 struct Job {
@@ -24,6 +26,7 @@ struct Job {
     std::chrono::milliseconds timeout{0};  // zero: none
 };
 
+// 0, 1 and 2 as in config/options.h.
 inline constexpr int exit_failure = 1;
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_timeout = 124;

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <optional>
 
+#include "config/binding.h"
 #include "launch/implementations.h"
 #include "launch/torus_run/channel.h"
 #include "launch/torus_run/descendants.h"
@@ -137,6 +138,7 @@ class Keeper {
         environment.push_back(fmt::format("{}={}", env_size, size_));
         environment.push_back(fmt::format("{}={}", env_local_rank, rank.plan->local_rank));
         const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
+        const config::Affinity affinity(rank.plan->cpus);
         const SpawnResult result = spawn({getpid(),
                                           job_.program.c_str(),
                                           argv.data(),
@@ -146,7 +148,7 @@ class Keeper {
                                            errors_end ? errors_end.get() : STDERR_FILENO},
                                           theirs.get(),
                                           lifeline.get(),
-                                          &rank.plan->cpus,
+                                          &affinity,
                                           &context_.signals,
                                           &context_.files});
         environment.resize(shared);
@@ -157,7 +159,8 @@ class Keeper {
         watch(rank.channel->fd(), EPOLLIN | EPOLLRDHUP, Source::control, index);
         send_welcome(index);
         if (job_.verbose)
-            say(fmt::format("torus-run: started {}{}\n", describe(index), cpus_text(*rank.plan)));
+            say(fmt::format("torus-run: started {} on cpu {}\n", describe(index),
+                            config::describe_cpus(rank.plan->cpus)));
         return true;
     }
 
@@ -167,13 +170,6 @@ class Keeper {
         for (std::string& string : strings) list.push_back(string.data());
         list.push_back(nullptr);
         return list;
-    }
-
-    static std::string cpus_text(const RankPlan& plan) {
-        if (plan.cpus.empty()) return ", not bound";
-        std::string text = ", bound to cpu";
-        for (const int cpu : plan.cpus) text += fmt::format(" {}", cpu);
-        return text;
     }
 
     // The rank's end of a new pipe.
@@ -460,15 +456,14 @@ class Keeper {
         Rank& rank = ranks_[std::size_t(index)];
         Hello hello{};
         if (frame.body.size() == sizeof hello) std::memcpy(&hello, frame.body.data(), sizeof hello);
-        if (hello.version != protocol_version || hello.rank != index)
+        if (hello.version != protocol_version || hello.reserved != 0)
             return fail(index, "sent a damaged greeting", exit_failure);
         if (rank.connected)
-            return fail(
-                index,
-                fmt::format("connected twice: process {} came after it (a program that starts "
-                            "several processes before they connect?)",
-                            frame.sender),
-                exit_failure);
+            return fail(index,
+                        fmt::format("connected, and then process {} did so in its place: only one of "
+                                    "the processes that a rank starts may join the job",
+                                    frame.sender),
+                        exit_failure);
         rank.connected = true;
         rank.connected_pid = frame.sender > 0 ? frame.sender : rank.pid;
         if (rank.connected_pid == rank.pid) return;

@@ -3,49 +3,45 @@
 #include <fmt/format.h>
 
 #include <boost/program_options.hpp>
-#include <cmath>
 #include <sstream>
+
+#include "config/options.h"
 
 namespace torusmp::launch {
 namespace {
 
 namespace po = boost::program_options;
+using config::UsageError;
 
 constexpr int most_ranks = 1 << 20;
+constexpr double longest_timeout = 1e9;
 
 po::options_description describe_options() {
     po::options_description options("Options");
     auto add = options.add_options();
     add("np,n", po::value<int>()->value_name("N"),
         "ranks to start (also -np N); default: as many as the torus has, or one for each core");
-    add("torus", po::value<std::string>()->value_name("AxBxC"),
-        "nodes along each dimension: short for --set torus.dims=AxBxC");
-    add("config", po::value<std::string>()->value_name("FILE"), "geometry file");
-    add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
-        "one setting, as in the geometry file; may be repeated");
     add("bind", po::value<std::string>()->value_name("HOW"),
-        "what a rank is bound to: core, numa, none or auto: short for --set launch.bind=HOW");
+        "what a rank is bound to: auto, core, numa or none; short for --set launch.bind=HOW");
     add("tag-output", po::bool_switch(), "put \"[rank] \" before each line that a rank prints");
     add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after this time");
     add("verbose", po::bool_switch(), "say what is started, where, and how it ends");
-    add("help,h", po::bool_switch(), "this text");
+    config::add_common_options(options);
     return options;
 }
 
 // "-np 8" is what MPI users type; Program_options knows one letter after one dash.
 std::string spell(const std::string& word) {
-    if (word == "-np") return "--np";
-    if (word.starts_with("-np=")) return "-" + word;
-    return word;
+    return word == "-np" || word.starts_with("-np=") ? "-" + word : word;
 }
 
 // Whether the option takes the next word as its value.
 bool takes_next(const po::options_description& options, const std::string& word) {
-    if (word.find('=') != std::string::npos) return false;
     const bool is_long = word.starts_with("--");
+    if (word.find('=') != std::string::npos) return false;
     if (!is_long && word.size() != 2) return false;  // -n8
-    const std::string name = is_long ? word.substr(2) : word;
-    const po::option_description* option = options.find_nothrow(name, false);
+    const po::option_description* option =
+        options.find_nothrow(is_long ? word.substr(2) : word, false);
     return option && option->semantic()->max_tokens() > 0;
 }
 
@@ -71,31 +67,11 @@ Split split(int argc, const char* const* argv, const po::options_description& op
     return words;
 }
 
-po::variables_map read(const po::options_description& options,
-                       const std::vector<std::string>& words) {
-    namespace style = po::command_line_style;
-    constexpr int no_guessing = style::unix_style & ~style::allow_guessing;
-    po::variables_map values;
-    try {
-        po::store(po::command_line_parser(words).options(options).style(no_guessing).run(), values);
-        po::notify(values);
-    } catch (const po::error& error) {
-        throw UsageError(fmt::format("{}; torus-run --help lists the options", error.what()));
-    }
-    return values;
-}
-
-std::vector<config::Flag> settings_flags(const po::variables_map& values) {
-    std::vector<config::Flag> flags;
-    if (values.count("set"))
-        for (const std::string& text : values["set"].as<std::vector<std::string>>())
-            flags.push_back(config::parse_set_flag(text));
-    // The short forms come last, so they win.
-    if (values.count("torus"))
-        flags.push_back({"torus.dims", values["torus"].as<std::string>(), "--torus"});
-    if (values.count("bind"))
-        flags.push_back({"launch.bind", values["bind"].as<std::string>(), "--bind"});
-    return flags;
+po::variables_map read(const char* program, const std::vector<std::string>& words,
+                       const po::options_description& options) {
+    std::vector<const char*> argv{program};
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    return config::parse_options(int(argv.size()), argv.data(), options);
 }
 
 }  // namespace
@@ -103,24 +79,28 @@ std::vector<config::Flag> settings_flags(const po::variables_map& values) {
 Options parse_options(int argc, const char* const* argv) {
     const po::options_description description = describe_options();
     const Split words = split(argc, argv, description);
-    const po::variables_map values = read(description, words.ours);
+    const po::variables_map given = read("torus-run", words.ours, description);
 
     Options options;
     options.command = words.command;
-    options.help = values["help"].as<bool>();
-    options.tag_output = values["tag-output"].as<bool>();
-    options.verbose = values["verbose"].as<bool>();
-    options.settings.flags = settings_flags(values);
-    if (values.count("config")) options.settings.file = values["config"].as<std::string>();
-    if (values.count("np")) {
-        options.ranks = values["np"].as<int>();
+    options.help = given.count("help") != 0;
+    options.version = given.count("version") != 0;
+    options.tag_output = given["tag-output"].as<bool>();
+    options.verbose = given["verbose"].as<bool>();
+    options.settings = config::request_from(given);
+    if (given.count("bind"))
+        options.settings.flags.push_back(
+            {"launch.bind", given["bind"].as<std::string>(), "--bind"});
+    if (given.count("np")) {
+        options.ranks = given["np"].as<int>();
         if (*options.ranks < 1 || *options.ranks > most_ranks)
             throw UsageError(fmt::format("-np {}: expected a number of ranks from 1 to {}",
                                          *options.ranks, most_ranks));
     }
-    if (values.count("timeout")) {
-        options.timeout_seconds = values["timeout"].as<double>();
-        if (!(options.timeout_seconds > 0) || options.timeout_seconds > 1e9)
+    if (given.count("timeout")) {
+        options.timeout_seconds = given["timeout"].as<double>();
+        // Written so that "nan" fails too.
+        if (!(options.timeout_seconds > 0 && options.timeout_seconds <= longest_timeout))
             throw UsageError(fmt::format("--timeout {}: expected seconds, more than 0",
                                          options.timeout_seconds));
     }
@@ -130,7 +110,7 @@ Options parse_options(int argc, const char* const* argv) {
 std::string help_text() {
     std::ostringstream text;
     text
-        << "Starts the ranks of one job and stays with them to the end.\n\n"
+        << "torus-run starts the ranks of one job and stays with them to the end.\n\n"
            "torus-run [options] PROGRAM [its arguments]\n\n"
         << describe_options()
         << "\n"
@@ -138,11 +118,11 @@ std::string help_text() {
            "  torus-run -np 8 --torus 2x2x2 ./halo_exchange\n"
            "  torus-run --config geometry.toml --tag-output ./app in.xml\n"
            "  torus-run -np 4 --set transport.tokens=8 --timeout 600 ./app\n\n"
-           "Standard input goes to rank 0. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, "
-           "SIGTSTP\n"
-           "and SIGCONT are passed on; a second SIGINT or SIGTERM kills the job.\n"
+           "Standard input goes to rank 0. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,\n"
+           "SIGTSTP and SIGCONT are passed on; a second SIGINT or SIGTERM kills the job.\n"
            "Exit code: 0 when every rank ends with 0; else the code of the first rank that failed\n"
-           "(128 + the signal that killed it); 2 when nothing was started; 124 after --timeout.\n";
+           "(128 + the signal that killed it); 2 when nothing was started because of a wrong\n"
+           "option or setting; 124 after --timeout.\n";
     return text.str();
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -10,22 +9,18 @@
 
 namespace torusmp::launch {
 
-// Something that the user must put right. what() is one whole message; torus-run exits with 2.
-class UsageError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
-
 struct Options {
     std::optional<int> ranks;  // -np
     config::LoadRequest settings;
     bool tag_output = false;
     bool verbose = false;
     bool help = false;
+    bool version = false;
     double timeout_seconds = 0;  // 0: none
     std::vector<std::string> command;
 };
 
+// Throws config::UsageError, and config::ConfigError for a --set that is no KEY=VALUE.
 Options parse_options(int argc, const char* const* argv);
 std::string help_text();
 

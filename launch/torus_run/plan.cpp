@@ -1,7 +1,6 @@
 #include "launch/torus_run/plan.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,11 +10,16 @@
 #include <cstring>
 #include <string_view>
 
+#include "config/binding.h"
+#include "config/host.h"
 #include "config/load.h"
+#include "config/options.h"
 #include "launch/environment.h"
 
 namespace torusmp::launch {
 namespace {
+
+using config::UsageError;
 
 std::string host_name() {
     char name[256] = "localhost";
@@ -68,16 +72,10 @@ std::string find_program(const std::string& name) {
 
 // ---- the ranks ----
 
-int cores_to_use() {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-    return int(sysconf(_SC_NPROCESSORS_ONLN));
-}
-
 // As many as the torus has; on a host that nobody described, one for each core.
 int rank_count(const Options& options, const config::Settings& settings) {
     if (options.ranks) return *options.ranks;
-    if (settings.dims->empty()) return cores_to_use();
+    if (settings.dims->empty()) return config::discover_cores().usable_cores();
     long long ranks = 1;
     for (const int extent : *settings.dims) ranks *= extent;
     for (const int extent : *settings.ranks_per_node) ranks *= extent;
@@ -104,9 +102,11 @@ void check_hosts(const config::Settings& settings, const std::string& self) {
                             settings.hosts.origin.where, host, self));
 }
 
-std::vector<RankPlan> plan_ranks(int ranks) {
-    std::vector<RankPlan> plans(std::size_t(ranks), RankPlan{});
-    for (int rank = 0; rank < ranks; ++rank) plans[std::size_t(rank)] = {rank, rank, {}};
+std::vector<RankPlan> plan_ranks(int ranks, config::Bind bind) {
+    const std::vector<config::CpuList> cpus = config::local_binding(ranks, bind);
+    std::vector<RankPlan> plans;
+    plans.reserve(std::size_t(ranks));
+    for (int rank = 0; rank < ranks; ++rank) plans.push_back({rank, rank, cpus[std::size_t(rank)]});
     return plans;
 }
 
@@ -151,7 +151,7 @@ Job plan_job(const Options& options) {
     job.program = find_program(options.command.front());
     job.arguments = options.command;
     job.environment = plan_environment(settings);
-    job.ranks = plan_ranks(ranks);
+    job.ranks = plan_ranks(ranks, *settings.bind);
     job.tag_output = options.tag_output;
     job.verbose = options.verbose;
     job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));

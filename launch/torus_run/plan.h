@@ -6,7 +6,7 @@
 
 namespace torusmp::launch {
 
-// Throws UsageError or config::ConfigError for everything that can be known before the start.
+// Throws config::UsageError or ConfigError for every mistake that can be known before the start.
 Job plan_job(const Options& options);
 
 }  // namespace torusmp::launch

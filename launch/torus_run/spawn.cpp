@@ -1,7 +1,6 @@
 #include "launch/torus_run/spawn.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,12 +54,8 @@ class Child {
     }
 
     void bind() {
-        if (request_.cpus->empty()) return;
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        for (const int cpu : *request_.cpus)
-            if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
-        if (sched_setaffinity(0, sizeof set, &set) != 0) fail("sched_setaffinity");
+        errno = request_.affinity->apply();
+        if (errno != 0) fail("sched_setaffinity");
     }
 
     const SpawnRequest& request_;

@@ -5,10 +5,7 @@
 #include <sys/types.h>
 
 #include <csignal>
-#include <string>
-#include <vector>
-
-#include "launch/torus_run/job.h"
+#include "config/cpus.h"
 
 namespace torusmp::launch {
 
@@ -20,7 +17,7 @@ struct SpawnRequest {
     int standard[3];  // become 0, 1 and 2
     int control;      // handed down as it is
     int lifeline;     // handed down as it is; a description of this rank's own
-    const std::vector<int>* cpus;
+    const config::Affinity* affinity;
     const sigset_t* signals;  // the mask that the rank starts with
     const rlimit* files;      // the limit of open files that the rank starts with
 };

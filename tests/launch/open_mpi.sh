@@ -1,0 +1,46 @@
+#!/bin/bash
+# Runs the rank program under Open MPI's mpirun, which speaks PMIx, and under launchers that speak
+# nothing we know.
+#   open_mpi.sh RANK_PROGRAM
+# Exit code 77: skipped, for want of the package.
+set -uo pipefail
+rank_program=$1
+mpirun=$(command -v mpirun.openmpi) || { echo "SKIPPED: no mpirun.openmpi (Debian: openmpi-bin)"; exit 77; }
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+failures=0
+run() {
+    timeout 60 "$@" >"$output" 2>&1
+    code=$?
+}
+fail() {
+    echo "FAILED: $1; exit code $code, output:"
+    sed 's/^/    | /' "$output"
+    failures=$((failures + 1))
+}
+launch=("$mpirun" --oversubscribe --allow-run-as-root -np 4)
+
+run "${launch[@]}" "$rank_program" connect report exchange exchange-large barrier finalize
+[ $code = 0 ] && [ "$(grep -c '^pmix rank [0-3] of 4, local 0 1 2 3$' "$output")" = 4 ] ||
+    fail "four ranks meet over PMIx"
+
+run "${launch[@]}" "$rank_program" connect barrier 2:abort=7,enough barrier
+[ $code = 7 ] && grep -q 'rank 2 .*aborted with code 7: enough' "$output" ||
+    fail "abort ends the job and names the rank"
+
+# The child of a rank inherits PMIx's variables, but it is not the rank.
+run "${launch[@]}" "$rank_program" connect "1:system=$rank_program connect report" barrier finalize
+[ $code = 0 ] && [ "$(grep -c '^single rank 0 of 1' "$output")" = 1 ] ||
+    fail "a child of a rank stands alone"
+
+if mpich=$(command -v mpiexec.hydra); then
+    run "$mpich" -np 2 "$rank_program" connect print=silent-singleton
+    [ $code != 0 ] && grep -q 'PMI_RANK=' "$output" && ! grep -q silent-singleton "$output" ||
+        fail "MPICH's launcher is refused"
+else
+    echo "no mpiexec.hydra (Debian: mpich): its case is left out"
+fi
+
+[ $failures = 0 ] && echo "all Open MPI cases passed"
+exit $((failures > 0))

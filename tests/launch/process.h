@@ -1,0 +1,73 @@
+// Runs torus-run for a test: output collected, every process of the run marked in its environment,
+// so that survivors can be found, wherever they hide.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace torusmp::launch::test {
+
+// Only against a hang. No test passes or fails by less.
+inline constexpr std::chrono::seconds hang_guard{60};
+
+struct Outcome {
+    int code = -1;  // exit code, or 128 + signal
+    std::string output, errors;
+    double seconds = 0;
+
+    int lines_of_torus_run() const;  // messages on standard error
+};
+
+// The lines of a text, sorted, for output whose order is free.
+std::vector<std::string> sorted_lines(const std::string& text);
+int count(const std::string& text, const std::string& piece);
+
+class Process {
+  public:
+    // `environment`: "NAME=value" added to this process's own.
+    explicit Process(const std::vector<std::string>& command,
+                     const std::vector<std::string>& environment = {});
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+    // Kills and reaps whatever is left of the run.
+    ~Process();
+
+    pid_t pid() const { return pid_; }
+    void send(int signal) const { kill(pid_, signal); }
+    void type(const std::string& text) const;
+    void close_input();
+
+    // Waits until the text has come `times` times on standard output. False: ended before.
+    bool wait_for_output(const std::string& text, int times = 1);
+    // Waits for a stop or for the end, whichever is first. True: stopped.
+    bool wait_for_stop();
+    Outcome wait();
+
+    // Living processes of this run, torus-run included; dead ones not yet reaped do not count.
+    std::vector<pid_t> marked() const;
+    // Waits until none is left. False: some stay.
+    bool all_gone() const;
+    pid_t keeper() const;
+
+  private:
+    void collect(int milliseconds);
+    bool ended(bool block);
+
+    std::string mark_;
+    pid_t pid_ = -1;
+    int status_ = 0;
+    bool reaped_ = false;
+    int input_ = -1, output_ = -1, errors_ = -1;
+    std::string output_text_, errors_text_;
+    std::chrono::steady_clock::time_point started_;
+};
+
+// Starts, closes standard input, waits.
+Outcome run(const std::vector<std::string>& command,
+            const std::vector<std::string>& environment = {});
+
+}  // namespace torusmp::launch::test

@@ -1,0 +1,159 @@
+#!/bin/bash
+# Starts a Slurm of its own on this host (munged, slurmctld, slurmd, all in one temporary folder and
+# on free ports), runs the rank program under srun, and takes everything down again.
+#   slurm.sh RANK_PROGRAM TORUS_RUN
+# Exit code 77: skipped, for want of a package or of root.
+set -uo pipefail
+rank_program=$1
+torus_run=$2
+
+skip() { echo "SKIPPED: $*"; exit 77; }
+for tool in munged slurmctld slurmd srun salloc; do
+    PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null ||
+        skip "no $tool (Debian: slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins)"
+done
+[ "$(id -u)" = 0 ] || skip "slurmd needs root"
+PATH=$PATH:/usr/sbin
+
+folder=$(mktemp -d /tmp/torusmp-slurm.XXXXXX)
+pids=()
+# Backwards: slurmd, slurmctld, munged. Each is our own child, so its pid is nobody else's.
+clean_up() {
+    for ((i = ${#pids[@]} - 1; i >= 0; --i)); do kill "${pids[i]}" 2>/dev/null; done
+    for ((tries = 0; tries < 50; ++tries)); do
+        local alive=0
+        for pid in "${pids[@]}"; do kill -0 "$pid" 2>/dev/null && alive=1; done
+        [ $alive = 0 ] && break
+        sleep 0.1
+    done
+    for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -rf "$folder"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+failures=0
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+free_ports() {
+    python3 -c '
+import socket
+s = [socket.socket() for _ in range(2)]
+for x in s: x.bind(("127.0.0.1", 0))
+print(*[x.getsockname()[1] for x in s])'
+}
+
+chmod 755 "$folder"
+mkdir -p "$folder"/{state,spool,munge,tmp}
+dd if=/dev/urandom of="$folder/munge/key" bs=1024 count=1 status=none
+chmod 700 "$folder/munge"
+chmod 600 "$folder/munge/key"
+munged --foreground --force --num-threads=2 --key-file="$folder/munge/key" --socket="$folder/munge/socket" \
+    --pid-file="$folder/munge/pid" --log-file="$folder/munge/log" --seed-file="$folder/munge/seed" \
+    >"$folder/munged.out" 2>&1 &
+pids+=($!)
+
+read -r control_port node_port < <(free_ports)
+host=$(hostname -s)
+cores=$(nproc)
+cat >"$folder/slurm.conf" <<CONF
+ClusterName=torusmp
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$control_port
+SlurmdPort=$node_port
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$folder/munge/socket
+CredType=cred/munge
+StateSaveLocation=$folder/state
+SlurmdSpoolDir=$folder/spool
+SlurmctldPidFile=$folder/slurmctld.pid
+SlurmdPidFile=$folder/slurmd.pid
+SlurmctldLogFile=$folder/slurmctld.log
+SlurmdLogFile=$folder/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/builtin
+SchedulerParameters=sched_interval=1
+MpiDefault=none
+ReturnToService=2
+KillWait=1
+SlurmctldParameters=enable_configless
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$cores RealMemory=100 State=UNKNOWN
+PartitionName=test Nodes=$host Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:16
+CONF
+echo "CgroupAutomount=no" >"$folder/cgroup.conf"
+sed -i '/enable_configless/d' "$folder/slurm.conf"
+export SLURM_CONF=$folder/slurm.conf TMPDIR=$folder/tmp
+
+slurmctld -D -f "$SLURM_CONF" >"$folder/slurmctld.out" 2>&1 &
+pids+=($!)
+slurmd -D -f "$SLURM_CONF" >"$folder/slurmd.out" 2>&1 &
+pids+=($!)
+
+for ((tries = 0; tries < 150; ++tries)); do
+    state=$(sinfo -h -o %T 2>/dev/null)
+    [ "$state" = idle ] && break
+    sleep 0.2
+done
+if [ "$state" != idle ]; then
+    tail -n 15 "$folder"/*.log "$folder"/*.out
+    echo "FAILED: the Slurm node did not come up (state '$state')"
+    exit 1
+fi
+
+srun --mpi=list >"$folder/plugins" 2>&1
+grep -q pmix "$folder/plugins" || skip "this Slurm has no pmix plug-in (Debian: slurm-wlm-basic-plugins)"
+
+# Runs a command with a limit; its output goes to $folder/out, its exit code to $code.
+run() {
+    timeout 60 "$@" >"$folder/out" 2>&1
+    code=$?
+}
+explain() { echo "    $*; exit code $code, output:"; sed 's/^/    | /' "$folder/out"; }
+
+srun_pmix=(srun --mpi=pmix -n 4 --overcommit)
+run "${srun_pmix[@]}" "$rank_program" connect report exchange exchange-large barrier finalize
+[ $code = 0 ] && [ "$(grep -c '^pmix rank [0-3] of 4, local 0 1 2 3$' "$folder/out")" = 4 ] ||
+    { fail "four ranks meet over PMIx"; explain srun; }
+
+run "${srun_pmix[@]}" "$rank_program" connect barrier 2:abort=7,enough barrier
+[ $code != 0 ] && grep -q 'rank 2 .*aborted with code 7: enough' "$folder/out" ||
+    { fail "abort ends the job and names the rank"; explain srun; }
+
+run srun --mpi=none -n 2 --overcommit "$rank_program" connect print=silent-singleton
+[ $code != 0 ] && grep -q "srun --mpi=pmix" "$folder/out" && ! grep -q silent-singleton "$folder/out" ||
+    { fail "srun without PMIx is refused"; explain srun; }
+
+run srun --mpi=none -n 1 "$rank_program" connect report finalize
+[ $code = 0 ] && grep -q '^single rank 0 of 1' "$folder/out" ||
+    { fail "a step of one task runs alone"; explain srun; }
+
+run salloc -n 2 --overcommit "$rank_program" connect report finalize
+[ $code = 0 ] && grep -q '^single rank 0 of 1' "$folder/out" ||
+    { fail "a program inside an allocation, without a step, runs alone"; explain salloc; }
+
+run salloc -n 2 --overcommit "$torus_run" -np 2 "$rank_program" connect report barrier finalize
+[ $code = 0 ] && [ "$(grep -c '^torus-run rank [01] of 2' "$folder/out")" = 2 ] ||
+    { fail "torus-run works inside an allocation"; explain salloc; }
+
+run srun --mpi=pmix -n 1 "$torus_run" -np 2 "$rank_program" connect report barrier finalize
+[ $code = 0 ] && [ "$(grep -c '^torus-run rank [01] of 2' "$folder/out")" = 2 ] ||
+    { fail "torus-run inside a PMIx task starts ranks of its own"; explain srun; }
+
+printf '#!/bin/sh\n%s connect report finalize\n' "$rank_program" >"$folder/batch"
+run sbatch --wait -n 2 --overcommit -o "$folder/batch.out" "$folder/batch"
+cat "$folder/batch.out" >>"$folder/out" 2>/dev/null
+[ $code = 0 ] && grep -q '^single rank 0 of 1' "$folder/out" ||
+    { fail "a program in a batch script, without a step, runs alone"; explain sbatch; }
+
+[ $failures = 0 ] && echo "all Slurm cases passed"
+exit $((failures > 0))

@@ -1,0 +1,193 @@
+// The parts of torus-run that need no processes.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "launch/torus_run/channel.h"
+#include "launch/torus_run/gathering.h"
+#include "launch/torus_run/options.h"
+#include "launch/torus_run/output.h"
+#include "launch/torus_run/text.h"
+
+namespace torusmp::launch {
+namespace {
+
+std::vector<std::byte> bytes(const std::string& text) {
+    std::vector<std::byte> result(text.size());
+    std::memcpy(result.data(), text.data(), text.size());
+    return result;
+}
+
+// A pipe big enough for these tests, with what a Sink wrote to it.
+class Pipe {
+  public:
+    Pipe() { REQUIRE(pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0); }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    ~Pipe() {
+        close(ends_[0]);
+        close(ends_[1]);
+    }
+    int writer() const { return ends_[1]; }
+    std::string text() const {
+        std::string all(65536, '\0');
+        const ssize_t n = read(ends_[0], all.data(), all.size());
+        all.resize(n > 0 ? std::size_t(n) : 0);
+        return all;
+    }
+
+  private:
+    int ends_[2];
+};
+
+}  // namespace
+
+TEST_CASE("A gathering is complete when every rank has joined, and gives bytes by rank") {
+    Gathering gathering(3);
+    CHECK_FALSE(gathering.open());
+    CHECK_FALSE(gathering.join(2, FrameKind::exchange, 0, bytes("cc")));
+    CHECK(gathering.open());
+    CHECK(gathering.describe_waiting() == "rank 2 waits in exchange()");
+    CHECK_FALSE(gathering.join(0, FrameKind::exchange, 0, bytes("")));
+    CHECK_FALSE(gathering.complete());
+    CHECK_FALSE(gathering.join(1, FrameKind::exchange, 0, bytes("b")));
+    REQUIRE(gathering.complete());
+
+    const Gathering::Answer answer = gathering.finish();
+    CHECK(answer.header.kind == std::uint32_t(FrameKind::everyone));
+    CHECK(answer.header.sequence == 0);
+    REQUIRE(answer.bytes->size() == 3 * sizeof(std::uint64_t) + 3);
+    std::uint64_t lengths[3];
+    std::memcpy(lengths, answer.bytes->data(), sizeof lengths);
+    CHECK(lengths[0] == 0);
+    CHECK(lengths[1] == 1);
+    CHECK(lengths[2] == 2);
+    CHECK(std::memcmp(answer.bytes->data() + sizeof lengths, "bcc", 3) == 0);
+    CHECK_FALSE(gathering.open());
+}
+
+TEST_CASE("A gathering refuses calls that contradict each other") {
+    Gathering gathering(3);
+    REQUIRE_FALSE(gathering.join(0, FrameKind::barrier, 0, {}));
+    CHECK_THAT(*gathering.join(1, FrameKind::exchange, 0, {}),
+               Catch::Matchers::Contains("called exchange() while rank 0 waits in barrier()"));
+    CHECK_THAT(*gathering.join(0, FrameKind::barrier, 0, {}), Catch::Matchers::Contains("twice"));
+    CHECK_THAT(*gathering.join(2, FrameKind::barrier, 5, {}),
+               Catch::Matchers::Contains("number 5"));
+    CHECK_FALSE(gathering.complete());
+}
+
+TEST_CASE("A frame that arrives in pieces is given out once, whole") {
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    Channel channel{Descriptor(ends[0])};
+    const Descriptor rank(ends[1]);
+    const FrameHeader header{std::uint32_t(FrameKind::exchange), 4, 5};
+    std::string wire(sizeof header, '\0');
+    std::memcpy(wire.data(), &header, sizeof header);
+    wire += "hello";
+    Frame frame;
+    for (const char c : wire) {
+        CHECK_FALSE(channel.next(frame));
+        REQUIRE(write(rank.get(), &c, 1) == 1);
+        REQUIRE(channel.receive());
+    }
+    REQUIRE(channel.next(frame));
+    CHECK(frame.header.sequence == 4);
+    CHECK(frame.body == bytes("hello"));
+    CHECK(frame.sender == getpid());
+    CHECK_FALSE(channel.next(frame));
+}
+
+TEST_CASE("A frame with a lying length is refused and nothing is allocated for it") {
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    Channel channel{Descriptor(ends[0])};
+    const Descriptor rank(ends[1]);
+    const FrameHeader header{std::uint32_t(FrameKind::exchange), 0, ~std::uint64_t(0) - 3};
+    REQUIRE(write(rank.get(), &header, sizeof header) == ssize_t(sizeof header));
+    REQUIRE(channel.receive());
+    Frame frame;
+    CHECK_FALSE(channel.next(frame));
+    CHECK(channel.damaged());
+}
+
+TEST_CASE("A tagger holds back the unfinished line, and finishes it at the end") {
+    Pipe pipe;
+    Sink sink(pipe.writer());
+    Tagger tagger(12);
+    tagger.take("one\ntw", sink);
+    tagger.take("o\n\nthree", sink);
+    REQUIRE(sink.pump());
+    CHECK(pipe.text() == "[12] one\n[12] two\n[12] \n");
+    tagger.finish(sink);
+    REQUIRE(sink.pump());
+    CHECK(pipe.text() == "[12] three\n");
+}
+
+TEST_CASE("A tagger cuts a line that never ends") {
+    Pipe pipe;
+    Sink sink(pipe.writer());
+    Tagger tagger(0);
+    tagger.take(std::string((std::size_t(1) << 20) + 3, 'x'), sink);
+    CHECK_FALSE(sink.empty());
+    CHECK(sink.full());
+}
+
+TEST_CASE("A sink without a reader takes nothing more and holds nothing back") {
+    struct sigaction ignore {
+    }, before{};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignore, &before);
+    int ends[2];
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    close(ends[0]);
+    const Descriptor writer(ends[1]);
+    Sink sink(writer.get());
+    sink.add("lost");
+    CHECK_FALSE(sink.pump());
+    sink.add("lost too");
+    CHECK(sink.empty());
+    sigaction(SIGPIPE, &before, nullptr);
+}
+
+TEST_CASE("A sink never blocks on a reader that does not read") {
+    int ends[2];
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);  // blocking, as a shell's pipe is
+    const Descriptor reader(ends[0]), writer(ends[1]);
+    Sink sink(writer.get());
+    sink.add(std::string(1'000'000, 'x'));
+    CHECK(sink.pump());
+    CHECK_FALSE(sink.empty());
+}
+
+TEST_CASE("Ends of processes read like sentences, with the exit code of a shell") {
+    CHECK(describe_end(3 << 8) == "exited with code 3");
+    CHECK(describe_end(SIGKILL) == "was killed by SIGKILL (Killed)");
+    CHECK(describe_end(SIGABRT | 0x80) == "was killed by SIGABRT (Aborted), core dumped");
+    CHECK(exit_code_of(3 << 8) == 3);
+    CHECK(exit_code_of(SIGKILL) == 137);
+}
+
+TEST_CASE("The command begins at the first word that is neither an option nor its value") {
+    const auto parse = [](std::vector<const char*> words) {
+        words.insert(words.begin(), "torus-run");
+        return parse_options(int(words.size()), words.data());
+    };
+    using Command = std::vector<std::string>;
+    CHECK(parse({"-np", "3", "a", "-np", "4"}).command == Command{"a", "-np", "4"});
+    CHECK(*parse({"-np", "3", "a", "-np", "4"}).ranks == 3);
+    CHECK(*parse({"-n", "5", "a"}).ranks == 5);
+    CHECK(*parse({"-n5", "a"}).ranks == 5);
+    CHECK(*parse({"--np=6", "a"}).ranks == 6);
+    CHECK(parse({"--set", "transport.tokens=8", "--verbose", "a"}).command == Command{"a"});
+    CHECK(parse({"--tag-output", "--", "-odd-name", "b"}).command == Command{"-odd-name", "b"});
+    CHECK(parse({"--torus", "2x2", "a"}).settings.flags.at(0).option == "--torus");
+    CHECK(parse({}).command.empty());
+}
+
+}  // namespace torusmp::launch
