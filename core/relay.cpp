@@ -18,8 +18,9 @@ Verdict Runtime::relay(Connection& in, const PacketHeader& header, const std::by
         close(in, Error::protocol, "a packet for somebody whom this rank does not relay to");
         return Verdict::taken;
     }
-    // What cannot be delivered any more is dropped; its ends learn of the dead link.
-    if (out->down || peers_[header.destination].dead) return Verdict::taken;
+    // What cannot be delivered any more is dropped; its ends learn of the dead link. That we
+    // cannot talk to the destination is no reason: our way back from it may be the dead one.
+    if (out->down) return Verdict::taken;
 
     const bool turns = out->link->dimension != in.link->dimension;
     const int slot_class = header.slot_class + (turns ? 1 : 0);
