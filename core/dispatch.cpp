@@ -64,6 +64,9 @@ bool Runtime::dispatch(Connection& connection, const PacketHeader& header,
     Peer& peer = peers_[header.source];
     const auto kind = PacketKind(header.kind);
     if (kind == PacketKind::link_dead) return on_link_dead(connection, payload, header.length);
+    // Late packets of a peer that is given up: what they refer to has ended with an error, and a
+    // message kept now would meet a later receive than its own.
+    if (peer.dead) return true;
     if (!is_sequenced(kind)) return handle(peer, header, payload);
     if (header.sequence != peer.receive_sequence) [[unlikely]]
         return stash(peer, header, payload);
