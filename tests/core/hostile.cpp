@@ -34,6 +34,17 @@ struct Receiving {
     ReceiveRequest request;
 };
 
+// A neighbour is believed when it says that a link is dead; that it could say so of the link
+// between us and the friend is known, and not what is looked for here.
+bool names_our_link(const PacketHeader& header, transport::ConstBytes payload) {
+    LinkBody body{};
+    if (PacketKind(header.kind) != PacketKind::link_dead || payload.size() < sizeof body)
+        return false;
+    std::memcpy(&body, payload.data(), sizeof body);
+    return (body.rank == std::uint32_t(us) && body.direction == 1) ||
+           (body.rank == std::uint32_t(friendly) && body.direction == 0);
+}
+
 class Scene {
   public:
     explicit Scene(std::uint8_t setup) : job_(options()) {
@@ -62,6 +73,7 @@ class Scene {
     }
 
     void inject(const PacketHeader& header, transport::ConstBytes payload) {
+        if (names_our_link(header, payload)) return;
         try {
             job_.world().inject(job_.interface(us), enemy_port, header, payload);
         } catch (const std::invalid_argument&) {

@@ -7,7 +7,9 @@
 namespace torusmp::core::testing {
 
 Job::Job(const JobOptions& options)
-    : torus_(options.dims, options.periodic), random_(options.seed * 2 + 1) {
+    : direct_(options.direct),
+      torus_(options.dims, options.periodic),
+      random_(options.seed * 2 + 1) {
     sim::WorldOptions world = options.world;
     world.seed = options.seed;
     world_ = std::make_unique<sim::World>(world);
@@ -79,6 +81,10 @@ void Job::kill(Rank rank) {
     if (!alive(rank)) return;
     alive_[std::size_t(rank)] = false;
     world_->kill(*interfaces_[std::size_t(rank)]);
+    if (!direct_) return;
+    // Who has no connection to the dead hears it from the launcher, which is us.
+    for (Rank other = 0; other < size(); ++other)
+        if (alive(other)) (*this)[other].peer_died(rank, "the launcher says so");
 }
 
 void Job::capture(Rank rank) {

@@ -55,6 +55,7 @@ class Job {
         }
     }
 
+    // In a direct job the launcher's part is played too: everybody is told.
     void kill(Rank rank);
     // The rank is in an enemy's hands: its Runtime does nothing any more, but its links live.
     void capture(Rank rank);
@@ -70,6 +71,7 @@ class Job {
     void make_ready(std::size_t index);
     bool sweep();
 
+    bool direct_;
     routing::Torus torus_;
     sim::Random random_;
     std::unique_ptr<sim::World> world_;

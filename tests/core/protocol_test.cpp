@@ -247,7 +247,7 @@ TEST_CASE("a cancelled receive ends once, cancelled or with its message, announc
     CAPTURE(seed);
     sim::Random random(seed);
     struct Pair {
-        Pair(std::size_t bytes) : out(bytes, false), in(bytes, false) {}
+        explicit Pair(std::size_t bytes) : out(bytes, false), in(bytes, false) {}
         Memory out, in;
         SendRequest send;
         ReceiveRequest receive;
@@ -315,7 +315,7 @@ namespace {
 
 class CountDown final : public Task {
   public:
-    CountDown(Request& request) : request_(request) {}
+    explicit CountDown(Request& request) : request_(request) {}
     bool advance() override {
         done = request_.complete();
         return done;
@@ -358,12 +358,13 @@ TEST_CASE("the n-th send of a flow meets its n-th receive, whatever the lengths 
     CAPTURE(seed);
     sim::Random random(seed);
     struct Item {
-        Item(std::size_t bytes, std::size_t room, bool a, bool b) : out(bytes, a), in(room, b) {}
+        Item(std::size_t length, std::size_t most, bool a, bool b)
+            : out(length, a), in(most, b), bytes(length), room(most) {}
         Memory out, in;
         SendRequest send;
         ReceiveRequest receive;
-        std::size_t bytes = 0;
-        std::size_t room = 0;
+        std::size_t bytes;
+        std::size_t room;
     };
     std::vector<std::deque<Item>> flows(6);
     JobOptions options = line(seed, ways[seed % 4], ways[seed / 4 % 4]);
@@ -387,8 +388,6 @@ TEST_CASE("the n-th send of a flow meets its n-th receive, whatever the lengths 
             const std::size_t room = lengths[random.below(6)];
             flows[f].emplace_back(bytes, room, random.below(4) == 0, random.below(4) == 0);
             Item& item = flows[f].back();
-            item.bytes = bytes;
-            item.room = room;
             item.out.write(f * 1000 + std::uint64_t(n));
         }
     for (;;) {

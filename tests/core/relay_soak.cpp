@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <string>
 
@@ -119,14 +120,16 @@ int soak(const Arguments& arguments) {
     const bool home = traffic.job().tokens_home() && traffic.job().quiet();
     const auto& counters = traffic.job().world().counters();
     const double time = seconds();
+    const double busy = double(std::clock()) / CLOCKS_PER_SEC;  // others may share the machine
     fmt::print(
-        "relay_soak {} tokens={} seed={}: {} messages arrived in order over {} links in {:.1f} s\n"
-        "  {} packets, {} held; {:.2f} us a message, {:.2f} us a hop ({:.2f} us a packet)\n"
+        "relay_soak {} tokens={} seed={}: {} messages arrived in order over {} links in {:.1f} s "
+        "({:.1f} s of CPU)\n"
+        "  {} packets, {} held; CPU: {:.2f} us a message, {:.2f} us a hop, {:.2f} us a packet\n"
         "  virtual time {:.3f} ms, {:.0f} ns a message; tokens {}\n",
         traffic.job().torus().describe(), arguments.tokens, arguments.seed, traffic.arrived(),
-        traffic.hops(), time, counters.packets, counters.held,
-        1e6 * time / double(traffic.arrived()), 1e6 * time / double(traffic.hops()),
-        1e6 * time / double(counters.packets), double(traffic.job().world().now().count()) / 1e6,
+        traffic.hops(), time, busy, counters.packets, counters.held,
+        1e6 * busy / double(traffic.arrived()), 1e6 * busy / double(traffic.hops()),
+        1e6 * busy / double(counters.packets), double(traffic.job().world().now().count()) / 1e6,
         double(traffic.job().world().now().count()) / double(traffic.arrived()),
         home ? "all home" : "missing");
     if (!home) fmt::print(stderr, "relay_soak: {}\n", traffic.job().report());
