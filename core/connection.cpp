@@ -75,6 +75,14 @@ void Runtime::slot_taken(Connection& connection, int slot_class) {
     }
 }
 
+void Runtime::collect_grants(Connection& connection) {
+    const transport::TokenWord grants = connection.channel->collect_grants();
+    if (transport::grants_fit(connection.tokens, grants, connection.all_tokens))
+        connection.tokens += grants;
+    else
+        close(connection, Error::protocol, "more tokens given back than were taken");
+}
+
 void Runtime::send_control(Peer& peer, PacketKind kind, transport::ConstBytes body,
                            std::uint32_t context, Tag tag) {
     if (!peer.dead) send_over(connection_to(peer), peer, kind, body, context, tag);
@@ -108,7 +116,7 @@ void Runtime::enqueue(Connection& connection, Outgoing& item, Lane lane) {
 // Sends what the tokens allow: messages first, then the streams in turns.
 bool Runtime::flush(Connection& connection) {
     bool moved = false;
-    connection.tokens += connection.channel->collect_grants();
+    collect_grants(connection);
     while (!connection.messages.empty() && may_enter(connection)) {
         Outgoing* item = connection.messages.pop();
         item->emit(*this, connection);

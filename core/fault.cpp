@@ -23,12 +23,14 @@ bool crosses(const routing::Torus& torus, Rank from, Rank to, Rank at,
 }  // namespace
 
 void Runtime::on_down(transport::Channel& channel, std::string_view why) {
+    stirred_ = true;
     close(*static_cast<Connection*>(channel.owner), Error::unreachable, why);
 }
 
 void Runtime::close(Connection& connection, Error error, std::string_view why) {
     if (connection.down) return;
     connection.down = true;
+    connection.held = 0;
     log(fmt::format("{} is closed: {}", name_of(connection), why));
     if (error == Error::protocol || !connection.link) fail_peer(peers_[connection.peer], error);
     while (!connection.messages.empty()) connection.messages.pop()->drop(*this, Error::unreachable);
@@ -45,7 +47,15 @@ bool Runtime::on_link_dead(Connection& connection, const std::byte* payload, std
         return false;
     const auto direction = routing::Direction::from_index(int(body.direction));
     if (!options_.torus.neighbour(Rank(body.rank), direction)) return false;
-    link_dead(Rank(body.rank), direction, &connection);
+    // Of our own links the other end may know first: it closed it.
+    const Rank other = *options_.torus.neighbour(Rank(body.rank), direction);
+    Connection* ours = nullptr;
+    if (Rank(body.rank) == options_.rank) ours = links_[direction.index()];
+    if (other == options_.rank) ours = links_[direction.opposite().index()];
+    if (ours != nullptr)
+        close(*ours, Error::unreachable, "its other end says that it is dead");
+    else
+        link_dead(Rank(body.rank), direction, &connection);
     return true;
 }
 
@@ -87,6 +97,11 @@ void Runtime::peer_died(Rank peer, std::string_view why) {
 void Runtime::fail_peer(Peer& peer, Error error) {
     if (peer.dead) return;
     peer.dead = true;
+    // A transfer that the transport still works on ends through on_transfer(): until then it uses
+    // the caller's memory.
+    const auto in_transfer = [&](bool pending) {
+        return pending && peer.via != nullptr && !peer.via->down;
+    };
     std::vector<ReceiveRequest*> receives;
     matching_.for_each_posted([&](ReceiveRequest& request) {
         if (request.peer_ == peer.rank || request.peer_ == any_source) receives.push_back(&request);
@@ -95,7 +110,9 @@ void Runtime::fail_peer(Peer& peer, Error error) {
     for (const auto& flow : peer.receive_flows)
         while (ReceiveRequest* request = next_started(*flow)) receives.push_back(request);
     landings_.for_each([&](ReceiveRequest& request) {
-        if (!request.posted_ && request.status_.source == peer.rank) receives.push_back(&request);
+        if (!request.posted_ && request.status_.source == peer.rank &&
+            !in_transfer(request.reading_))
+            receives.push_back(&request);
     });
     for (ReceiveRequest* request : receives) {
         if (request->complete()) continue;
@@ -106,7 +123,8 @@ void Runtime::fail_peer(Peer& peer, Error error) {
     std::vector<SendRequest*> sends;
     departures_.for_each([&](SendRequest& request) {
         // A stream stands in a queue and ends when its turn comes.
-        if (request.peer_ == peer.rank && request.stage_ != SendRequest::Stage::stream)
+        if (request.peer_ == peer.rank && request.stage_ != SendRequest::Stage::stream &&
+            !in_transfer(request.stage_ == SendRequest::Stage::writing))
             sends.push_back(&request);
     });
     for (SendRequest* request : sends) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 namespace torusmp::core {
@@ -10,9 +11,11 @@ namespace torusmp::core {
 template <class T>
 class IdTable {
   public:
-    // Never 0.
+    // Never 0. Throws std::length_error beyond a million objects at a time.
     std::uint32_t add(T& object) {
         if (free_.empty()) {
+            if (entries_.size() > index_mask)
+                throw std::length_error("more than 1048576 large messages at a time");
             free_.push_back(std::uint32_t(entries_.size()));
             entries_.push_back({});
             free_.reserve(entries_.capacity());  // remove() must not allocate
@@ -34,6 +37,7 @@ class IdTable {
         Entry& entry = entries_[id & index_mask];
         entry.object = nullptr;
         entry.generation = (entry.generation + 1) & generation_mask;
+        if (entry.generation == 0) entry.generation = 1;  // index 0 must not give the id 0
         free_.push_back(id & index_mask);
     }
 

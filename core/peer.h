@@ -52,7 +52,8 @@ struct MatchState {
 
 struct Peer {
     Rank rank = -1;
-    Connection* via = nullptr;  // null: not opened yet
+    Connection* via = nullptr;       // null: not opened yet
+    Connection* comes_by = nullptr;  // where its packets arrive; elsewhere they are forged
     std::uint32_t send_sequence = 0;
     std::uint32_t receive_sequence = 0;  // the next one to be handled
     bool dead = false;

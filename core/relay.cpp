@@ -30,7 +30,8 @@ Verdict Runtime::relay(Connection& in, const PacketHeader& header, const std::by
     }
     const unsigned needed = turns ? out->tokens_to_turn : 1;
     if (transport::tokens_in(out->tokens, slot_class) < needed) {
-        out->tokens += out->channel->collect_grants();
+        collect_grants(*out);
+        if (out->down) return Verdict::taken;
         if (transport::tokens_in(out->tokens, slot_class) < needed) {
             if ((in.held & (1u << header.slot_class)) == 0) ++out->statistics.token_waits;
             return Verdict::held;

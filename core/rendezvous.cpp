@@ -64,6 +64,7 @@ void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
 }
 
 void Runtime::on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) {
+    stirred_ = true;
     const auto id = std::uint32_t(cookie);
     // Our writes carry a departure, our reads a landing in the upper half.
     if (id != 0) {
@@ -77,6 +78,7 @@ void Runtime::on_transfer(transport::Channel& channel, std::uint64_t cookie, boo
     ReceiveRequest* request = landings_.find(std::uint32_t(cookie >> 32));
     if (request == nullptr) return;
     auto& connection = *static_cast<Connection*>(channel.owner);
+    request->reading_ = false;
     if (ok)
         send_body(peers_[connection.peer], PacketKind::pulled,
                   DepartureBody{request->departure_, 0});
@@ -117,7 +119,10 @@ void Runtime::answer(ReceiveRequest& request, Rank source, Tag tag, const Reques
             std::uint64_t(request.landing_) << 32);
         if (transfer != Transfer::refused) {
             connection.statistics.bytes_read += body.bytes;
-            if (transfer == Transfer::pending) return;
+            if (transfer == Transfer::pending) {
+                request.reading_ = true;
+                return;
+            }
             send_body(peer, PacketKind::pulled, pulled);
             return finish_landing(request);
         }
@@ -190,7 +195,10 @@ bool Runtime::on_matched(Peer& peer, const PacketHeader& header, const std::byte
         body.bytes == 0)
         return false;
     if (request->flow_ != nullptr) {
-        if (request->posted_ && next_started(*request->flow_) != request) return false;
+        if (request->posted_) {
+            if (request->flow_->first != request) return false;
+            next_started(*request->flow_);
+        }
     } else {
         if (!request->posted_) return false;
         matching_.remove(*request);

@@ -100,7 +100,7 @@ bool Runtime::quiet() const {
 bool Runtime::tokens_home() const {
     Guard guard(*this);
     for (const auto& c : connections_) {
-        c->tokens += c->channel->collect_grants();
+        if (!c->down) c->tokens += c->channel->collect_grants();
         if (c->tokens == c->all_tokens || c->down) continue;
         // What the peer owes below its threshold is as good as home.
         for (int k = 0; k < c->classes; ++k)

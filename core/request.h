@@ -125,6 +125,7 @@ class ReceiveRequest : public Request {
     std::uint32_t departure_ = 0;  // the sender's id of the message we read
     bool announced_ = false;       // the sender has been told of this receive
     bool posted_ = false;          // waits in a queue
+    bool reading_ = false;         // a remote read into our memory is under way
     std::size_t expected_ = 0;     // bytes of the message that is landing
     std::size_t landed_ = 0;       // and how many have come
 };

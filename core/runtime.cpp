@@ -55,7 +55,7 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface)
     self->all_tokens = self->tokens = transport::TokenWord(options_.tokens);
     self->grant_at[0] = std::uint8_t(std::max(1, options_.tokens / 2));
     loopback_->owner = self.get();
-    peers_[options_.rank].via = self.get();
+    peers_[options_.rank].via = peers_[options_.rank].comes_by = self.get();
     connections_.push_back(std::move(self));
 
     interface_ = make_interface(port_options());
@@ -133,7 +133,7 @@ Connection& Runtime::open_connection(Rank peer, std::optional<routing::Direction
     connection.tokens = connection.all_tokens;
     const bool ring = link && options_.torus.is_ring(link->dimension);
     connection.tokens_to_enter = connection.tokens_to_turn = ring ? 2 : 1;
-    if (!link) peers_[peer].via = &connection;
+    if (!link) peers_[peer].via = peers_[peer].comes_by = &connection;
     connection.channel = &interface_->connect(addresses_[peer], ports);
     connection.channel->owner = &connection;
     return connection;
@@ -157,9 +157,12 @@ void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
             open_connection(*neighbour, std::nullopt);
     }
     if (!direct)
-        for (Peer& peer : peers_)
-            if (const auto hop = options_.torus.next_hop(options_.rank, peer.rank))
-                peer.via = links_[hop->direction.index()];
+        for (Peer& peer : peers_) {
+            const auto path = options_.torus.path(peer.rank, options_.rank);
+            if (path.empty()) continue;
+            peer.via = links_[options_.torus.next_hop(options_.rank, peer.rank)->direction.index()];
+            peer.comes_by = links_[path.back().direction.opposite().index()];
+        }
     if (options_.progress_thread)
         progress_thread_ = std::thread([this] { progress_thread_main(); });
 }
@@ -168,6 +171,7 @@ void Runtime::on_connect(std::uint32_t port) {
     const std::uint32_t rank = port - direct_port_base;
     if (port < direct_port_base || rank >= peers_.size() || peers_[rank].via != nullptr) return;
     open_connection(Rank(rank), std::nullopt);
+    stirred_ = true;
 }
 
 void Runtime::open(Request& request, Buffer buffer, Rank peer) {
@@ -191,6 +195,7 @@ bool Runtime::progress() {
 
 bool Runtime::progress_unlocked() {
     bool moved = interface_->poll(*this) > 0;
+    moved |= std::exchange(stirred_, false);
     if (!loopback_->empty()) moved |= loopback_->poll(*this) > 0;
     if (!backlog_.empty()) moved |= flush_backlog();
     if (moved && !tasks_.empty()) advance_tasks();

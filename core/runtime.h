@@ -228,6 +228,7 @@ class Runtime final : private transport::Sink {
     void transmit_message(Connection& connection, transport::PacketHeader& header,
                           const Buffer& buffer);
     void slot_taken(Connection& connection, int slot_class);
+    void collect_grants(Connection& connection);
     transport::PacketHeader header_to(Peer& peer, PacketKind kind, std::size_t bytes);
     // Sends, or queues, a packet with a body of core's own.
     void send_control(Peer& peer, PacketKind kind, transport::ConstBytes body,
@@ -331,7 +332,8 @@ class Runtime final : private transport::Sink {
     };
     std::vector<DeadLink> dead_links_;
     std::uint64_t open_requests_ = 0;
-    int sleepers_ = 0;  // threads asleep in wait
+    bool stirred_ = false;  // a poll brought news that is no packet
+    int sleepers_ = 0;      // threads asleep in wait
 
     std::atomic<bool> report_wanted_{false};
     std::atomic<bool> stopping_{false};
