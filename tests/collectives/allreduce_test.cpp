@@ -1,0 +1,189 @@
+#include "collectives/allreduce.h"
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "collectives/crew.h"
+
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+using torusmp::core::Rank;
+
+namespace {
+
+void add_floats(void* inout, const void* in, std::size_t count, const void*) {
+    auto* sum = static_cast<float*>(inout);
+    const auto* more = static_cast<const float*>(in);
+    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
+}
+const Operation float_sum{add_floats, sizeof(float)};
+
+// Notes the order of all contributions: associative, does not commute.
+struct Word {
+    char letters[64];
+};
+void append(void* inout, const void* in, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        std::strcat(static_cast<Word*>(inout)[i].letters, static_cast<const Word*>(in)[i].letters);
+}
+
+float contribution(int node, std::size_t i) {
+    return float(1.0 / (3.0 + node * 7 + double(i % 97))) * (node % 3 == 0 ? -1e3f : 1.0f);
+}
+
+// The result of everybody; all the same bits, or the test fails.
+std::vector<float> sum_of(const JobOptions& options, ReduceForm form, std::size_t count) {
+    Crew<Allreduce> crew;
+    std::vector<std::vector<float>> values;
+    Job job(options);
+    crew.sign_on(job, all_ranks(job));
+    for (int node = 0; node < crew.size(); ++node) {
+        values.emplace_back(count);
+        for (std::size_t i = 0; i < count; ++i) values.back()[i] = contribution(node, i);
+    }
+    for (int node = 0; node < crew.size(); ++node)
+        crew[node].start(values[std::size_t(node)].data(), count, float_sum, form);
+    INFO(job.report());
+    REQUIRE(job.run_until([&] { return crew.complete(); }));
+    for (const auto& other : values)
+        REQUIRE(std::memcmp(other.data(), values[0].data(), count * sizeof(float)) == 0);
+    job.settle();
+    CHECK(job.tokens_home());
+    return values[0];
+}
+
+const std::vector<std::vector<int>> shapes{{1},    {2},       {5},       {2, 2},
+                                           {3, 4}, {2, 1, 3}, {4, 2, 3}, {6, 6}};
+
+}  // namespace
+
+TEST_CASE("A sum has the same bits on every rank, in every form, over links and direct paths") {
+    for (const auto& dims : shapes) {
+        for (const std::size_t count : {std::size_t(1), std::size_t(7), std::size_t(3000)}) {
+            const auto tree = sum_of(job_of(dims, true), ReduceForm::tree, count);
+            double expected = 0.0;
+            int ranks = 1;
+            for (const int extent : dims) ranks *= extent;
+            for (int node = 0; node < ranks; ++node) expected += contribution(node, 0);
+            CHECK(tree[0] == Approx(expected).margin(1e-2));
+            for (const bool direct : {true, false})
+                for (const auto form : {ReduceForm::exchange, ReduceForm::tree, ReduceForm::scatter,
+                                        ReduceForm::automatic}) {
+                    const auto other = sum_of(job_of(dims, direct, 3 + count), form, count);
+                    CHECK(std::memcmp(tree.data(), other.data(), count * sizeof(float)) == 0);
+                }
+        }
+    }
+}
+
+TEST_CASE("An operation that does not commute sees the members in the order of their places") {
+    for (const auto form : {ReduceForm::exchange, ReduceForm::tree, ReduceForm::scatter}) {
+        for (const bool direct : {true, false}) {
+            Crew<Allreduce> crew;
+            std::vector<std::array<Word, 3>> words;
+            Job job(job_of({2, 4, 3}, direct));
+            crew.sign_on(job, all_ranks(job));
+            std::string expected;
+            for (int node = 0; node < crew.size(); ++node) {
+                expected += char('a' + node);
+                words.emplace_back();
+                for (auto& word : words.back()) {
+                    std::memset(&word, 0, sizeof word);
+                    word.letters[0] = char('a' + node);
+                }
+            }
+            for (int node = 0; node < crew.size(); ++node)
+                crew[node].start(words[std::size_t(node)].data(), 3, {append, sizeof(Word)}, form);
+            REQUIRE(job.run_until([&] { return crew.complete(); }));
+            for (const auto& three : words)
+                for (const auto& word : three) REQUIRE(word.letters == expected);
+        }
+    }
+}
+
+TEST_CASE("A schedule is used again, and many run at once without disturbing each other") {
+    constexpr int at_once = 5;
+    std::vector<int> values(at_once * 12);
+    const Operation sum{[](void* inout, const void* in, std::size_t count, const void*) {
+                            for (std::size_t i = 0; i < count; ++i)
+                                static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
+                        },
+                        sizeof(int)};
+    // Five schedules on one group a rank: they must share its tags.
+    std::vector<std::unique_ptr<Group>> groups;
+    std::deque<Allreduce> schedules;
+    Job job(job_of({3, 4}, false));
+    for (Rank rank = 0; rank < job.size(); ++rank) {
+        groups.push_back(std::make_unique<Group>(job[rank], all_ranks(job), 9));
+        for (int k = 0; k < at_once; ++k) schedules.emplace_back(*groups.back());
+    }
+    for (int round = 0; round < 20; ++round) {
+        for (Rank rank = 0; rank < job.size(); ++rank)
+            for (int k = 0; k < at_once; ++k) {
+                int& value = values[std::size_t(rank * at_once + k)];
+                value = rank * (k + 1) + round;
+                schedules[std::size_t(rank * at_once + k)].start(
+                    &value, 1, sum, k % 2 ? ReduceForm::tree : ReduceForm::exchange);
+            }
+        REQUIRE(job.run_until([&] {
+            return std::all_of(schedules.begin(), schedules.end(),
+                               [](const Allreduce& schedule) { return schedule.complete(); });
+        }));
+        for (Rank rank = 0; rank < job.size(); ++rank)
+            for (int k = 0; k < at_once; ++k)
+                REQUIRE(values[std::size_t(rank * at_once + k)] == 66 * (k + 1) + 12 * round);
+    }
+}
+
+TEST_CASE("Nobody leaves a barrier before the last has come") {
+    for (const auto& dims : shapes) {
+        Crew<Allreduce> crew;
+        Job job(job_of(dims, false));
+        crew.sign_on(job, all_ranks(job));
+        for (int node = 0; node + 1 < crew.size(); ++node) crew[node].start_barrier();
+        job.settle();
+        for (int node = 0; node + 1 < crew.size(); ++node) CHECK_FALSE(crew[node].complete());
+        crew[crew.size() - 1].start_barrier();
+        CHECK(job.run_until([&] { return crew.complete(); }));
+    }
+}
+
+TEST_CASE("A schedule that waits says for whom") {
+    Crew<Allreduce> crew;
+    float value = 1.0f;
+    Job job(job_of({2}, true));
+    crew.sign_on(job, all_ranks(job));
+    crew[0].start(&value, 1, float_sum);
+    job.settle();
+    CHECK_THAT(crew[0].describe(), Catch::Contains("allreduce waits for rank 1"));
+    float other = 2.0f;
+    crew[1].start(&other, 1, float_sum);
+    CHECK(job.run_until([&] { return crew.complete(); }));
+    CHECK(value == 3.0f);
+}
+
+TEST_CASE("A rank that dies under a reduction ends it with an error that names the rank") {
+    Crew<Allreduce> crew;
+    std::vector<float> values(4, 1.0f);
+    Job job(job_of({4}, true));
+    crew.sign_on(job, all_ranks(job));
+    for (int node = 0; node < 3; ++node)
+        crew[node].start(&values[std::size_t(node)], 1, float_sum, ReduceForm::exchange);
+    job.settle();
+    job.kill(3);
+    for (Rank rank = 0; rank < 3; ++rank) job[rank].peer_died(3, "killed by the test");
+    REQUIRE(job.run_until(
+        [&] { return crew[0].complete() && crew[1].complete() && crew[2].complete(); }));
+    for (int node = 0; node < 3; ++node) {
+        CHECK(crew[node].error() == torusmp::core::Error::unreachable);
+        CHECK(crew[node].failed_peer() == 3);
+    }
+}
+
+TEST_CASE("256 ranks of a 4x8x8 torus add up, over its links alone") {
+    const auto sum = sum_of(job_of({4, 8, 8}, false), ReduceForm::automatic, 2);
+    CHECK(sum.size() == 2);
+}

@@ -1,0 +1,55 @@
+// A group on every rank of a simulated job, and schedules on them.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "collectives/allreduce.h"
+#include "collectives/alltoall.h"
+#include "collectives/broadcast.h"
+#include "core/job.h"
+
+namespace torusmp::collectives::testing {
+
+using core::testing::Job;
+using core::testing::JobOptions;
+
+inline JobOptions job_of(std::vector<int> dims, bool direct, std::uint64_t seed = 1) {
+    JobOptions options;
+    options.dims = std::move(dims);
+    options.direct = direct;
+    options.seed = seed;
+    return options;
+}
+
+inline std::vector<core::Rank> all_ranks(const Job& job) {
+    std::vector<core::Rank> ranks(std::size_t(job.size()), 0);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+}
+
+// Declare it before the Job that it works on, because requests must outlive the Job.
+template <class ScheduleType>
+struct Crew {
+    std::vector<std::unique_ptr<Group>> groups;  // by node
+    std::deque<ScheduleType> schedules;
+
+    void sign_on(Job& job, const std::vector<core::Rank>& members, core::Context context = 7) {
+        for (const core::Rank rank : members) {
+            groups.push_back(std::make_unique<Group>(job[rank], members, context));
+            schedules.emplace_back(*groups.back());
+        }
+    }
+    int size() const { return int(groups.size()); }
+    ScheduleType& operator[](int node) { return schedules[std::size_t(node)]; }
+    bool complete() const {
+        for (const auto& schedule : schedules)
+            if (!schedule.complete() || schedule.error() != core::Error::none) return false;
+        return true;
+    }
+};
+
+}  // namespace torusmp::collectives::testing
