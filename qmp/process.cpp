@@ -36,6 +36,15 @@ double processors_of_job() {
     return quota ? std::min(double(count), *quota) : double(count);
 }
 
+transport::shm::CopyMode copy_mode(config::CopyMode mode) {
+    switch (mode) {
+        case config::CopyMode::cma: return transport::shm::CopyMode::one_copy;
+        case config::CopyMode::pipeline: return transport::shm::CopyMode::packets;
+        case config::CopyMode::automatic: break;
+    }
+    return transport::shm::CopyMode::automatic;
+}
+
 }  // namespace
 
 std::shared_ptr<Process> Process::acquire(bool threads) {
@@ -52,8 +61,8 @@ Process::Process(bool threads)
     : bootstrap_(launch::connect_bootstrap()), settings_(config::load_for_rank()) {
     core::Options chosen = options(threads);
     transport::shm::InterfaceOptions shm;
-    shm.cross_memory = *settings_.copy != config::CopyMode::pipeline;
-    shm.sleeper_fences = !chosen.oversubscribed;
+    shm.copy = copy_mode(*settings_.copy);
+    shm.crowded = chosen.oversubscribed;
     runtime_ = std::make_unique<core::Runtime>(
         std::move(chosen), [shm](const std::vector<transport::PortOptions>& ports) {
             return std::make_unique<transport::shm::ShmInterface>(ports, shm);

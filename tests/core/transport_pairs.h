@@ -49,11 +49,12 @@ using SimPending = SimPair<sim::Remote::pending>;
 using SimMixed = SimPair<sim::Remote::mixed>;
 
 #ifdef TORUSMP_TEST_SHM
-template <bool cross_memory>
+template <shm::CopyMode copy>
 class ShmPair {
   public:
     ShmPair(const Ports& a, const Ports& b)
-        : a_(a, {cross_memory, cross_memory}), b_(b, {cross_memory, cross_memory}) {}
+        : a_(a, {copy, copy == shm::CopyMode::packets}),
+          b_(b, {copy, copy == shm::CopyMode::packets}) {}
 
     Interface& a() { return a_; }
     Interface& b() { return b_; }
@@ -65,7 +66,8 @@ class ShmPair {
 };
 
 using PairTypes =
-    std::tuple<SimWithout, SimImmediate, SimPending, SimMixed, ShmPair<true>, ShmPair<false>>;
+    std::tuple<SimWithout, SimImmediate, SimPending, SimMixed, ShmPair<shm::CopyMode::one_copy>,
+               ShmPair<shm::CopyMode::packets>>;
 #else
 using PairTypes = std::tuple<SimWithout, SimImmediate, SimPending, SimMixed>;
 #endif

@@ -2,7 +2,6 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <climits>
@@ -22,10 +21,11 @@ void ring_bell(Control& control) noexcept {
 }
 
 ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote,
-                       bool fence, bool cross_memory)
+                       bool fence, CrossMemory& cross_memory)
     : classes_(int(local.classes)),
       fence_(fence),
       cross_memory_(cross_memory),
+      reachable_(reaches(peer)),
       peer_control_(peer.control()),
       peer_(peer),
       local_(local),
@@ -106,34 +106,12 @@ std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
 
 bool ShmChannel::can_write(const RemoteMemory& remote) const {
     return KeyKind(remote.key[0]) == KeyKind::heap ||
-           (KeyKind(remote.key[0]) == KeyKind::process && cross_memory_);
+           (KeyKind(remote.key[0]) == KeyKind::process && reachable_ && cross_memory_.pays());
 }
 
 bool ShmChannel::can_read(const RemoteMemory& remote) const {
     return can_write(remote);
 }
-
-namespace {
-
-using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                         unsigned long);
-
-// One copy by the kernel; it may stop short at 2 GiB.
-Transfer cross_copy(Call call, pid_t pid, std::byte* local, std::uint64_t remote,
-                    std::size_t bytes) {
-    while (bytes != 0) {
-        const iovec here{local, bytes};
-        const iovec there{reinterpret_cast<void*>(std::uintptr_t(remote)), bytes};
-        const ssize_t moved = call(pid, &here, 1, &there, 1, 0);
-        if (moved <= 0) return Transfer::refused;
-        local += moved;
-        remote += std::uint64_t(moved);
-        bytes -= std::size_t(moved);
-    }
-    return Transfer::done;
-}
-
-}  // namespace
 
 Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
                            std::uint64_t /*cookie*/) {
@@ -145,8 +123,7 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset, Const
     }
     if (!can_write(remote) || offset > remote.length || local.size() > remote.length - offset)
         return Transfer::refused;
-    return cross_copy(&process_vm_writev, pid_t(peer_.address().pid),
-                      const_cast<std::byte*>(local.data()), remote.address + offset, local.size());
+    return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
 }
 
 Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset, Bytes local,
@@ -159,8 +136,7 @@ Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset, Bytes 
     }
     if (!can_read(remote) || offset > remote.length || local.size() > remote.length - offset)
         return Transfer::refused;
-    return cross_copy(&process_vm_readv, pid_t(peer_.address().pid), local.data(),
-                      remote.address + offset, local.size());
+    return copy_from(pid_t(peer_.address().pid), remote.address + offset, local);
 }
 
 }  // namespace torusmp::transport::shm

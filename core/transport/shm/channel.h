@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/transport/shm/cross_memory.h"
 #include "core/transport/shm/segment.h"
 #include "core/transport/transport.h"
 
@@ -57,10 +58,9 @@ static_assert(offsetof(PacketHeader, stamp) == 0);
 
 class ShmChannel final : public Channel {
   public:
-    // fence: our stores must be fenced against the peer's going to sleep. cross_memory: the probe
-    // found that the peer's memory can be reached.
+    // fence: our stores must be fenced against the peer's going to sleep.
     ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote, bool fence,
-               bool cross_memory);
+               CrossMemory& cross_memory);
 
     int poll(Sink& sink);
 
@@ -85,7 +85,8 @@ class ShmChannel final : public Channel {
     std::array<Ring, max_slot_classes> in_{};
     int classes_;
     bool fence_;
-    bool cross_memory_;
+    CrossMemory& cross_memory_;
+    bool reachable_;  // the kernel lets us into the peer's private memory
     Control& peer_control_;
     const Segment& peer_;
     Port& local_;   // in our segment: what the peer grants us

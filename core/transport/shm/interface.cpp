@@ -4,7 +4,6 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -20,24 +19,18 @@ long membarrier(int command) {
     return syscall(SYS_membarrier, command, 0, 0);
 }
 
-// Whether process_vm_* reaches that process: containers and ptrace restrictions forbid it without
-// any other sign.
-bool probe(const Segment& peer) {
-    std::uint64_t seen = 0;
-    const iovec here{&seen, sizeof seen};
-    const iovec there{reinterpret_cast<void*>(std::uintptr_t(peer.control().probe_address)),
-                      sizeof seen};
-    return process_vm_readv(pid_t(peer.address().pid), &here, 1, &there, 1, 0) ==
-               ssize_t(sizeof seen) &&
-           seen == peer.address().nonce;
-}
-
 }  // namespace
 
 ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options)
-    : options_(options), segment_(Segment::create(ports)), heap_(*segment_) {
+    : options_(options),
+      cross_memory_(options.copy, options.crowded),
+      segment_(Segment::create(ports)),
+      heap_(*segment_) {
+    // Where sleeping is rare the sleeper pays for the ordering of "I sleep" against "I sent", with
+    // membarrier(2), and the senders nothing. Where ranks outnumber cores they sleep all the time:
+    // then each sender fences.
     registered_ = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
-    segment_->control().sleeper_fences = registered_ && options_.sleeper_fences ? 1 : 0;
+    segment_->control().sleeper_fences = registered_ && !options_.crowded ? 1 : 0;
 }
 
 ShmInterface::~ShmInterface() = default;
@@ -71,8 +64,8 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
             "started with the same settings?",
             options.local_port, options.remote_port, address.pid));
     const bool fence = !(registered_ && peer.control().sleeper_fences != 0);
-    channels_.push_back(std::make_unique<ShmChannel>(*segment_, *local, peer, *remote, fence,
-                                                     options_.cross_memory && probe(peer)));
+    channels_.push_back(
+        std::make_unique<ShmChannel>(*segment_, *local, peer, *remote, fence, cross_memory_));
     remote->active.store(1, std::memory_order_release);
     peer.control().knocks.fetch_add(1, std::memory_order_acq_rel);
     ring_bell(peer.control());

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/transport/shm/cross_memory.h"
 #include "core/transport/shm/heap.h"
 #include "core/transport/shm/segment.h"
 #include "core/transport/transport.h"
@@ -20,12 +21,8 @@
 namespace torusmp::transport::shm {
 
 struct InterfaceOptions {
-    // process_vm_* may be used where a quiet probe finds that it works.
-    bool cross_memory = true;
-    // Sleeping is rare: let the sleeper pay for the ordering of "I sleep" against "I sent", with
-    // membarrier(2), and the senders nothing. Wrong where ranks outnumber cores and sleep all the
-    // time: then each sender fences.
-    bool sleeper_fences = true;
+    CopyMode copy = CopyMode::automatic;  // of large messages to private memory
+    bool crowded = false;                 // ranks outnumber cores
 };
 
 class ShmChannel;
@@ -53,6 +50,7 @@ class ShmInterface final : public Interface {
     const Segment& peer_segment(const Address& address);
 
     InterfaceOptions options_;
+    CrossMemory cross_memory_;
     std::unique_ptr<Segment> segment_;
     Heap heap_;
     bool registered_ = false;  // with membarrier, to be fenced by sleepers
