@@ -1,0 +1,41 @@
+// Copies between the private memories of two processes by the kernel: process_vm_readv/writev.
+//
+// One copy instead of two, but the kernel pins every page of the other side, which can cost more
+// than a second copy through the cache. Whether it pays is measured once, quietly, when the first
+// large message to private memory comes; where the kernel forbids it, nothing is said and packets
+// carry the message.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/transport/shm/segment.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::shm {
+
+enum class CopyMode { automatic, one_copy, packets };
+
+// Whether the kernel lets us reach that process's memory; reads one word of it.
+bool reaches(const Segment& peer);
+
+Transfer copy_to(pid_t process, std::uint64_t remote, ConstBytes local);
+Transfer copy_from(pid_t process, std::uint64_t remote, Bytes local);
+
+// Decides, once, for all channels of an interface.
+class CrossMemory {
+  public:
+    // crowded: ranks outnumber cores, so the two copies of the packet path do not run side by side.
+    CrossMemory(CopyMode mode, bool crowded) : mode_(mode), crowded_(crowded) {}
+    bool pays();
+
+  private:
+    CopyMode mode_;
+    bool crowded_;
+    std::optional<bool> measured_;
+};
+
+}  // namespace torusmp::transport::shm
