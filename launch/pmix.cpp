@@ -107,7 +107,9 @@ class PmixBootstrap final : public Bootstrap {
         std::fputs(text.c_str(), stderr);
         std::fflush(nullptr);
         const int status = (code & 0xff) != 0 ? code : 1;
-        pmix_.abort(status, text.c_str(), nullptr, 0);
+        // Open MPI's mpirun ends the job for a code that is not 0. Told by PMIx_Abort while another
+        // rank waits in a fence, version 4 crashes or hangs. srun needs to be told.
+        if (!std::getenv("OMPI_COMM_WORLD_SIZE")) pmix_.abort(status, text.c_str(), nullptr, 0);
         _exit(status);
     }
 
@@ -229,7 +231,13 @@ class PmixBootstrap final : public Bootstrap {
         std::strcpy(info.key, PMIX_COLLECT_DATA);
         info.value.type = PMIX_BOOL;
         info.value.data.flag = collect;
-        check(pmix_.fence(&job, 1, &info, 1), "PMIx_Fence");
+        const pmix_status_t status = pmix_.fence(&job, 1, &info, 1);
+        if (status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_LOST_CONNECTION)
+            throw BootstrapError(
+                fmt::format("{} waited for all ranks, but one of them, or the launcher, is gone "
+                            "(PMIx_Fence: {})",
+                            describe_self(rank_), pmix_.error_string(status)));
+        check(status, "PMIx_Fence");
     }
 
     Library pmix_;
