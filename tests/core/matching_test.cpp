@@ -20,21 +20,21 @@ using namespace torusmp::core::testing;
 namespace {
 
 struct Message {
-    int number;
-    Rank from;
-    Rank to;
-    Context context;
-    Tag tag;
+    int number = 0;
+    Rank from = 0;
+    Rank to = 0;
+    Context context = 0;
+    Tag tag = 0;
     std::vector<std::byte> bytes;
     SendRequest request;
 };
 
 struct Receive {
-    int number;
-    Rank on;
-    Rank source;
-    Context context;
-    Tag tag;
+    int number = 0;
+    Rank on = 0;
+    Rank source = 0;
+    Context context = 0;
+    Tag tag = 0;
     std::vector<std::byte> room;
     ReceiveRequest request;
     std::optional<int> expected{};  // the message that the model gives it
@@ -57,8 +57,13 @@ class Match {
 
     void send(Rank from, Rank to, Context context, Tag tag, std::size_t bytes) {
         const int number = int(messages.size());
-        messages.push_back({number, from, to, context, tag, std::vector<std::byte>(bytes + 4), {}});
-        Message& message = messages.back();
+        Message& message = messages.emplace_back();
+        message.number = number;
+        message.from = from;
+        message.to = to;
+        message.context = context;
+        message.tag = tag;
+        message.bytes.resize(bytes + 4);
         fill(message.bytes.data(), message.bytes.size(), std::uint64_t(number));
         std::memcpy(message.bytes.data(), &number, 4);
         (*job_)[from].send(message.request, Buffer(message.bytes.data(), message.bytes.size()), to,
@@ -74,14 +79,13 @@ class Match {
     }
 
     void receive(Rank on, Rank source, Context context, Tag tag) {
-        receives.push_back({int(receives.size()),
-                            on,
-                            source,
-                            context,
-                            tag,
-                            std::vector<std::byte>(most_bytes + 4),
-                            {}});
-        Receive& receive = receives.back();
+        Receive& receive = receives.emplace_back();
+        receive.number = int(receives.size()) - 1;
+        receive.on = on;
+        receive.source = source;
+        receive.context = context;
+        receive.tag = tag;
+        receive.room.resize(most_bytes + 4);
         (*job_)[on].receive(receive.request, Buffer(receive.room.data(), receive.room.size()),
                             source, context, tag);
         for (auto kept = unexpected_.begin(); kept != unexpected_.end(); ++kept)
