@@ -34,7 +34,7 @@ po::options_description visible_options() {
          "message sizes, like 1:4MiB or 8KiB:8KiB")  //
         ("step", po::value<int>()->default_value(2)->value_name("FACTOR"),
          "each size is so many times the one before")  //
-        ("seconds", po::value<double>()->default_value(0.1)->value_name("S"),
+        ("seconds", po::value<double>()->default_value(0.1, "0.1")->value_name("S"),
          "time for each figure")  //
         ("window", po::value<int>()->default_value(64)->value_name("N"),
          "bandwidth: messages in flight one way")  //
@@ -187,7 +187,7 @@ std::string help_text() {
             "  latency    half a round trip between two ranks\n"
             "  bandwidth  between two ranks: ping-pong, one way with many messages in flight, and\n"
             "             both ways at once\n"
-            "  aggregate  every rank exchanges with its neighbours along 1, 2, 3 ... dimensions: \n"
+            "  aggregate  every rank exchanges with its neighbours along 1, 2, 3 ... dimensions:\n"
             "             per link, per node (the sum of its links), and over all nodes\n"
             "  overlap    how much computation fits beside a message in flight, and what\n"
             "             communication costs in processor time\n\n"

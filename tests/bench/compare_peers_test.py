@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shutil
+import sys
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
 from program import BUILD, SOURCE, Case, clean_environment, main
 
 SCRIPT = SOURCE / "bench/compare-peers"

@@ -5,8 +5,10 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import xml.etree.ElementTree as xml
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
 from program import BUILD, Case, clean_environment, main
 
 BENCH = BUILD / "bench/torus-bench"
