@@ -78,14 +78,14 @@ Raw to_raw(const toml::table& table) {
     raw.form = Raw::Form::table;
     raw.line = line_of(table.source());
     for (const auto& [key, node] : table) {
-        raw.members.emplace_back(std::string(key.str()), to_raw(node));
+        raw.members.push_back({std::string(key.str()), to_raw(node)});
         // The line of the key, not of its value: that is where the eye looks, and a value has none
         // of its own when it is an implied table.
-        if (key.source().begin.line > 0) raw.members.back().second.line = line_of(key.source());
+        if (key.source().begin.line > 0) raw.members.back().value.line = line_of(key.source());
     }
     // toml++ sorts by name; problems are reported in the order of the file.
     std::stable_sort(raw.members.begin(), raw.members.end(),
-                     [](const auto& a, const auto& b) { return a.second.line < b.second.line; });
+                     [](const auto& a, const auto& b) { return a.value.line < b.value.line; });
     return raw;
 }
 
@@ -180,7 +180,7 @@ class Reader {
         for (const auto& [name, value] : members.members) {
             Raw& target = value.form == Raw::Form::table ? hosts : common;
             if (target.line == 0) target.line = value.line;
-            target.members.emplace_back(name, value);
+            target.members.push_back({name, value});
             note_places(name, value);
         }
         if (!common.members.empty())

@@ -58,6 +58,12 @@ std::string printable(std::string_view text, std::size_t limit) {
     return out;
 }
 
+Raw Raw::words(std::string_view text) {
+    Raw raw;
+    raw.text = text;
+    return raw;
+}
+
 std::string Raw::quoted() const {
     switch (form) {
         case Form::text:

@@ -23,22 +23,24 @@ struct Raw {
         table,
         moment  // a TOML date or time
     };
+    struct Member;
     Form form = Form::text;
-    std::string text;                                  // text, string; real: as printed
-    std::int64_t integer = 0;                          // integer
-    bool boolean = false;                              // boolean
-    std::vector<Raw> items;                            // list
-    std::vector<std::pair<std::string, Raw>> members;  // table, in the order of the file
-    int line = 0;                                      // in the file; 0: not from a file
+    std::string text;             // text, string; real: as printed
+    std::int64_t integer = 0;     // integer
+    bool boolean = false;         // boolean
+    std::vector<Raw> items;       // list
+    std::vector<Member> members;  // table, in the order of the file
+    int line = 0;                 // in the file; 0: not from a file
 
-    static Raw words(std::string_view text) {
-        Raw raw;
-        raw.text = text;
-        return raw;
-    }
+    static Raw words(std::string_view text);
 
     // How an error message quotes it: one short line, no control characters.
     std::string quoted() const;
+};
+
+struct Raw::Member {
+    std::string name;
+    Raw value;
 };
 
 // A Raw that a key does not accept; the reader of the key adds place, name and what was expected.
