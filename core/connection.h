@@ -58,6 +58,7 @@ struct Connection {
     std::uint8_t held = 0;        // by class: the packet at the head was delivered before
     bool queued = false;          // stands in the Runtime's backlog
     bool down = false;
+    bool misled = false;  // packets came by it that belong elsewhere; said once
     Rank peer = -1;
     std::optional<routing::Direction> link;
     std::array<std::uint8_t, transport::max_slot_classes>

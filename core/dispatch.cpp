@@ -50,10 +50,24 @@ Verdict Runtime::on_packet(transport::Channel& channel, const PacketHeader& head
         }
         connection.held = std::uint8_t(connection.held & ~class_bit);
     } else if (!dispatch(connection, header, payload)) [[unlikely]] {
-        close(connection, Error::protocol,
-              fmt::format("a packet of kind {} from {} that the protocol does not allow",
-                          header.kind, name_of(Rank(header.source))));
-        return Verdict::taken;
+        Peer& source = peers_[header.source];
+        const std::string what =
+            fmt::format("a packet of kind {} from {} that the protocol does not allow", header.kind,
+                        name_of(source.rank));
+        if (source.rank == connection.peer) {
+            close(connection, Error::protocol, what);
+            return Verdict::taken;
+        }
+        // The neighbour may only have relayed it. The named source is to blame where its packets
+        // do come this way; where not, nobody can tell, and the packet is dropped.
+        if (source.comes_by == &connection) {
+            log(fmt::format("{} is given up: {}", name_of(source.rank), what));
+            fail_peer(source, Error::protocol);
+        } else if (!connection.misled) {
+            connection.misled = true;
+            log(fmt::format("{} brought {}, which cannot come this way; dropped",
+                            name_of(connection), what));
+        }
     }
     if (!connection.down) slot_taken(connection, slot_class);
     return Verdict::taken;
