@@ -5,8 +5,9 @@
  * the same neighbours and from the same memory. So QMP has them declare each message once and then
  * start it again and again.
  *
- *     torus-run -np 8 --torus 2x2x2 halo_exchange          a 3-D torus of 8 ranks
- *     torus-run -np 8 --torus 2x2x2 halo_exchange 4096     with 4096 doubles in each face
+ *     torus-run -np 8 halo_exchange                        2x2x2 ranks
+ *     torus-run -np 8 halo_exchange 4096                   with 4096 doubles in each face
+ *     torus-run -np 8 halo_exchange -qmp-geom 4 2          as a machine of 4x2 ranks
  *
  * Ends with 0 if every number arrived where it should, 1 if not, 2 if the argument is wrong.
  */
@@ -31,16 +32,30 @@ static double face_value(int node, int axis, int sign, int round, int i) {
     return ((node * 2.0 * MAX_DIMS + 2 * axis + (sign > 0)) * ROUNDS + round) * MAX_LENGTH + i;
 }
 
-/* The machine's own dimensions if it has any, otherwise one ring of all ranks. Returns the number
- * of dimensions. */
+/* The machine's own dimensions if it tells them, otherwise a 3-D torus as nearly cubic as the
+ * number of ranks allows. Returns the number of dimensions. */
 static int choose_topology(int dims[MAX_DIMS]) {
-    const int ndim = QMP_get_allocated_number_of_dimensions();
+    int ndim = QMP_get_allocated_number_of_dimensions();
     if (QMP_get_msg_passing_type() == QMP_GRID && ndim > 0 && ndim <= MAX_DIMS) {
         for (int mu = 0; mu < ndim; ++mu) dims[mu] = QMP_get_allocated_dimensions()[mu];
         return ndim;
     }
-    dims[0] = QMP_get_number_of_nodes();
-    return 1;
+    ndim = 3;
+    for (int mu = 0; mu < ndim; ++mu) dims[mu] = 1;
+    /* Each prime factor goes to the dimension that is the smallest so far. */
+    int left = QMP_get_number_of_nodes();
+    for (int factor = 2; left > 1;) {
+        if (left % factor != 0) {
+            ++factor;
+            continue;
+        }
+        int smallest = 0;
+        for (int mu = 1; mu < ndim; ++mu)
+            if (dims[mu] < dims[smallest]) smallest = mu;
+        dims[smallest] *= factor;
+        left /= factor;
+    }
+    return ndim;
 }
 
 static int find_neighbour(const int dims[], int ndim, int axis, int sign) {

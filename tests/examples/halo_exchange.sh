@@ -14,6 +14,13 @@ for length in 1 2047 2049 65536; do
     [ "$(wc -l <"$work/out")" -eq 1 ] || { fail "$length numbers: more than rank 0 prints"; show; }
 done
 
+if [ "$ranks" -eq 8 ]; then
+    run 8 "$program"
+    grep -q '^8 ranks on a torus of 2x2x2: ' "$work/out" || { fail "default torus"; show; }
+    run 8 "$program" 16 -qmp-geom 4 2
+    grep -q '^8 ranks on a torus of 4x2: ' "$work/out" || { fail "-qmp-geom 4 2"; show; }
+fi
+
 for bad in 0 -1 12x '' 99999999999 '1 2'; do
     run "$ranks" "$program" "$bad"
     [ "$status" -eq 2 ] || { fail "argument '$bad': exit $status, expected 2"; show; }
