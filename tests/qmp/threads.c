@@ -12,7 +12,7 @@ static QMP_comm_t comms[workers];
 
 static void* work(void* number) {
     int w = (int)(intptr_t)number, round, i;
-    double out[length], in[length];
+    double out[length] = {0.0}, in[length];
     QMP_msgmem_t mo = QMP_declare_msgmem(out, sizeof out), mi = QMP_declare_msgmem(in, sizeof in);
     QMP_msghandle_t s = QMP_comm_declare_send_to(comms[w], mo, (me + 1) % nodes, 0);
     QMP_msghandle_t r = QMP_comm_declare_receive_from(comms[w], mi, (me + nodes - 1) % nodes, 0);
