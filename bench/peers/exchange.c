@@ -78,16 +78,18 @@ static uint32_t word(int from, int number, size_t i) {
 }
 
 static void fill(void* buffer, size_t bytes, int from, int number) {
-    unsigned char* c = buffer;
-    for (size_t i = 0; i < bytes; i++)
-        c[i] = (unsigned char)(word(from, number, i / 4) >> (i % 4 * 8));
+    for (size_t at = 0; at < bytes; at += 4) {
+        uint32_t w = word(from, number, at / 4);
+        memcpy((char*)buffer + at, &w, bytes - at < 4 ? bytes - at : 4);
+    }
 }
 
 static void verify(const void* buffer, size_t bytes, int from, int number) {
-    const unsigned char* c = buffer;
-    for (size_t i = 0; i < bytes; i++)
-        if (c[i] != (unsigned char)(word(from, number, i / 4) >> (i % 4 * 8)))
+    for (size_t at = 0; at < bytes; at += 4) {
+        uint32_t w = word(from, number, at / 4);
+        if (memcmp((const char*)buffer + at, &w, bytes - at < 4 ? bytes - at : 4) != 0)
             net_abort("a message arrived with wrong contents");
+    }
 }
 
 /* ---- ping-pong ------------------------------------------------------------------------------ */
