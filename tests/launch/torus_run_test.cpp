@@ -377,9 +377,10 @@ TEST_CASE("SIGKILL of both of torus-run's processes at once ends the ranks and t
     REQUIRE(process.wait_for_output("ready\n", 3));
     const pid_t keeper = process.keeper();
     REQUIRE(keeper > 0);
-    // Both stand still first, so that neither can act on the death of the other.
+    // Both stand still first, so that neither can act on the death of the other. The keeper goes
+    // first: the death of its parent would let the kernel wake it.
     for (const pid_t pid : {process.pid(), keeper}) kill(pid, SIGSTOP);
-    for (const pid_t pid : {process.pid(), keeper}) kill(pid, SIGKILL);
+    for (const pid_t pid : {keeper, process.pid()}) kill(pid, SIGKILL);
     CHECK(process.all_gone());
 }
 
