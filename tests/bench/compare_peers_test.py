@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 from program import BUILD, SOURCE, Case, clean_environment, main
@@ -142,6 +144,21 @@ class Failures(Comparison):
         done = self.compare_with_it("--timeout", "1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("did not end within 1.0 s", done.stderr)
+        pid = int((self.work / "pid").read_text())
+        self.assertFalse(os.path.exists(f"/proc/{pid}"), "the job is still there")
+
+    def test_a_comparison_that_is_ended_takes_its_job_along(self):
+        self.build_tree("echo $$ > pid.tmp\nmv pid.tmp pid\nexec sleep 1000\n")
+        child = subprocess.Popen([SCRIPT, "--no-build", "--build-dir", self.work, "--only",
+                                  "relay.hop.8"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, cwd=self.work, env=clean_environment())
+        deadline = time.monotonic() + 120
+        while not (self.work / "pid").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        child.terminate()
+        _, err = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 1, err)
+        self.assertIn("interrupted", err)
         pid = int((self.work / "pid").read_text())
         self.assertFalse(os.path.exists(f"/proc/{pid}"), "the job is still there")
 
