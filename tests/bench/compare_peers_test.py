@@ -24,6 +24,14 @@ class Comparison(Case):
     def compare(self, *words, environment=None):
         return self.run_program(SCRIPT, *QUICK, *words, environment=environment)
 
+    def without_mpi(self):
+        """An environment whose PATH has nothing of MPI."""
+        programs = self.work / "bin"
+        programs.mkdir()
+        for name in ("python3", "sh", "sleep", "mv"):
+            os.symlink(shutil.which(name), programs / name)
+        return clean_environment() | {"PATH": str(programs)}
+
     def lines(self, done):
         """{measure: {library: text}} of the lines that are no remarks."""
         found = {}
@@ -88,13 +96,7 @@ class Measures(Comparison):
 
 class Absent(Comparison):
     def test_without_any_mpi_ours_is_measured_alone(self):
-        # A PATH with python3 and nothing of MPI.
-        programs = self.work / "bin"
-        programs.mkdir()
-        for name in ("python3", "env"):
-            os.symlink(shutil.which(name), programs / name)
-        environment = clean_environment() | {"PATH": str(programs)}
-        done = self.compare("--only", "shm.latency.8", environment=environment)
+        done = self.compare("--only", "shm.latency.8", environment=self.without_mpi())
         self.assert_ok(done)
         values = self.lines(done)["shm.latency.8"]
         self.assertRegex(values["ours"], r"^\d+(\.\d+)?us$")
@@ -128,7 +130,8 @@ class Failures(Comparison):
 
     def compare_with_it(self, *words):
         return self.run_program(SCRIPT, "--runs", "1", "--seconds", "0.005", "--no-build",
-                                "--build-dir", self.work, "--only", "shm.latency.8", *words)
+                                "--build-dir", self.work, "--only", "shm.latency.8", *words,
+                                environment=self.without_mpi())
 
     def test_a_job_that_fails_is_named_with_its_message(self):
         self.build_tree("echo the reason >&2\nexit 7\n")
@@ -151,7 +154,7 @@ class Failures(Comparison):
         self.build_tree("echo $$ > pid.tmp\nmv pid.tmp pid\nexec sleep 1000\n")
         child = subprocess.Popen([SCRIPT, "--no-build", "--build-dir", self.work, "--only",
                                   "relay.hop.8"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True, cwd=self.work, env=clean_environment())
+                                 text=True, cwd=self.work, env=self.without_mpi())
         deadline = time.monotonic() + 120
         while not (self.work / "pid").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
