@@ -14,8 +14,9 @@ using transport::Verdict;
 
 Verdict Runtime::relay(Connection& in, const PacketHeader& header, const std::byte* payload) {
     Connection* out = peers_[header.destination].via;
-    if (!in.link || out == nullptr || !out->link) {
-        close(in, Error::protocol, "a packet for somebody whom this rank does not relay to");
+    // A packet of our own never comes back to us: who brings one speaks in our name.
+    if (!in.link || out == nullptr || !out->link || header.source == std::uint32_t(options_.rank)) {
+        close(in, Error::protocol, "a packet that this rank does not relay");
         return Verdict::taken;
     }
     // What cannot be delivered any more is dropped; its ends learn of the dead link. That we

@@ -75,8 +75,7 @@ Interface::~Interface() {
     }
     world_.interfaces_[index_] = nullptr;
     for (const auto& [memory, size] : allocations_)
-        ::operator delete(reinterpret_cast<void*>(memory), size.first,
-                          std::align_val_t(size.second));
+        ::operator delete(reinterpret_cast<void*>(memory), std::align_val_t(size.second));
 }
 
 std::vector<std::byte> Interface::address() const {
@@ -235,7 +234,7 @@ void Interface::free(void* memory) {
     const auto [size, alignment] = found->second;
     allocations_.erase(found);
     allocated_ -= size;
-    ::operator delete(memory, size, std::align_val_t(alignment));
+    ::operator delete(memory, std::align_val_t(alignment));
 }
 
 void Interface::sleep(Clock::time_point) {
