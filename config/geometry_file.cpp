@@ -5,12 +5,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+// toml++ asserts that its input is well-formed in places where it then refuses it properly ("[," is
+// one), and in release builds it lets the compiler take these assertions for granted. Neither an
+// abort nor undefined behaviour is an answer to a bad file, so they are left out; the fuzzer and
+// the address sanitizer watch over what remains.
+#undef NDEBUG
+#define TOML_ASSERT(condition) static_cast<void>(0)
+#include <toml++/toml.h>
 
 #include "config/keys.h"
 

@@ -195,6 +195,11 @@ Host discover_cores() {
 
 Host discover_host() {
     const Topology topology = init_topology();
+    // Network devices are found through sysfs. The plugins would look for graphics cards besides,
+    // and the one on libpciaccess leaks memory.
+    for (const char* plugin : {"pci", "opencl", "gl", "cuda", "nvml", "rsmi", "levelzero"})
+        hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                      plugin);
     hwloc_topology_set_io_types_filter(topology.get(), HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     load_topology(topology);
     Host host = cores_of(topology.get());

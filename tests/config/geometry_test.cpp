@@ -344,6 +344,11 @@ TEST_CASE("A file that is no TOML is refused with its line") {
         {"[torus]\ndims = [2]\n[transport]\nuse = \"sh", "geometry.toml:4: ", {"not valid TOML"}},
         {"[torus]\ndims = [2]\ndims = [3]\n", "geometry.toml:3: ", {"not valid TOML"}},
         {"[links]\n0+ = \"eth0\"\n", "geometry.toml:2: ", {"not valid TOML"}},
+        {"[torus]\n[,]\n", "geometry.toml:2: ", {"not valid TOML"}},
+        {"[torus]\n[.a]\n", "geometry.toml:2: ", {"not valid TOML"}},
+        {"[torus]\n[a.]\n", "geometry.toml:2: ", {"not valid TOML"}},
+        {"torus = { , }\n", "geometry.toml:1: ", {"not valid TOML"}},
+        {"torus = { = }\n", "geometry.toml:1: ", {"not valid TOML"}},
         {"\x7f"
          "ELF\x02\x01\x01",
          "geometry.toml:1: ",
