@@ -5,7 +5,7 @@
 //   print=TEXT error=TEXT        one line to standard output, standard error
 //   echo                         standard input, with "in: " before each line
 //   exit=CODE kill=SIGNAL abort=CODE,TEXT
-//   sleep                        for a minute; far longer than any test waits
+//   sleep                        ten minutes: far longer than any test waits
 //   trap=SIGNAL,TEXT             catches the signal, prints TEXT and ends orderly
 //   wait-for=FILE touch=FILE     meeting points with the test
 //   spawn-orphan                 leaves a grandchild in a session of its own, asleep
@@ -84,7 +84,7 @@ void spawn_orphan() {
     if (fork() == 0) {
         setsid();
         if (fork() == 0) {
-            sleep(60);
+            sleep(600);
             _exit(0);
         }
         _exit(0);
@@ -148,7 +148,7 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
      }},
     {"sleep",
      [](const std::string&) {
-         for (unsigned left = 60; left > 0;) left = sleep(left);
+         for (unsigned left = 600; left > 0;) left = sleep(left);
      }},
     {"trap", trap},
     {"touch", [](const std::string& file) { close(open(file.c_str(), O_CREAT | O_WRONLY, 0600)); }},

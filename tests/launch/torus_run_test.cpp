@@ -205,7 +205,7 @@ TEST_CASE("A rank that never connected ends the job too when it fails") {
 
 TEST_CASE("Ranks that ignore SIGTERM are killed when another has failed") {
     const Outcome outcome = run(
-        script(3, "if [ $TORUSMP_RANK = 1 ]; then exit 3; fi; trap '' TERM; sleep 60; sleep 60"));
+        script(3, "if [ $TORUSMP_RANK = 1 ]; then exit 3; fi; trap '' TERM; sleep 600; sleep 600"));
     CHECK(outcome.code == 3);
     CHECK(outcome.seconds < 30);
 }
@@ -311,7 +311,7 @@ TEST_CASE("A signal that the ranks do not catch is the cause of the job's end") 
 }
 
 TEST_CASE("A second SIGINT kills ranks that ignore the first") {
-    Process process(script(2, "trap '' INT TERM; echo ready; sleep 60"));
+    Process process(script(2, "trap '' INT TERM; echo ready; sleep 600"));
     REQUIRE(process.wait_for_output("ready\n", 2));
     process.send(SIGINT);
     // The second must not merge with the first: wait until that one is taken.
@@ -373,7 +373,7 @@ TEST_CASE("SIGKILL of torus-run's processes leaves nothing behind") {
 }
 
 TEST_CASE("SIGKILL of both of torus-run's processes at once ends the ranks and their groups") {
-    Process process(script(3, "setsid $P connect print=ready sleep & sleep 60 & wait"));
+    Process process(script(3, "setsid $P connect print=ready sleep & sleep 600 & wait"));
     REQUIRE(process.wait_for_output("ready\n", 3));
     const pid_t keeper = process.keeper();
     REQUIRE(keeper > 0);
