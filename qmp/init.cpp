@@ -88,6 +88,7 @@ void start(int* argc, char*** argv, QMP_thread_level_t required, const char* cal
         refuse(error.what());
     }
     if (lib.process->rank() >= lib.flags.processes.value_or(lib.process->size())) sit_out(lib);
+    hot.runtime = &lib.process->runtime();
     lib.initialized = true;
     lib.was_initialized = true;
     make_communicators(lib, call);
@@ -100,6 +101,7 @@ void finalize(const char* call) {
         fail(call, "messages are still in flight, which nobody waited for:" + open);
     lib.process->leave();
     lib.initialized = false;
+    hot.runtime = nullptr;
     lib.allocated = lib.job = lib.default_comm = nullptr;
     lib.communicators.clear();
     const std::lock_guard lock(lib.mutex);

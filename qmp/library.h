@@ -57,12 +57,18 @@ struct Library {
 
     std::atomic<QMP_status_t> last_error{QMP_SUCCESS};
     std::atomic<int> verbose{0};
-    std::atomic<int> profile_level{0};
     std::atomic<double> profile_seconds{0.0};
 };
 
 // Works at any time.
 Library& library();
+
+// What every message needs, without the guard of the Library's first use.
+struct Hot {
+    std::atomic<core::Runtime*> runtime{nullptr};  // set while initialized
+    std::atomic<int> profile_level{0};             // QMP_profcontrol()
+};
+inline constinit Hot hot;
 
 // Prints "call: message" as QMP_error does and ends the job with exit code 1. Works at any time.
 [[noreturn]] void fail(std::string_view call, std::string_view message);
@@ -102,7 +108,7 @@ auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
 class CallTimer {
   public:
     CallTimer() {
-        if (library().profile_level.load(std::memory_order_relaxed) > 0) [[unlikely]]
+        if (hot.profile_level.load(std::memory_order_relaxed) > 0) [[unlikely]]
             began_ = QMP_time();
     }
     ~CallTimer() {

@@ -44,7 +44,7 @@ void release(QMP_mem_t* mem) {
     if (mem == nullptr) return;
     Library& lib = library();
     const std::unique_ptr<QMP_mem_t> owned(mem);
-    if (lib.process) runtime().free(mem->block);
+    if (lib.process) lib.process->runtime().free(mem->block);
     const std::lock_guard lock(lib.mutex);
     // After the end of the job the Runtime lives on only for its memory.
     if (--lib.allocations == 0 && !lib.initialized) lib.process.reset();

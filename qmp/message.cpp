@@ -210,7 +210,8 @@ bool complete(Handle& handle, const char* call) {
 }
 
 inline Handle& existing(QMP_msghandle_t handle, const char* call) {
-    running(call);
+    if (hot.runtime.load(std::memory_order_relaxed) == nullptr) [[unlikely]]
+        running(call);
     if (handle == nullptr) [[unlikely]]
         fail(call, "found no handle (null)");
     return *handle;

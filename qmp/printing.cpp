@@ -46,7 +46,7 @@ int QMP_verbose(int level) {
 }
 
 int QMP_profcontrol(int level) {
-    return library().profile_level.exchange(level);
+    return torusmp::qmp::hot.profile_level.exchange(level);
 }
 
 int QMP_printf(const char* format, ...) {

@@ -38,9 +38,12 @@ double processors_of_job() {
 
 transport::shm::CopyMode copy_mode(config::CopyMode mode) {
     switch (mode) {
-        case config::CopyMode::cma: return transport::shm::CopyMode::one_copy;
-        case config::CopyMode::pipeline: return transport::shm::CopyMode::packets;
-        case config::CopyMode::automatic: break;
+        case config::CopyMode::cma:
+            return transport::shm::CopyMode::one_copy;
+        case config::CopyMode::pipeline:
+            return transport::shm::CopyMode::packets;
+        case config::CopyMode::automatic:
+            break;
     }
     return transport::shm::CopyMode::automatic;
 }
