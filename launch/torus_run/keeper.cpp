@@ -223,7 +223,9 @@ class Keeper {
     void step() {
         epoll_event events[128];
         const int count = epoll_wait(epoll_.get(), events, 128, milliseconds_to_deadline());
-        // Deaths first: what peers report about a dead rank must not hide its own cause.
+        // Deaths first: what peers report about a dead rank must not hide its own cause. The signals
+        // are taken off before: a SIGCHLD that came after reap() must wake the next step.
+        hear_signals();
         reap();
         for (int i = 0; i < count && !kill_now_; ++i)
             handle(Source(events[i].data.u64 >> 32), int(std::uint32_t(events[i].data.u64)),
@@ -268,7 +270,7 @@ class Keeper {
             case Source::front:
                 return hear_front();
             case Source::signals:
-                return hear_signals();
+                return;  // step() has heard them
             case Source::control:
                 if (events & EPOLLOUT) send_rest(index);
                 return hear(index);
