@@ -204,11 +204,11 @@ class PmixBootstrap final : public Bootstrap {
 
     // One byte goes ahead: not every PMIx server keeps an empty object.
     void put(const std::string& key, std::span<const std::byte> bytes) const {
-        std::vector<char> copy(bytes.size() + 1);
-        std::memcpy(copy.data() + 1, bytes.data(), bytes.size());
+        std::vector<std::byte> copy(bytes.size() + 1);
+        std::copy(bytes.begin(), bytes.end(), copy.begin() + 1);
         pmix_value_t value{};
         value.type = PMIX_BYTE_OBJECT;
-        value.data.bo.bytes = copy.data();
+        value.data.bo.bytes = reinterpret_cast<char*>(copy.data());
         value.data.bo.size = copy.size();
         check(pmix_.put(PMIX_GLOBAL, key.c_str(), &value), "PMIx_Put");
         check(pmix_.commit(), "PMIx_Commit");

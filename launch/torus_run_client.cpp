@@ -57,7 +57,8 @@ class TorusRunBootstrap final : public Bootstrap {
         std::vector<std::byte> body(sizeof(std::int32_t) + message.size());
         const std::int32_t wire_code = code;
         std::memcpy(body.data(), &wire_code, sizeof wire_code);
-        std::memcpy(body.data() + sizeof wire_code, message.data(), message.size());
+        const auto text = std::as_bytes(std::span(message));
+        std::copy(text.begin(), text.end(), body.begin() + sizeof wire_code);
         bool told = true;
         try {
             send(FrameKind::abort, 0, body);

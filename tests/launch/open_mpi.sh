@@ -4,6 +4,8 @@
 #   open_mpi.sh RANK_PROGRAM
 # Exit code 77: skipped, for want of the package.
 set -uo pipefail
+# For a build with the address sanitizer.
+export LSAN_OPTIONS=print_suppressions=0:suppressions=$(dirname "$(readlink -f "$0")")/lsan.supp
 rank_program=$1
 mpirun=$(command -v mpirun.openmpi) || { echo "SKIPPED: no mpirun.openmpi (Debian: openmpi-bin)"; exit 77; }
 output=$(mktemp)

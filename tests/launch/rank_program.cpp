@@ -141,7 +141,11 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"error", [](const std::string& text) { fmt::print(stderr, "{}\n", text); }},
     {"echo", [](const std::string&) { echo(); }},
     {"exit", [](const std::string& code) { _exit(std::atoi(code.c_str())); }},
-    {"kill", [](const std::string& signal) { kill(getpid(), std::atoi(signal.c_str())); }},
+    {"kill",
+     [](const std::string& number) {
+         signal(std::atoi(number.c_str()), SIG_DFL);  // a sanitizer may have taken it
+         kill(getpid(), std::atoi(number.c_str()));
+     }},
     {"abort",
      [](const std::string& value) {
          joined().abort(std::atoi(value.c_str()), value.substr(value.find(',') + 1));

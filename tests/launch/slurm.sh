@@ -4,6 +4,8 @@
 #   slurm.sh RANK_PROGRAM TORUS_RUN
 # Exit code 77: skipped, for want of a package or of root.
 set -uo pipefail
+# For a build with the address sanitizer.
+export LSAN_OPTIONS=print_suppressions=0:suppressions=$(dirname "$(readlink -f "$0")")/lsan.supp
 rank_program=$1
 torus_run=$2
 

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <span>
 
 #include "launch/torus_run/channel.h"
 #include "launch/torus_run/gathering.h"
@@ -17,9 +18,8 @@ namespace torusmp::launch {
 namespace {
 
 std::vector<std::byte> bytes(const std::string& text) {
-    std::vector<std::byte> result(text.size());
-    std::memcpy(result.data(), text.data(), text.size());
-    return result;
+    const auto view = std::as_bytes(std::span(text));
+    return {view.begin(), view.end()};
 }
 
 // A pipe big enough for these tests, with what a Sink wrote to it.
