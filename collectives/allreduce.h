@@ -24,6 +24,7 @@ struct Operation {
 enum class ReduceForm {
     automatic,
     exchange,  // along each line everybody gets everything and adds it all: fewest steps
+    flat,  // everybody sends to everybody: one step, most messages
     tree,  // along each line to the first member, and back: fewest messages, each leaf sleeps once
     scatter  // each member adds one part of the vector, then the parts are gathered: least bytes
 };
@@ -45,6 +46,7 @@ class Allreduce final : public Schedule {
   private:
     bool step() override;
     bool step_exchange();
+    bool step_flat();
     bool step_tree();
     bool step_scatter();
 
@@ -68,7 +70,7 @@ class Allreduce final : public Schedule {
     int ring_step_ = 0;  // exchange without direct paths: steps done along the line
     Ranges ranges_;
     Scratch scratch_;
-    std::byte* slots_ = nullptr;  // contributions of a line, by coordinate
+    std::byte* slots_ = nullptr;  // contributions: of a line by coordinate; flat: by place
     std::size_t slot_bytes_ = 0;
 };
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -43,8 +42,8 @@ struct MatchState {
     std::uint32_t sent = 0;  // matched messages sent so far
     std::uint32_t seen = 0;  // and got, in order
 
-    std::deque<Announcement> held;  // the peer's, oldest first
-    std::uint32_t held_epoch = 0;   // announcements of earlier epochs are void
+    std::vector<Announcement> held;  // the peer's, oldest first
+    std::uint32_t held_epoch = 0;    // announcements of earlier epochs are void
 
     std::uint32_t announced = 0;  // ours that the peer may hold
     std::uint32_t epoch = 0;      // of the announcements we make

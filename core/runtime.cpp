@@ -1,6 +1,7 @@
 #include "core/runtime.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <stdexcept>
 
@@ -17,8 +18,8 @@ constexpr int most_far_tokens = 16;
 
 // Polls without the clock between two looks at it.
 constexpr unsigned polls_per_look = 64;
-// Polls before sleeping where ranks outnumber cores: the peer can only answer when we are gone.
-constexpr unsigned polls_when_crowded = 1;
+// Turns given to other ranks before sleeping, where ranks outnumber cores.
+constexpr unsigned yields_when_crowded = 16;
 
 inline void pause() {
     __builtin_ia32_pause();
@@ -242,7 +243,12 @@ void Runtime::Waiter::turn() {
     ++idle_turns_;
     const Options& options = runtime_.options_;
     if (options.oversubscribed) {
-        if (idle_turns_ < polls_when_crowded) return;
+        // The peer can only answer when it has the core: hand it over, and sleep if that does not
+        // help. Waking a sleeper costs more than a few turns of all ranks.
+        if (idle_turns_ <= yields_when_crowded) {
+            sched_yield();
+            return;
+        }
     } else if (idle_turns_ % polls_per_look != 0) {
         pause();
         return;

@@ -2,7 +2,7 @@
 //
 // Little-endian, the same in debug and release builds. Everything in a header that came from
 // outside is checked by core before use. A transport reads `length` and `slot_class` and may use
-// `stamp` for itself; the rest is core's.
+// `stamp` and `place` for itself; the rest is core's.
 #pragma once
 
 #include <cstddef>
@@ -33,12 +33,12 @@ constexpr bool grants_fit(TokenWord tokens, TokenWord grants, TokenWord limit) {
 }
 
 struct PacketHeader {
-    std::uint32_t stamp;      // the transport's own
-    std::uint32_t length;     // payload bytes behind this header
-    std::uint64_t grants;     // TokenWord: tokens given back to whoever receives this packet
-    std::uint8_t slot_class;  // class of the slot this packet takes: dimensions already finished
-    std::uint8_t kind;        // core::PacketKind
-    std::uint8_t flags;
+    std::uint32_t stamp;        // the transport's own
+    std::uint32_t length;       // payload bytes behind this header
+    std::uint64_t grants;       // TokenWord: tokens given back to whoever receives this packet
+    std::uint8_t slot_class;    // class of the slot this packet takes: dimensions already finished
+    std::uint8_t kind;          // core::PacketKind
+    std::uint8_t place;         // the transport's own
     std::uint8_t hops;          // links crossed so far
     std::uint32_t sequence;     // position in the stream from source to destination
     std::uint32_t source;       // rank

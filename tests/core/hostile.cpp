@@ -239,7 +239,7 @@ std::vector<std::uint8_t> plausible_attack(transport::sim::Random& random) {
         header.destination = random.below(8) == 0 ? small(6) : std::uint32_t(us);
         header.slot_class = std::uint8_t(random.below(10) == 0 ? random.below(256) : 0);
         header.grants = random.below(12) == 0 ? random.next() : 0;
-        header.flags = std::uint8_t(random.below(8) == 0 ? random.next() : 0);
+        header.place = std::uint8_t(random.below(8) == 0 ? random.next() : 0);
         header.hops = std::uint8_t(random.below(3));
         header.context = small(2);
         header.tag = std::int32_t(small(3));

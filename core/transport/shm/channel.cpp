@@ -14,6 +14,22 @@ constexpr int most_at_once = 16;
 
 }  // namespace
 
+OutRing::OutRing(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
+    : Ring(lines, slots, bulk_stride) {
+    for (; free_count_ < slots; ++free_count_)
+        free_[free_count_] = std::uint8_t(slots - 1 - free_count_);
+    places_.fill(no_place);
+}
+
+void OutRing::reclaim() {
+    for (; returned_ != 0; --returned_) {
+        const std::uint8_t place = places_[oldest_];
+        places_[oldest_] = no_place;
+        if (place != no_place) free_[free_count_++] = place;
+        if (++oldest_ == slots()) oldest_ = 0;
+    }
+}
+
 void ring_bell(Control& control) noexcept {
     if (control.sleeping.load(std::memory_order_relaxed) == 0) return;
     if (control.sleeping.exchange(0, std::memory_order_acq_rel) == 0) return;
@@ -32,7 +48,7 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
       remote_(remote) {
     for (int k = 0; k < classes_; ++k) {
         in_[k] = Ring(own.at(local.lines[k]), local.slots[k], local.bulk_stride);
-        out_[k] = Ring(peer.at(remote.lines[k]), remote.slots[k], remote.bulk_stride);
+        out_[k] = OutRing(peer.at(remote.lines[k]), remote.slots[k], remote.bulk_stride);
     }
 }
 
@@ -44,13 +60,18 @@ int ShmChannel::poll(Sink& sink) {
             // A copy: the peer can write to the slot, and what has been checked must stay so.
             PacketHeader header;
             std::memcpy(&header, ring.line(), sizeof header);
-            const std::byte* payload = ring.payload(header.length);
-            if (header.length > ring.capacity() && header.length > inline_bytes) {
+            const bool in_line = header.length <= inline_bytes;
+            if (!in_line && (header.length > ring.bulk_bytes() || header.place >= ring.slots())) {
                 sink.on_down(*this, "a packet claims more bytes than a slot has");
                 return taken;
             }
+            if (!delivered_[k]) returned(header.grants);
+            delivered_[k] = true;
+            const std::byte* payload =
+                in_line ? ring.line() + sizeof header : ring.bulk(header.place);
             header.slot_class = std::uint8_t(k);
             if (sink.on_packet(*this, header, payload) == Verdict::held) break;
+            delivered_[k] = false;
             ring.advance();
             ++taken;
         }
@@ -59,9 +80,8 @@ int ShmChannel::poll(Sink& sink) {
 }
 
 void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {
-    if (!payload.empty())
-        std::memcpy(out_[header.slot_class].payload(payload.size()), payload.data(),
-                    payload.size());
+    std::byte* place = out_[header.slot_class].payload(payload.size());
+    if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
     commit(header);
 }
 
@@ -70,11 +90,12 @@ std::byte* ShmChannel::reserve(int slot_class, std::size_t bytes) {
 }
 
 void ShmChannel::commit(const PacketHeader& header) {
-    Ring& out = out_[header.slot_class];
+    OutRing& out = out_[header.slot_class];
     // All but the stamp, which says that the rest is there.
     std::memcpy(out.line() + sizeof header.stamp,
                 reinterpret_cast<const std::byte*>(&header) + sizeof header.stamp,
                 sizeof header - sizeof header.stamp);
+    out.line()[offsetof(PacketHeader, place)] = std::byte(out.place());
     out.publish();
     out.advance();
     ring();
@@ -92,7 +113,9 @@ void ShmChannel::grant(TokenWord tokens) {
 
 TokenWord ShmChannel::collect_grants() {
     if (local_.granted.load(std::memory_order_relaxed) == 0) return 0;
-    return local_.granted.exchange(0, std::memory_order_acquire);
+    const TokenWord tokens = local_.granted.exchange(0, std::memory_order_acquire);
+    returned(tokens);
+    return tokens;
 }
 
 std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,

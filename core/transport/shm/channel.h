@@ -16,7 +16,8 @@ void ring_bell(Control& control) noexcept;
 
 enum class KeyKind : std::uint64_t { heap = 0x68656170, process = 0x70726f63 };
 
-// One class of one direction: slots in turn, each stamped with the count of the packet in it.
+// One class of one direction: slot lines taken in turn, each stamped with the count of the packet
+// in it, and as many blocks of bulk for payload that does not fit in the line.
 class Ring {
   public:
     Ring() = default;
@@ -27,10 +28,10 @@ class Ring {
           slots_(std::uint32_t(slots)) {}
 
     std::byte* line() const { return lines_ + slot_ * line_bytes; }
-    std::byte* payload(std::size_t bytes) const {
-        return bytes <= inline_bytes ? line() + sizeof(PacketHeader) : bulk_ + slot_ * bulk_stride_;
-    }
-    std::size_t capacity() const { return bulk_stride_; }
+    std::byte* bulk(std::size_t place) const { return bulk_ + place * bulk_stride_; }
+    std::size_t bulk_bytes() const { return bulk_stride_; }
+    std::uint32_t slots() const { return slots_; }
+    std::uint32_t slot() const { return slot_; }
     std::uint32_t stamp() const { return count_ + 1; }
     // The stamp of the slot at the front, as its writer left it.
     std::uint32_t written() const {
@@ -53,6 +54,46 @@ class Ring {
     std::uint32_t slots_ = 0;
     std::uint32_t slot_ = 0;   // count_ modulo slots_
     std::uint32_t count_ = 0;  // packets so far
+};
+
+// The end that fills a ring. It hands out bulk blocks last in, first out, so that light traffic
+// stays in a few blocks, in the cache, and touches no more memory than it needs.
+class OutRing : public Ring {
+  public:
+    OutRing() = default;
+    OutRing(std::byte* lines, std::size_t slots, std::size_t bulk_stride);
+
+    // Where the payload of the next packet goes; advance() comes behind it.
+    std::byte* payload(std::size_t bytes) {
+        // Always, and not only where a block is needed: this slot's last one may just be back.
+        reclaim();
+        if (bytes <= inline_bytes) {
+            place_ = no_place;
+            return line() + sizeof(PacketHeader);
+        }
+        place_ = free_[free_count_ - 1];
+        return bulk(place_);
+    }
+    // Of the packet whose payload() was asked for.
+    std::uint8_t place() const { return place_; }
+    void advance() {
+        if (place_ != no_place) --free_count_;
+        places_[slot()] = place_;
+        Ring::advance();
+    }
+    // The receiver has emptied that many slots, in the order they were filled.
+    void returned(std::uint32_t slots) { returned_ += slots; }
+
+  private:
+    static constexpr std::uint8_t no_place = 0xff;
+    void reclaim();
+
+    std::uint8_t place_ = no_place;
+    std::uint32_t free_count_ = 0;
+    std::uint32_t returned_ = 0;  // not yet looked at by reclaim()
+    std::uint32_t oldest_ = 0;    // slot that comes back next
+    std::array<std::uint8_t, max_tokens> free_{};
+    std::array<std::uint8_t, max_tokens> places_{};  // by slot: the bulk block in use
 };
 static_assert(offsetof(PacketHeader, stamp) == 0);
 
@@ -81,8 +122,14 @@ class ShmChannel final : public Channel {
     // The peer's heap memory that `remote` names, or null.
     std::byte* mapped(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
-    std::array<Ring, max_slot_classes> out_{};
+    // Tokens that came home: their slots' bulk blocks may be used again.
+    void returned(TokenWord tokens) {
+        for (int k = 0; k < classes_; ++k) out_[k].returned(tokens_in(tokens, k));
+    }
+
+    std::array<OutRing, max_slot_classes> out_{};
     std::array<Ring, max_slot_classes> in_{};
+    std::array<bool, max_slot_classes> delivered_{};  // the packet at the front, but it was held
     int classes_;
     bool fence_;
     CrossMemory& cross_memory_;

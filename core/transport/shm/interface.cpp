@@ -66,11 +66,14 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     const bool fence = !(registered_ && peer.control().sleeper_fences != 0);
     channels_.push_back(
         std::make_unique<ShmChannel>(*segment_, *local, peer, *remote, fence, cross_memory_));
-    remote->active.store(1, std::memory_order_release);
-    peer.control().knocks.fetch_add(1, std::memory_order_acq_rel);
-    ring_bell(peer.control());
+    // Knock, unless the peer has connected this port already.
+    std::uint32_t unconnected = 0;
+    if (remote->active.compare_exchange_strong(unconnected, 1)) {
+        peer.control().knocks.fetch_add(1, std::memory_order_acq_rel);
+        ring_bell(peer.control());
+    }
     // Ours now: the peer's knock on this port needs no answer any more.
-    local->active.store(2, std::memory_order_relaxed);
+    local->active.store(2, std::memory_order_release);
     return *channels_.back();
 }
 

@@ -41,7 +41,7 @@ struct alignas(64) Port {
     std::uint8_t slots[max_slot_classes];
     // Tokens that the peer on this port has given back for what we sent it.
     alignas(64) std::atomic<std::uint64_t> granted;
-    std::atomic<std::uint32_t> active;  // the peer has connected
+    std::atomic<std::uint32_t> active;  // 0: idle, 1: the peer has connected, 2: so has the owner
 };
 
 struct Control {
