@@ -98,7 +98,7 @@ TEST_CASE("Each rank learns its number, the size and its local peers") {
                                                 "torus-run rank 2 of 3, local 0 1 2"});
 }
 
-TEST_CASE("Without -np the torus says how many ranks there are") {
+TEST_CASE("Without a number of ranks the torus says how many ranks there are") {
     const Outcome outcome =
         run({torus_run, "--torus", "3x2", "/bin/sh", "-c", "echo $TORUSMP_RANK"});
     CHECK(outcome.code == 0);
@@ -137,7 +137,7 @@ TEST_CASE("torus-run inside a rank starts a job of its own") {
     CHECK(count(outcome.output, "torus-run rank 1 of 2") == 1);
 }
 
-TEST_CASE("--verbose names each rank's process and the exit code") {
+TEST_CASE("A verbose job names each rank's process and the exit code") {
     const Outcome outcome = run(job(2, {"connect", "finalize"}, {"--verbose"}));
     CHECK(outcome.code == 0);
     CHECK_CONTAINS(outcome.errors, "started rank 1 (host ");
@@ -280,7 +280,7 @@ TEST_CASE("A process that connects twice is told so") {
     CHECK_CONTAINS(outcome.errors, "a second time");
 }
 
-TEST_CASE("--timeout ends the job and names the ranks that still ran") {
+TEST_CASE("A timeout ends the job and names the ranks that still ran") {
     const Outcome outcome =
         run(job(3, {"connect", "1:finalize", "1:exit=0", "sleep"}, {"--timeout", "0.5"}));
     CHECK(outcome.code == 124);
@@ -465,7 +465,7 @@ TEST_CASE("A mistake is told in one message with exit code 2, and nothing is sta
     }
 }
 
-TEST_CASE("--help shows examples and every option") {
+TEST_CASE("The help shows examples and every option") {
     const Outcome outcome = run({torus_run, "--help"});
     CHECK(outcome.code == 0);
     for (const char* word : {"--np", "--torus", "--config", "--set", "--bind", "--tag-output",
