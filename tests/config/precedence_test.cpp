@@ -130,7 +130,7 @@ TEST_CASE("Links from the environment and from flags replace those of the file")
     }
 }
 
-TEST_CASE("--config comes before TORUSMP_CONFIG, and an empty TORUSMP_CONFIG is none") {
+TEST_CASE("The flag --config comes before TORUSMP_CONFIG, and an empty TORUSMP_CONFIG is none") {
     const TemporaryFolder folder;
     const std::string one = folder.write("one.toml", "[transport]\ntokens = 11\n");
     const std::string two = folder.write("two.toml", "[transport]\ntokens = 22\n");

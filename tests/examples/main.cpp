@@ -1,6 +1,5 @@
 // Runs the tests as a QMP program of one rank. QMP starts with the first test, not when the tests
 // are only listed.
-#define CATCH_CONFIG_MAIN
 #include <qmp.h>
 
 #include <catch2/catch.hpp>
