@@ -70,7 +70,7 @@ struct Settings {
     Value<LocalPaths> local{LocalPaths::direct};
     Value<CopyMode> copy{CopyMode::automatic};
     Value<std::size_t> eager_limit{16384};  // bytes; messages of this size and more go by RMA
-    Value<int> tokens{64};                  // receive slots a connection, class 0; 2 to 250
+    Value<int> tokens{64};                  // receive slots a connection, class 0; 2 to 120
     Value<int> relay_tokens{16};            // receive slots a connection for each relay class
     Value<std::size_t> socket_buffer{4u << 20};
     // [routing]

@@ -165,7 +165,7 @@ TEST_CASE("A wrong type is refused with what was found and what is expected") {
     check_refused({
         {"[transport]\ntokens = \"8\"\n",
          "geometry.toml:2: ",
-         {"transport.tokens is \"8\"", "expected a whole number from 2 to 250"}},
+         {"transport.tokens is \"8\"", "expected a whole number from 2 to 120"}},
         {"[transport]\ntokens = 8.0\n", "geometry.toml:2: ", {"transport.tokens is 8"}},
         {"[transport]\ntokens = true\n", "geometry.toml:2: ", {"transport.tokens is true"}},
         {"[transport]\ntokens = [8]\n", "geometry.toml:2: ", {"transport.tokens is [8]"}},
@@ -210,7 +210,7 @@ TEST_CASE("A value out of range is refused: zero, negative, too large") {
         {"[transport]\ntokens = 1\n",
          "geometry.toml:2: ",
          {"is 1: expected a whole number from 2"}},
-        {"[transport]\ntokens = 251\n", "geometry.toml:2: ", {"is 251", "to 250"}},
+        {"[transport]\ntokens = 121\n", "geometry.toml:2: ", {"is 121", "to 120"}},
         {"[transport]\nrelay_tokens = -2\n", "geometry.toml:2: ", {"relay_tokens is -2"}},
         {"[transport]\ntokens = 99999999999999999999\n", "geometry.toml:2: ", {"not valid TOML"}},
         {"[transport]\neager_limit = 0\n", "geometry.toml:2: ", {"eager_limit is 0", "from 64B"}},

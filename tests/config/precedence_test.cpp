@@ -153,7 +153,7 @@ TEST_CASE("A wrong value names the variable or the flag from which it came") {
     const auto variable = [](const std::string& text) { load({}, std::vector<std::string>{text}); };
     CHECK_THROWS_WITH(variable("TORUSMP_TRANSPORT_TOKENS=many"),
                       StartsWith("TORUSMP_TRANSPORT_TOKENS: transport.tokens is \"many\": expected "
-                                 "a whole number from 2 to 250"));
+                                 "a whole number from 2 to 120"));
     CHECK_THROWS_WITH(variable("TORUSMP_TRANSPORT_TOKENS="), Contains("is \"\": expected"));
     CHECK_THROWS_WITH(variable("TORUSMP_TORUS_DIMS=2x0"), Contains("dimension 1 is \"0\""));
     CHECK_THROWS_WITH(variable("TORUSMP_TORUS_DIMS=2x"), Contains("dimension 1 is \"\""));
@@ -265,7 +265,7 @@ TEST_CASE("A damaged handover is refused and never misread") {
             text.resize(at);
         try {
             const Settings rank = load_for_rank({}, std::vector<std::string>{text});
-            CHECK((*rank.tokens >= 2 && *rank.tokens <= 250));
+            CHECK((*rank.tokens >= 2 && *rank.tokens <= 120));
         } catch (const ConfigError& error) {
             CHECK(std::string(error.what()).find('\n') == std::string::npos);
         }
