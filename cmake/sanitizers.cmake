@@ -2,6 +2,8 @@
 set(TORUSMP_SANITIZE "" CACHE STRING "Sanitizer to build with: empty, address or thread")
 if(TORUSMP_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # gcc warns of its own instrumentation there.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=address,undefined)
 elseif(TORUSMP_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
