@@ -2,6 +2,7 @@
 // are only listed.
 #include <qmp.h>
 
+#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <catch2/catch.hpp>
 
 namespace {
