@@ -62,15 +62,14 @@ void make_communicators(Library& lib, const char* call) {
     lib.default_comm = split(*lib.job, 0, 0, call);
 }
 
-void start(int* argc, char*** argv, QMP_thread_level_t required, const char* call) {
+void start(int* argc, char*** argv, int required, const char* call) {
     Library& lib = library();
     if (lib.was_initialized)
         fail(call, lib.initialized ? "called a second time"
                                    : "called after QMP_finalize_msg_passing: a process can join a "
                                      "job only once");
     if (required < QMP_THREAD_SINGLE || required > QMP_THREAD_MULTIPLE)
-        fail(call,
-             fmt::format("found thread level {}, expected one of QMP_THREAD_...", int(required)));
+        fail(call, fmt::format("found thread level {}, expected one of QMP_THREAD_...", required));
     try {
         lib.process = Process::acquire(required == QMP_THREAD_MULTIPLE);
         lib.machine_node = lib.process->rank();
@@ -126,7 +125,7 @@ QMP_status_t QMP_init_msg_passing(int* argc, char*** argv, QMP_thread_level_t re
                                   QMP_thread_level_t* provided) {
     const char* const call = __func__;
     return guarded(call, [&] {
-        start(argc, argv, required, call);
+        start(argc, argv, number_of(required), call);
         // The Runtime does not care which thread calls, as long as they do not call at once.
         const bool honoured = required != QMP_THREAD_MULTIPLE || library().process->threads();
         if (provided != nullptr) *provided = honoured ? required : QMP_THREAD_SERIALIZED;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -74,6 +75,16 @@ inline constinit Hot hot;
 [[noreturn]] void fail(std::string_view call, std::string_view message);
 // Ends the job over a wrong flag, file or launcher: one message from the launcher, exit code 2.
 [[noreturn]] void refuse(std::string_view message);
+
+// The number behind an enumerator that a C program passed: it need not be one of the enumeration's,
+// and C++ may not even look at such a value.
+template <class Enum>
+int number_of(const Enum& value) {
+    static_assert(sizeof(Enum) == sizeof(int));
+    int number;
+    std::memcpy(&number, &value, sizeof number);
+    return number;
+}
 
 // Prints "call: message" as QMP_error does, keeps the code and returns it. Works at any time.
 QMP_status_t complain(QMP_status_t code, std::string_view call, std::string_view message);

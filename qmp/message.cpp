@@ -347,9 +347,10 @@ QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts) {
     const char* const call = __func__;
     return guarded(call, [&] {
         Handle& handle = idle(mh, call);
-        if (cts != QMP_CTS_DISABLED && cts != QMP_CTS_NOT_READY && cts != QMP_CTS_READY)
+        const int found = number_of(cts);
+        if (found < QMP_CTS_DISABLED || found > QMP_CTS_READY)
             return complain(QMP_INVALID_ARG, call,
-                            fmt::format("found {}, expected QMP_CTS_...", int(cts)));
+                            fmt::format("found {}, expected QMP_CTS_...", found));
         handle.clear_to_send = cts;
         return QMP_SUCCESS;
     });
