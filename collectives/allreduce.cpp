@@ -10,10 +10,9 @@ namespace {
 constexpr std::size_t scatter_from = 32 * 1024;
 // Above this, fewer copies of the vector count for more than fewer steps.
 constexpr std::size_t exchange_up_to = 2048;
-// Where ranks take turns on the cores, each dependent step costs a turn of all of them. Up to this
-// many members and bytes more messages cost less than more turns.
-constexpr int flat_members = 12;
-constexpr std::size_t flat_bytes = 64;
+// Where ranks take turns on the cores, each dependent step costs a turn of all of them: up to this
+// many bytes two steps count for more than a first member with much to do.
+constexpr std::size_t crowded_bytes = 64;
 
 // Slots start where any type may start.
 std::size_t rounded(std::size_t bytes) {
@@ -24,11 +23,9 @@ std::size_t rounded(std::size_t bytes) {
 
 ReduceForm choose_form(const Group& group, std::size_t bytes, bool may_cut) {
     if (may_cut && bytes >= scatter_from && group.size() > 2) return ReduceForm::scatter;
-    if (group.runtime().options().oversubscribed) {
-        if (group.direct() && bytes <= flat_bytes && group.size() <= flat_members)
-            return ReduceForm::flat;
-        return ReduceForm::tree;
-    }
+    if (group.runtime().options().oversubscribed && group.direct() && bytes <= crowded_bytes)
+        return ReduceForm::star;
+    if (group.runtime().options().oversubscribed) return ReduceForm::tree;
     return bytes > exchange_up_to ? ReduceForm::tree : ReduceForm::exchange;
 }
 
@@ -46,7 +43,7 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     slot_bytes_ = rounded(bytes_);
     if (form_ == ReduceForm::scatter && longest > 0)
         slot_bytes_ = rounded((count / 2 + 1) * operation.element);  // a part is at most half
-    const int slots = form_ == ReduceForm::flat ? group().size() : longest;
+    const int slots = form_ == ReduceForm::star ? group().size() : longest;
     slots_ = scratch_.reserve(slot_bytes_ * std::size_t(slots));
 
     phase_ = Phase::reduce;
@@ -63,8 +60,8 @@ bool Allreduce::step() {
     switch (form_) {
         case ReduceForm::exchange:
             return step_exchange();
-        case ReduceForm::flat:
-            return step_flat();
+        case ReduceForm::star:
+            return step_star();
         case ReduceForm::scatter:
             return step_scatter();
         default:
@@ -132,38 +129,46 @@ void Allreduce::post_ring_step() {
     if (both_ways) send({contribution(at(k - 1)), bytes_}, down);
 }
 
-// ---- flat: everybody sends to everybody, and adds line by line as the other forms do ----
+// ---- star: everybody to the first member, and back from it ----
 
-bool Allreduce::step_flat() {
-    const int members = group().size();
-    const int here = group().place();
+bool Allreduce::step_star() {
+    const auto rank_at = [this](int place) { return group().rank_of(group().node_at(place)); };
+    if (phase_ == Phase::reduce && group().place() != 0) {
+        // The result comes only after our contribution was taken, so it may use its place.
+        receive({buffer_, bytes_}, rank_at(0));
+        send({buffer_, bytes_}, rank_at(0));
+        phase_ = Phase::end;
+        return true;
+    }
     if (phase_ == Phase::reduce) {
-        for (int k = 1; k < members; ++k) {
-            const int from = (here + members - k) % members;
-            receive({slot(from), bytes_}, group().rank_of(group().node_at(from)));
-        }
-        for (int k = 1; k < members; ++k)
-            send({buffer_, bytes_}, group().rank_of(group().node_at((here + k) % members)));
+        for (int p = 1; p < group().size(); ++p) receive({slot(p), bytes_}, rank_at(p));
         phase_ = Phase::reduced;
         return true;
     }
-    if (bytes_ != 0) {
-        std::memcpy(slot(here), buffer_, bytes_);
-        // The last dimension is the fastest: its lines are runs of places, whose sums are the
-        // places of a grid without it.
-        for (int d = group().dimensions() - 1, left = members; d >= 0; --d) {
-            const int extent = group().extent(d);
-            left /= extent;
-            for (int line = 0; line < left; ++line) {
-                for (int c = 1; c < extent; ++c)
-                    operation_.combine(slot(line * extent), slot(line * extent + c), count_,
-                                       operation_.closure);
-                if (line != 0) std::memcpy(slot(line), slot(line * extent), bytes_);
-            }
+    if (phase_ != Phase::reduced) return false;
+    fold_all();
+    for (int p = 1; p < group().size(); ++p) send({buffer_, bytes_}, rank_at(p));
+    phase_ = Phase::end;
+    return true;
+}
+
+// Adds what stands in the slots by place into the buffer.
+void Allreduce::fold_all() {
+    if (bytes_ == 0) return;
+    std::memcpy(slot(group().place()), buffer_, bytes_);
+    // The last dimension is the fastest: its lines are runs of places, whose sums are the places of
+    // a grid without it.
+    for (int d = group().dimensions() - 1, left = group().size(); d >= 0; --d) {
+        const int extent = group().extent(d);
+        left /= extent;
+        for (int line = 0; line < left; ++line) {
+            for (int c = 1; c < extent; ++c)
+                operation_.combine(slot(line * extent), slot(line * extent + c), count_,
+                                   operation_.closure);
+            if (line != 0) std::memcpy(slot(line), slot(line * extent), bytes_);
         }
-        std::memcpy(buffer_, slot(0), bytes_);
     }
-    return false;
+    std::memcpy(buffer_, slot(0), bytes_);
 }
 
 // ---- tree: each line to its first member; back from it ----

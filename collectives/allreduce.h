@@ -24,7 +24,8 @@ struct Operation {
 enum class ReduceForm {
     automatic,
     exchange,  // along each line everybody gets everything and adds it all: fewest steps
-    flat,  // everybody sends to everybody: one step, most messages
+    flat,      // everybody sends to everybody: one step, most messages
+    star,      // everybody sends to the first member, which adds and sends back: two steps
     tree,  // along each line to the first member, and back: fewest messages, each leaf sleeps once
     scatter  // each member adds one part of the vector, then the parts are gathered: least bytes
 };
@@ -46,7 +47,7 @@ class Allreduce final : public Schedule {
   private:
     bool step() override;
     bool step_exchange();
-    bool step_flat();
+    bool step_star();
     bool step_tree();
     bool step_scatter();
 
@@ -56,6 +57,7 @@ class Allreduce final : public Schedule {
     void post_collect();
     std::byte* slot(int coordinate) { return slots_ + slot_bytes_ * std::size_t(coordinate); }
     void fold(std::byte* own, std::size_t count);
+    void fold_all();
 
     std::byte* buffer_ = nullptr;
     std::size_t count_ = 0;
@@ -70,7 +72,7 @@ class Allreduce final : public Schedule {
     int ring_step_ = 0;  // exchange without direct paths: steps done along the line
     Ranges ranges_;
     Scratch scratch_;
-    std::byte* slots_ = nullptr;  // contributions: of a line by coordinate; flat: by place
+    std::byte* slots_ = nullptr;  // contributions: of a line by coordinate; star: by place
     std::size_t slot_bytes_ = 0;
 };
 

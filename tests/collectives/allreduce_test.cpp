@@ -70,7 +70,7 @@ TEST_CASE("A sum has the same bits on every rank, in every form, over links and 
             for (int node = 0; node < ranks; ++node) expected += contribution(node, 0);
             CHECK(tree[0] == Approx(expected).margin(1e-2));
             for (const bool direct : {true, false})
-                for (const auto form : {ReduceForm::exchange, ReduceForm::flat, ReduceForm::tree,
+                for (const auto form : {ReduceForm::exchange, ReduceForm::star, ReduceForm::tree,
                                         ReduceForm::scatter, ReduceForm::automatic}) {
                     const auto other = sum_of(job_of(dims, direct, 3 + count), form, count);
                     CHECK(std::memcmp(tree.data(), other.data(), count * sizeof(float)) == 0);
@@ -81,7 +81,7 @@ TEST_CASE("A sum has the same bits on every rank, in every form, over links and 
 
 TEST_CASE("An operation that does not commute sees the members in the order of their places") {
     for (const auto form :
-         {ReduceForm::exchange, ReduceForm::flat, ReduceForm::tree, ReduceForm::scatter}) {
+         {ReduceForm::exchange, ReduceForm::star, ReduceForm::tree, ReduceForm::scatter}) {
         for (const bool direct : {true, false}) {
             Crew<Allreduce> crew;
             std::vector<std::array<Word, 3>> words;
