@@ -24,7 +24,6 @@ struct Operation {
 enum class ReduceForm {
     automatic,
     exchange,  // along each line everybody gets everything and adds it all: fewest steps
-    flat,      // everybody sends to everybody: one step, most messages
     star,      // everybody sends to the first member, which adds and sends back: two steps
     tree,  // along each line to the first member, and back: fewest messages, each leaf sleeps once
     scatter  // each member adds one part of the vector, then the parts are gathered: least bytes
