@@ -163,14 +163,22 @@ bool Runtime::on_request(Peer& peer, const PacketHeader& header, const std::byte
     return true;
 }
 
+// The send of ours that a peer's answer names, no longer waiting; null where the peer may not name
+// it.
+SendRequest* Runtime::take_answered(const Peer& peer, std::uint32_t departure) {
+    SendRequest* request = departures_.find(departure);
+    if (request == nullptr || request->peer_ != peer.rank ||
+        request->stage_ != SendRequest::Stage::wait_answer)
+        return nullptr;
+    stop_waiting(*request);
+    return request;
+}
+
 bool Runtime::on_clear(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     ClearBody body;
     if (!read_body(header, payload, body)) return false;
-    SendRequest* request = departures_.find(body.departure);
-    if (request == nullptr || request->peer_ != peer.rank ||
-        request->stage_ != SendRequest::Stage::wait_answer)
-        return false;
-    stop_waiting(*request);
+    SendRequest* request = take_answered(peer, body.departure);
+    if (request == nullptr) return false;
     begin_write(*request, body.landing, body.memory, false);
     return true;
 }
@@ -178,11 +186,8 @@ bool Runtime::on_clear(Peer& peer, const PacketHeader& header, const std::byte* 
 bool Runtime::on_pulled(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     DepartureBody body;
     if (!read_body(header, payload, body)) return false;
-    SendRequest* request = departures_.find(body.departure);
-    if (request == nullptr || request->peer_ != peer.rank ||
-        request->stage_ != SendRequest::Stage::wait_answer)
-        return false;
-    stop_waiting(*request);
+    SendRequest* request = take_answered(peer, body.departure);
+    if (request == nullptr) return false;
     finish_send(*request);
     return true;
 }

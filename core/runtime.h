@@ -271,6 +271,7 @@ class Runtime final : private transport::Sink {
     void begin_write(SendRequest& request, std::uint32_t landing,
                      const transport::RemoteMemory& memory, bool tell_matched);
     void stop_waiting(SendRequest& request);
+    SendRequest* take_answered(const Peer& peer, std::uint32_t departure);
     void finish_send(SendRequest& request, Error error = Error::none);
     void answer(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body);
     transport::RemoteMemory open_landing(ReceiveRequest& request);
