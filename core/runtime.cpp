@@ -200,6 +200,7 @@ bool Runtime::progress_unlocked() {
     if (!loopback_->empty()) moved |= loopback_->poll(*this) > 0;
     if (!backlog_.empty()) moved |= flush_backlog();
     if (moved && !tasks_.empty()) advance_tasks();
+    if (moved) moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     if (report_wanted_.load(std::memory_order_relaxed)) [[unlikely]] {
         report_wanted_ = false;
         log(report());
@@ -235,7 +236,11 @@ void Runtime::wait(Request& request, std::string_view what) {
 }
 
 void Runtime::Waiter::turn() {
-    if (runtime_.progress()) {
+    runtime_.progress();
+    // Another thread may have moved what this one waits for, since it last looked.
+    if (const std::uint64_t moves = runtime_.moves_.load(std::memory_order_acquire);
+        moves != moves_seen_) {
+        moves_seen_ = moves;
         idle_turns_ = 0;
         began_ = {};
         return;
@@ -263,16 +268,21 @@ void Runtime::Waiter::turn() {
                                  runtime_.report()));
         warned_ = now;
     }
-    runtime_.sleep_until(options.watchdog.count() != 0 ? warned_ + options.watchdog
-                                                       : Clock::time_point::max());
+    runtime_.sleep_until(
+        options.watchdog.count() != 0 ? warned_ + options.watchdog : Clock::time_point::max(),
+        moves_seen_);
 }
 
-void Runtime::sleep_until(Clock::time_point deadline) {
+// Sleeps unless something has moved since the caller saw `moves_seen`: with several threads that
+// may have been what it waits for, and nobody would wake it again.
+void Runtime::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen) {
     {
         Guard guard(*this);
         interface_->prepare_sleep();
-        if (progress_unlocked()) {
-            interface_->cancel_sleep();
+        progress_unlocked();
+        if (moves_.load(std::memory_order_relaxed) != moves_seen) {
+            // Who sleeps already has been woken by progress_unlocked(), where it moved something.
+            if (sleepers_ == 0) interface_->cancel_sleep();
             return;
         }
         ++sleepers_;
@@ -284,10 +294,11 @@ void Runtime::sleep_until(Clock::time_point deadline) {
 
 void Runtime::progress_thread_main() {
     while (!stopping_) {
+        const std::uint64_t moves = moves_.load(std::memory_order_acquire);
         if (progress())
             std::this_thread::yield();
         else
-            sleep_until(Clock::time_point::max());
+            sleep_until(Clock::time_point::max(), moves);
     }
 }
 

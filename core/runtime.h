@@ -169,6 +169,7 @@ class Runtime final : private transport::Sink {
         Runtime& runtime_;
         std::string_view what_;
         unsigned idle_turns_ = 0;
+        std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none: so the first turn never sleeps
         transport::Clock::time_point began_{};
         transport::Clock::time_point warned_{};
     };
@@ -206,7 +207,7 @@ class Runtime final : private transport::Sink {
     }
     bool progress_unlocked();
     bool advance_tasks();
-    void sleep_until(transport::Clock::time_point deadline);
+    void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void progress_thread_main();
     void open(Request& request, Buffer buffer, Rank peer);
     void complete(Request& request, Error error = Error::none);
@@ -333,8 +334,9 @@ class Runtime final : private transport::Sink {
     };
     std::vector<DeadLink> dead_links_;
     std::uint64_t open_requests_ = 0;
-    bool stirred_ = false;  // a poll brought news that is no packet
-    int sleepers_ = 0;      // threads asleep in wait
+    bool stirred_ = false;                 // a poll brought news that is no packet
+    int sleepers_ = 0;                     // threads asleep in wait
+    std::atomic<std::uint64_t> moves_{0};  // polls that moved something
 
     std::atomic<bool> report_wanted_{false};
     std::atomic<bool> stopping_{false};
