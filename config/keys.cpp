@@ -134,6 +134,11 @@ struct Choices<CopyMode> {
         {{"auto", CopyMode::automatic}, {"cma", CopyMode::cma}, {"pipeline", CopyMode::pipeline}}};
 };
 template <>
+struct Choices<LaunchThrough> {
+    static constexpr std::array<std::pair<std::string_view, LaunchThrough>, 2> all{
+        {{"network", LaunchThrough::network}, {"torus", LaunchThrough::torus}}};
+};
+template <>
 struct Choices<Forward> {
     static constexpr std::array<std::pair<std::string_view, Forward>, 2> all{
         {{"relay", Forward::relay}, {"kernel", Forward::kernel}}};
@@ -341,9 +346,32 @@ template <auto Member, std::uint64_t Low, std::uint64_t High>
 void read_bytes(const Raw& raw, Settings& settings) {
     (settings.*Member).value = read_size(raw, Low, High);
 }
-template <auto Member, std::int64_t Seconds>
+template <auto Member, std::int64_t Seconds, std::int64_t LowMilliseconds = 0>
 void read_duration(const Raw& raw, Settings& settings) {
-    (settings.*Member).value = read_time(raw, std::chrono::seconds(Seconds));
+    const auto time = read_time(raw, std::chrono::seconds(Seconds));
+    if (time < std::chrono::milliseconds(LowMilliseconds)) throw Mismatch({}, raw.line);
+    (settings.*Member).value = time;
+}
+template <auto Member>
+void read_flag(const Raw& raw, Settings& settings) {
+    (settings.*Member).value = read_boolean(raw);
+}
+template <auto Member>
+std::string format_flag(const Settings& settings) {
+    return *(settings.*Member) ? "true" : "false";
+}
+// A command line in words: printable, not empty.
+template <auto Member>
+void read_command(const Raw& raw, Settings& settings) {
+    const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+    if (!is_string(raw) || raw.text.find_first_not_of(' ') == std::string::npos ||
+        !std::all_of(raw.text.begin(), raw.text.end(), printable))
+        throw Mismatch({}, raw.line);
+    (settings.*Member).value = raw.text;
+}
+template <auto Member>
+std::string format_command(const Settings& settings) {
+    return *(settings.*Member);
 }
 template <auto Member>
 void read_extent_list(const Raw& raw, Settings& settings) {
@@ -434,6 +462,16 @@ constexpr std::array table{
         "Send and receive buffer of each TCP connection, in the kernel.",
         read_bytes<&Settings::socket_buffer, 4u << 10, 1u << 30>,
         format_bytes<&Settings::socket_buffer>, origin_of<&Settings::socket_buffer>},
+    Key{"transport.timeout", "time", "a time from 100ms to 1h, like 10s", "", "10s",
+        "A link that answers nothing for this long is dead, and so is a rank that is stopped for "
+        "this long; also the time in which a connection must come about.",
+        read_duration<&Settings::timeout, 3600, 100>, format_duration<&Settings::timeout>,
+        origin_of<&Settings::timeout>},
+    Key{"transport.checksum", "boolean", "true or false", "", "true",
+        "Whether every packet and write over a network carries a CRC-32C of header and payload, "
+        "made where it starts and checked at every hop.",
+        read_flag<&Settings::checksum>, format_flag<&Settings::checksum>,
+        origin_of<&Settings::checksum>},
     Key{"routing.forward", "choice", "relay or kernel", "", "kernel",
         "How a rank is reached that is neither on this host nor a neighbour. relay: the ranks "
         "between forward packets. kernel: IP routes along the same paths are laid already, or "
@@ -457,6 +495,16 @@ constexpr std::array table{
         "over the NUMA nodes, free inside one. none: anywhere. auto: core, or none where ranks "
         "outnumber cores.",
         read_enum<&Settings::bind>, format_enum<&Settings::bind>, origin_of<&Settings::bind>},
+    Key{"launch.agent", "command", "a command line like \"ssh -p 2222\"", "", "ssh",
+        "The command that starts a program on a host: AGENT HOST PROGRAM ARGUMENTS. The flag "
+        "--agent is short for it.",
+        read_command<&Settings::agent>, format_command<&Settings::agent>,
+        origin_of<&Settings::agent>},
+    Key{"launch.through", "choice", "network or torus", "", "torus",
+        "How the launcher reaches the hosts. network: each one directly, by its name. torus: from "
+        "neighbour to neighbour over the links, where no other network joins the hosts.",
+        read_enum<&Settings::through>, format_enum<&Settings::through>,
+        origin_of<&Settings::through>},
     Key{"watchdog.after", "time", "a time from 0 (off) to 24h, like 60s", "", "60s",
         "A wait that lasts longer says what it waits for: rank, peer, link and tokens. 0: never.",
         read_duration<&Settings::watchdog, 24 * 3600>, format_duration<&Settings::watchdog>,

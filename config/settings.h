@@ -50,6 +50,7 @@ enum class LocalPaths {
 enum class CopyMode { automatic, cma, pipeline };  // large messages over shm: one copy, or two
 enum class Forward { relay, kernel };
 enum class ProgressMode { automatic, polling, thread };
+enum class LaunchThrough { network, torus };
 enum class Bind { automatic, core, numa, none };
 
 // No torus is larger: a size above this is a slip of the pen, and would cost memory to believe.
@@ -73,6 +74,8 @@ struct Settings {
     Value<int> tokens{64};                  // receive slots a connection, class 0; 2 to 120
     Value<int> relay_tokens{16};            // receive slots a connection for each relay class
     Value<std::size_t> socket_buffer{4u << 20};
+    Value<std::chrono::nanoseconds> timeout{std::chrono::seconds(10)};  // of links and peers
+    Value<bool> checksum{false};  // CRC-32C over what crosses a network
     // [routing]
     Value<Forward> forward{Forward::relay};
     // [progress]
@@ -80,6 +83,8 @@ struct Settings {
     Value<std::chrono::nanoseconds> spin{std::chrono::microseconds(20)};
     // [launch]
     Value<Bind> bind{Bind::automatic};
+    Value<std::string> agent{"ssh"};  // command line: AGENT HOST PROGRAM ARGUMENTS
+    Value<LaunchThrough> through{LaunchThrough::network};
     // [watchdog] zero: off. After this long in one wait, the wait says what it waits for.
     Value<std::chrono::nanoseconds> watchdog{std::chrono::seconds(60)};
 

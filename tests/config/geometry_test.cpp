@@ -39,6 +39,8 @@ eager_limit   = "8KiB"
 tokens        = 32
 relay_tokens  = 4
 socket_buffer = 1048576
+timeout       = "3s"
+checksum      = true
 
 [routing]
 forward = "kernel"
@@ -48,7 +50,9 @@ mode  = "thread"
 spin  = "1.5ms"
 
 [launch]
-bind = "numa"
+bind    = "numa"
+agent   = "ssh -p 2222"
+through = "torus"
 
 [watchdog]
 after = "2min"
@@ -113,11 +117,15 @@ TEST_CASE("A geometry file sets every key, each with file and line as its origin
     CHECK(*settings.progress == ProgressMode::thread);
     CHECK(*settings.spin == std::chrono::microseconds(1500));
     CHECK(*settings.bind == Bind::numa);
+    CHECK(*settings.timeout == std::chrono::seconds(3));
+    CHECK(*settings.checksum);
+    CHECK(*settings.agent == "ssh -p 2222");
+    CHECK(*settings.through == LaunchThrough::torus);
     CHECK(*settings.watchdog == std::chrono::minutes(2));
     CHECK(settings.tokens.origin.kind == Origin::Kind::file);
     CHECK_THAT(settings.dims.origin.where, Catch::Matchers::EndsWith("geometry.toml:3"));
     CHECK_THAT(settings.tokens.origin.where, Catch::Matchers::EndsWith("geometry.toml:21"));
-    CHECK_THAT(settings.watchdog.origin.where, Catch::Matchers::EndsWith("geometry.toml:36"));
+    CHECK_THAT(settings.watchdog.origin.where, Catch::Matchers::EndsWith("geometry.toml:40"));
     CHECK_THAT(settings.file, Catch::Matchers::EndsWith("geometry.toml"));
 }
 
@@ -220,6 +228,9 @@ TEST_CASE("A value out of range is refused: zero, negative, too large") {
         {"[transport]\nsocket_buffer = \"4MB\"\n", "geometry.toml:2: ", {"\"4MB\"", "like 4MiB"}},
         {"[progress]\nspin = \"2s\"\n", "geometry.toml:2: ", {"\"2s\"", "from 0 to 1s"}},
         {"[progress]\nspin = \"-1us\"\n", "geometry.toml:2: ", {"\"-1us\""}},
+        {"[transport]\ntimeout = \"50ms\"\n", "geometry.toml:2: ", {"100ms to 1h"}},
+        {"[transport]\nchecksum = 1\n", "geometry.toml:2: ", {"true or false"}},
+        {"[launch]\nagent = \" \"\n", "geometry.toml:2: ", {"launch.agent", "ssh"}},
         {"[watchdog]\nafter = \"25h\"\n", "geometry.toml:2: ", {"to 24h"}},
     });
 }

@@ -32,10 +32,14 @@ const std::vector<Variant> variants{
     {"transport.tokens", "tokens = 3", "4", "5"},
     {"transport.relay_tokens", "relay_tokens = 3", "4", "5"},
     {"transport.socket_buffer", "socket_buffer = \"8KiB\"", "16KiB", "5000B"},
+    {"transport.timeout", "timeout = \"1s\"", "2s", "300ms"},
+    {"transport.checksum", "checksum = true", "false", "true"},
     {"routing.forward", "forward = \"kernel\"", "relay", "kernel"},
     {"progress.mode", "mode = \"thread\"", "polling", "auto"},
     {"progress.spin", "spin = \"1us\"", "2us", "0"},
     {"launch.bind", "bind = \"core\"", "numa", "none"},
+    {"launch.agent", "agent = \"rsh\"", "ssh -p 22", "lxc exec"},
+    {"launch.through", "through = \"torus\"", "network", "torus"},
     {"watchdog.after", "after = \"1s\"", "2s", "0"},
 };
 
