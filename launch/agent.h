@@ -1,0 +1,70 @@
+// Starts a program on another host through an agent: ssh, or any command line that takes a host, a
+// program and its arguments (`launch.agent`).
+//
+// An AgentProcess owns the agent and its three pipes; it is used by the thread that made it. The
+// program at the other end hears the end of its standard input when the AgentProcess is destroyed.
+// Little should go through the command line: ssh hands it to a shell of the other host, while other
+// agents run it as it is. What a program needs to know is better sent over its standard input.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/descriptor.h"
+
+namespace torusmp::launch {
+
+class AgentError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+// The words of a command line, with a shell's quotes and backslashes and nothing else of a shell.
+// Throws AgentError for a quote that does not end, and where there is no word.
+std::vector<std::string> split_words(std::string_view command);
+
+// A word that a shell reads back as it is.
+std::string quote_for_shell(const std::string& word);
+
+// What runs `command` on `host`: AGENT HOST COMMAND. Where a word of the agent has "{host}" in it,
+// the name goes there and not behind the agent. ssh and its kin get the command quoted for the
+// shell that reads it, and the options that keep them from asking questions, behind the user's own,
+// which come first. Throws AgentError.
+std::vector<std::string> agent_command(const std::string& agent, const std::string& host,
+                                       const std::vector<std::string>& command);
+
+class AgentProcess {
+  public:
+    // In a session of its own, so that nothing can ask at the terminal. Throws AgentError, for
+    // example where there is no such program.
+    explicit AgentProcess(const std::vector<std::string>& command);
+    AgentProcess(AgentProcess&& other) noexcept;
+    AgentProcess& operator=(AgentProcess&&) = delete;
+    // Kills and reaps it, unless it has ended.
+    ~AgentProcess();
+
+    pid_t pid() const { return pid_; }
+    // A pidfd: readable at the end of the process.
+    int process() const { return process_.get(); }
+    // Our ends of its pipes, all non-blocking. May be moved out, by an owner that wants to.
+    Descriptor& input() { return input_; }
+    Descriptor& output() { return output_; }
+    Descriptor& errors() { return errors_; }
+
+    // waitpid's status; nothing: it still runs.
+    std::optional<int> end();
+    // For an owner who reaps all its children in one place.
+    void reaped(int status) { status_ = status; }
+
+  private:
+    pid_t pid_ = -1;
+    std::optional<int> status_;
+    Descriptor process_, input_, output_, errors_;
+};
+
+}  // namespace torusmp::launch

@@ -1,0 +1,102 @@
+// Agents: their command lines, and the process with its pipes.
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+
+#include "launch/agent.h"
+
+namespace torusmp::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Everything until the end of the stream.
+std::string read_all(int fd) {
+    std::string text;
+    char piece[256];
+    while (true) {
+        pollfd ready{fd, POLLIN, 0};
+        REQUIRE(poll(&ready, 1, 60'000) == 1);
+        const ssize_t n = read(fd, piece, sizeof piece);
+        if (n == 0) return text;
+        REQUIRE(n > 0);
+        text.append(piece, std::size_t(n));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("An agent's command line is split like a shell's, quotes and backslashes taken off") {
+    CHECK(split_words("ssh") == Words{"ssh"});
+    CHECK(split_words("  ssh -p  2222\t-4 ") == Words{"ssh", "-p", "2222", "-4"});
+    CHECK(split_words("a 'b c' \"d \\\" e\" f\\ g ''") == Words{"a", "b c", "d \" e", "f g", ""});
+    CHECK(split_words("pre'fix one'd $HOME *") == Words{"prefix oned", "$HOME", "*"});
+}
+
+TEST_CASE("An agent without words, or with an open quote, is refused") {
+    CHECK_THROWS_WITH(split_words("  "), Catch::Matchers::Contains("launch.agent is empty"));
+    CHECK_THROWS_WITH(split_words("ssh 'open"), Catch::Matchers::Contains("does not end"));
+}
+
+TEST_CASE("ssh gets a command that the other host's shell reads back word by word") {
+    CHECK(
+        agent_command("/usr/bin/ssh -p 22", "qcd001", {"/opt/my tools/run", "--keeper", "it's"}) ==
+        Words{"/usr/bin/ssh", "-p", "22", "-x", "-T", "-o", "BatchMode=yes", "qcd001",
+              "'/opt/my tools/run'", "--keeper", "'it'\\''s'"});
+}
+
+TEST_CASE("Other agents get the command as it is") {
+    CHECK(agent_command("ip netns exec", "t3", {"/opt/my tools/run", "a b", ""}) ==
+          Words{"ip", "netns", "exec", "t3", "/opt/my tools/run", "a b", ""});
+}
+
+TEST_CASE("The host goes where the agent names it") {
+    CHECK(agent_command("nsenter --net=/run/netns/{host} --", "t3", {"run"}) ==
+          Words{"nsenter", "--net=/run/netns/t3", "--", "run"});
+}
+
+TEST_CASE("A quoted word comes out of a shell unchanged") {
+    const std::string word = GENERATE(as<std::string>(), "plain", "", "a b", "it's", "$HOME `id`",
+                                      "\"x\" \\ *", "~", "a\nb", "-n", ";|&<>(){}[]!#");
+    AgentProcess shell({"/bin/sh", "-c", "printf %s " + quote_for_shell(word)});
+    CHECK(read_all(shell.output().get()) == word);
+}
+
+TEST_CASE("An agent has pipes for its three streams, and its end shows on its descriptor") {
+    AgentProcess agent({"/bin/sh", "-c", "read line; echo \"got $line\"; echo oops >&2; exit 7"});
+    CHECK_FALSE(agent.end());
+    REQUIRE(write(agent.input().get(), "word\n", 5) == 5);
+    CHECK(read_all(agent.output().get()) == "got word\n");
+    CHECK(read_all(agent.errors().get()) == "oops\n");
+    pollfd ended{agent.process(), POLLIN, 0};
+    REQUIRE(poll(&ended, 1, 60'000) == 1);
+    REQUIRE(agent.end());
+    CHECK(WEXITSTATUS(*agent.end()) == 7);
+}
+
+TEST_CASE("An agent that is not there is named") {
+    CHECK_THROWS_WITH(
+        AgentProcess({"torusmp-no-such-agent", "host"}),
+        Catch::Matchers::Contains("'torusmp-no-such-agent' cannot be started: No such"));
+}
+
+TEST_CASE("An agent is killed with its owner, and none of the owner's pipes leaks into another") {
+    pid_t first = -1;
+    {
+        AgentProcess agent({"sleep", "600"});
+        first = agent.pid();
+        CHECK(kill(first, 0) == 0);
+        // Started later, it must not hold the other's input open.
+        AgentProcess other({"/bin/sh", "-c", "cat; echo end"});
+        AgentProcess third({"sleep", "600"});
+        other.input().reset();
+        CHECK(read_all(other.output().get()) == "end\n");
+    }
+    CHECK(kill(first, 0) == -1);
+    CHECK(errno == ESRCH);
+}
+
+}  // namespace torusmp::launch
