@@ -20,6 +20,15 @@ class BootstrapError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// A rank that is gone, as the launcher knows it.
+struct Death {
+    int rank = -1;
+    std::string host;
+    std::string cause;  // ends "rank 3 (host qcd001) ...": "was killed by SIGKILL (Killed)"
+
+    friend bool operator==(const Death&, const Death&) = default;
+};
+
 class Bootstrap {
   public:
     virtual ~Bootstrap() = default;
@@ -36,6 +45,17 @@ class Bootstrap {
     virtual std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) = 0;
     // Collective; sleeps, never spins.
     virtual void barrier() = 0;
+    // Deaths that the launcher has told since the last call; never waits. Unlike the other calls it
+    // may be made by one thread while another is in exchange() or barrier(). Where a launcher tells
+    // nothing, the list stays empty.
+    virtual std::vector<Death> deaths() { return {}; }
+    // Readable when deaths() has something to give, for poll() and epoll; -1: the launcher tells
+    // nothing.
+    virtual int deaths_descriptor() const { return -1; }
+    // Whether the job lives on after a death (torus-run --keep-going). exchange() then gives no
+    // bytes for the dead, and barrier() does not wait for them. Otherwise the job is being ended
+    // when a death is told.
+    virtual bool keeps_going() const { return false; }
     // Ends the whole job. The launcher prints the message, stops every rank and exits with code.
     [[noreturn]] virtual void abort(int code, std::string_view message) = 0;
     // This rank is done in an orderly way: leaving without it is reported as a failure of the job.
