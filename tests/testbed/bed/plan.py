@@ -1,0 +1,229 @@
+"""The plan of a test bed: which nodes, cables, addresses and routes a torus of namespaces has.
+
+Pure: nothing here touches the machine. A Plan is made from the command line or from the saved
+state of a bed, and only `cables` and `faults` ever change (by the fault verbs).
+"""
+import itertools
+import math
+import re
+
+MAX_DIMENSIONS = 6
+MAX_NODES = 4096          # what 10.255.x.y and 10.254.x.y hold with room to spare
+FRONT = "front"           # the namespace of the management network, where `run` runs its command
+
+
+class PlanError(Exception):
+    """What was asked for cannot be built; one message for the user."""
+
+
+def parse_dims(text):
+    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
+        raise PlanError(f"'{text}' is no torus: expected extents like 2x2x2")
+    dims = [int(part) for part in text.split("x")]
+    if len(dims) > MAX_DIMENSIONS or math.prod(dims) > MAX_NODES:
+        raise PlanError(f"{text} is too large: expected at most {MAX_DIMENSIONS} dimensions and {MAX_NODES} nodes")
+    return dims
+
+
+class Torus:
+    """Row-major ranks, the last dimension fastest; the same rules as routing/torus.h."""
+
+    def __init__(self, dims, periodic):
+        self.dims, self.periodic = dims, periodic
+        self.size = math.prod(dims)
+        self._coordinates = list(itertools.product(*(range(extent) for extent in dims)))
+        self._ranks = {c: rank for rank, c in enumerate(self._coordinates)}
+
+    def neighbour(self, rank, dimension, sign):
+        extent = self.dims[dimension]
+        if extent == 1:
+            return None
+        c = list(self._coordinates[rank])
+        c[dimension] += sign
+        if not 0 <= c[dimension] < extent and not self.periodic[dimension]:
+            return None
+        c[dimension] %= extent
+        return self._ranks[tuple(c)]
+
+    def offset(self, a, b, dimension):
+        extent = self.dims[dimension]
+        ahead = (self._coordinates[b][dimension] - self._coordinates[a][dimension]) % extent
+        straight = self._coordinates[b][dimension] - self._coordinates[a][dimension]
+        if not self.periodic[dimension]:
+            return straight
+        return ahead if 2 * ahead <= extent else ahead - extent
+
+    def first_step(self, a, b):
+        """(dimension, sign) of the first step of the SDF path from a to b; None where a == b."""
+        offsets = [(abs(self.offset(a, b, d)), d) for d in range(len(self.dims))]
+        steps = [entry for entry in offsets if entry[0]]
+        if not steps:
+            return None
+        dimension = min(steps)[1]
+        return dimension, 1 if self.offset(a, b, dimension) > 0 else -1
+
+
+def device_name(dimension, sign):
+    return f"d{dimension}{'p' if sign > 0 else 'm'}"
+
+
+def direction_name(dimension, sign):
+    return f"{dimension}{'+' if sign > 0 else '-'}"
+
+
+class Plan:
+    def __init__(self, name, dims, *, open_dims=(), mbit=None, mtu=9000, routes=True, management=True,
+                 ipv4=True, ranks_per_node=None):
+        self.name, self.dims = name, list(dims)
+        self.open_dims = sorted(set(open_dims))
+        self.mbit, self.mtu, self.routes, self.management = mbit, mtu, routes, management
+        self.ipv4, self.ranks_per_node = ipv4, ranks_per_node
+        self.check()
+        self.torus = Torus(self.dims, [d not in self.open_dims for d in range(len(self.dims))])
+        self.cables = self.planned_cables()
+        self.addresses = self.planned_addresses()
+        self.faults = {}    # "3:d0p" -> {"loss": percent, "rate": Mbit/s, "mtu": bytes, "down": True}
+
+    def check(self):
+        if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", self.name):
+            raise PlanError(f"'{self.name}' is no name for a bed: expected small letters, digits and '-'")
+        for d in self.open_dims:
+            if not 0 <= d < len(self.dims):
+                raise PlanError(f"--open {d}: there is no such dimension; expected 0 to {len(self.dims) - 1}")
+        if self.ranks_per_node and len(self.ranks_per_node) != len(self.dims):
+            raise PlanError(f"--ranks-per-node has {len(self.ranks_per_node)} extents: expected {len(self.dims)}")
+
+    # ---- who there is ----
+
+    def nodes(self):
+        return range(self.torus.size)
+
+    def host(self, node):
+        return f"{self.name}-{node}"
+
+    def front(self):
+        return f"{self.name}-{FRONT}"
+
+    def namespaces(self):
+        return [self.host(node) for node in self.nodes()] + ([self.front()] if self.management else [])
+
+    def node_number(self, word):
+        """A node by number or by host name."""
+        text = word[len(self.name) + 1:] if word.startswith(self.name + "-") else word
+        if not text.isdigit() or int(text) >= self.torus.size:
+            raise PlanError(f"'{word}' is no node of {self.name}: expected 0 to {self.torus.size - 1}")
+        return int(text)
+
+    # ---- cables ----
+
+    def planned_cables(self):
+        """[node, device, node, device] each; two cables where a dimension of two wraps around."""
+        cables = []
+        for node, d in itertools.product(self.nodes(), range(len(self.dims))):
+            peer = self.torus.neighbour(node, d, +1)
+            if peer is not None:
+                cables.append([node, device_name(d, +1), peer, device_name(d, -1)])
+        return cables
+
+    def planned_addresses(self):
+        """(node, device) -> (own address, planned peer's): a device keeps its address when cables move."""
+        addresses = {}
+        for number, (a, device_a, b, device_b) in enumerate(self.cables):
+            base = 4 * number
+            first = f"10.{base >> 16}.{base >> 8 & 255}.{(base & 255) + 1}"
+            second = f"10.{base >> 16}.{base >> 8 & 255}.{(base & 255) + 2}"
+            addresses[a, device_a] = (first, second)
+            addresses[b, device_b] = (second, first)
+        return addresses
+
+    def devices(self, node):
+        return [device for (owner, device) in self.addresses if owner == node]
+
+    def peer(self, node, device):
+        """The end at which the cable of a device now ends."""
+        for a, device_a, b, device_b in self.cables:
+            if (a, device_a) == (node, device):
+                return b, device_b
+            if (b, device_b) == (node, device):
+                return a, device_a
+        raise PlanError(f"{self.host(node)} has no cable at {device}")
+
+    def find_end(self, word):
+        """(node, device) of "3:d0p" or "3:0+"."""
+        node_word, _, device = word.partition(":")
+        node = self.node_number(node_word)
+        return node, self.find_device(node, device)
+
+    def find_device(self, node, word):
+        match = re.fullmatch(r"(\d)([+-])", word)
+        device = device_name(int(match[1]), 1 if match[2] == "+" else -1) if match else word
+        known = self.devices(node)
+        if device not in known:
+            raise PlanError(f"{self.host(node)} has no link '{word}': expected one of {' '.join(known)}")
+        return device
+
+    # ---- addresses and routes ----
+
+    def node_address(self, node):
+        return f"10.255.{(node + 1) >> 8}.{(node + 1) & 255}"
+
+    def management_addresses(self, node):
+        """With prefix length; node None: the front."""
+        low = 0xFFFE if node is None else node + 1
+        v6 = f"fd54:254::{low:x}/64"
+        return [v6] if not self.ipv4 else [f"10.254.{low >> 8}.{low & 255}/16", v6]
+
+    def route_lines(self, node, only_device=None):
+        """`ip` batch lines: to every other node and to each of its link addresses, along SDF paths."""
+        if not self.routes or not self.ipv4:
+            return []
+        lines = []
+        source = self.node_address(node)
+        mine = {self.addresses[node, device][1] for device in self.devices(node)}
+        for target in self.nodes():
+            step = self.torus.first_step(node, target)
+            if step is None:
+                continue
+            device = device_name(*step)
+            if only_device not in (None, device):
+                continue
+            via = f"via {self.addresses[node, device][1]} dev {device} src {source}"
+            lines.append(f"route replace {self.node_address(target)}/32 {via}")
+            for other in self.devices(target):
+                address = self.addresses[target, other][0]
+                if address not in mine:  # those are reached on their own link
+                    lines.append(f"route replace {address}/32 {via}")
+        return lines
+
+    # ---- the geometry file ----
+
+    def geometry(self):
+        def words(values):
+            return "[" + ", ".join(values) + "]"
+        lines = ["[torus]", f"dims = {words(map(str, self.dims))}",
+                 f"periodic = {words('true' if p else 'false' for p in self.torus.periodic)}"]
+        if self.ranks_per_node:
+            lines.append(f"ranks_per_node = {words(map(str, self.ranks_per_node))}")
+        hosts = ",\n    ".join(f'"{self.host(node)}"' for node in self.nodes())
+        lines += ["", "[nodes]", f"hosts = [\n    {hosts}\n]", "", "[links]"]
+        for d, extent in enumerate(self.dims):
+            if extent > 1:
+                lines += [f'"{direction_name(d, s)}" = "{device_name(d, s)}"' for s in (+1, -1)]
+        lines += ["", "[launch]", 'agent = "ip netns exec"',
+                  f'through = "{"network" if self.management else "torus"}"']
+        return "\n".join(lines) + "\n"
+
+    # ---- saving ----
+
+    def to_json(self):
+        return {"name": self.name, "dims": self.dims, "open": self.open_dims, "mbit": self.mbit,
+                "mtu": self.mtu, "routes": self.routes, "management": self.management, "ipv4": self.ipv4,
+                "ranks_per_node": self.ranks_per_node, "cables": self.cables, "faults": self.faults}
+
+    @staticmethod
+    def from_json(saved):
+        plan = Plan(saved["name"], saved["dims"], open_dims=saved["open"], mbit=saved["mbit"],
+                    mtu=saved["mtu"], routes=saved["routes"], management=saved["management"],
+                    ipv4=saved["ipv4"], ranks_per_node=saved["ranks_per_node"])
+        plan.cables, plan.faults = saved["cables"], saved["faults"]
+        return plan
