@@ -51,7 +51,7 @@ class Bootstrap {
     virtual std::vector<Death> deaths() { return {}; }
     // Readable when deaths() has something to give, for poll() and epoll; -1: the launcher tells
     // nothing.
-    virtual int deaths_descriptor() const { return -1; }
+    virtual int deaths_descriptor() { return -1; }
     // Whether the job lives on after a death (torus-run --keep-going). exchange() then gives no
     // bytes for the dead, and barrier() does not wait for them. Otherwise the job is being ended
     // when a death is told.
