@@ -206,22 +206,24 @@ class Bed:
             return f"{plan.host(node)} {device} is down; its cable leads to {plan.host(peer)} {peer_device}"
 
     def heal(self, word=None):
-        """Undoes cuts, losses, rates and MTUs: at one end, or everywhere."""
+        """Undoes cuts, losses, rates and MTUs: at one end, or everywhere on the nodes that are left."""
         with self.lock():
             plan = self.load()
             ends = [plan.find_end(word)] if word else [split_end(key) for key in plan.faults]
-            for node, device in ends:
-                plan.faults.pop(f"{node}:{device}", None)
-                self.dress_again(plan, node, device)
+            left = kernel.namespaces()
+            ends = [end for end in ends if plan.host(end[0]) in left and end[1] in kernel.devices_in(plan.host(end[0]))]
+            for end in ends:
+                self.dress_again(plan, *end)
             self.save(plan)
             await_ready(plan, [end for end in ends if both_up(plan, end)])
             return f"healed {len(ends)} link ends of {self.name}"
 
     def dress_again(self, plan, node, device):
         """Address, MTU, shaping, routes as planned, and up: what a device loses when it goes down."""
+        before = plan.faults.pop(f"{node}:{device}", {})
         lines = [line.replace("addr add", "addr replace") for line in dress_lines(plan, node, device)]
         kernel.batch("ip", lines, plan.host(node))
-        kernel.batch("tc", shaping(plan, node, device), plan.host(node))
+        kernel.batch("tc", shaping(plan, node, device, before), plan.host(node))
         kernel.batch("ip", plan.route_lines(node, device), plan.host(node))
 
     def set(self, node_word, device_word, changes):
@@ -230,11 +232,12 @@ class Bed:
             plan = self.load()
             node = plan.node_number(node_word)
             device = plan.find_device(node, device_word)
+            before = dict(fault(plan, node, device))
             fault(plan, node, device).update(changes)
             if "mtu" in changes:
                 kernel.batch("ip", [f"link set {device} mtu {changes['mtu']}"], plan.host(node))
             if "rate" in changes or "loss" in changes:
-                kernel.batch("tc", shaping(plan, node, device), plan.host(node))
+                kernel.batch("tc", shaping(plan, node, device, before), plan.host(node))
             self.save(plan)
             return f"{plan.host(node)} {device}: " + ", ".join(f"{k} {v:g}" for k, v in changes.items())
 
@@ -314,14 +317,15 @@ def dress_lines(plan, node, device):
     return lines
 
 
-def shaping(plan, node, device):
-    """tc lines from the plan and the faults of a device; they replace what is there."""
+def shaping(plan, node, device, before=None):
+    """tc lines that take a device from the faults it had `before` (None: it is new) to those it has now."""
     now = plan.faults.get(f"{node}:{device}", {})
-    lines = kernel.shape_lines(device, now.get("rate", plan.mbit))
-    if not lines and "rate" in now:
-        lines = [f"qdisc replace dev {device} root pfifo limit 1000"]   # 0: as if never shaped
-    if "loss" in now:
-        lines += kernel.loss_lines(device, now["loss"])
+    rate, loss = now.get("rate", plan.mbit), now.get("loss")
+    lines = kernel.shape_lines(device, rate) + kernel.loss_lines(device, loss)
+    if not rate and before and before.get("rate", plan.mbit):
+        lines.append(f"qdisc del dev {device} root")
+    if not loss and before and before.get("loss"):
+        lines.append(f"qdisc del dev {device} clsact")
     return lines
 
 

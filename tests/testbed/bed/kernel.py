@@ -25,7 +25,8 @@ def batch(tool, lines, namespace=None):
     if not lines:
         return
     command = [tool] + (["-n", namespace] if namespace else []) + ["-batch", "-"]
-    done = subprocess.run(command, input="\n".join(lines) + "\n", text=True, capture_output=True)
+    done = subprocess.run(command, input="\n".join(lines) + "\n", text=True, capture_output=True,
+                          preexec_fn=die_with_parent)
     if done.returncode:
         words = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
         number = done.stderr.rpartition("-:")[2].strip()
@@ -46,6 +47,13 @@ def why_impossible():
     if probe.returncode:
         return f"'{' '.join(command)}' may not make a veth pair: {' '.join(probe.stderr.split())}"
     return None
+
+
+def mount_private():
+    """In a mount namespace of one's own: a directory of namespace names that nobody else sees."""
+    target = NETNS_DIR if os.path.isdir(NETNS_DIR) else os.path.dirname(NETNS_DIR)
+    subprocess.run(["mount", "-t", "tmpfs", "torus-netns", target], check=True)
+    os.makedirs(NETNS_DIR, exist_ok=True)
 
 
 # ---- inside a namespace ----
@@ -116,18 +124,17 @@ def shape_lines(device, mbit):
 
 
 def loss_lines(device, percent):
-    """Drops a share of the packets that arrive. A four-line classic BPF program rolls the dice, since
-    netem is not in every kernel."""
-    load_random = "32 0 0 4294963256"                # A = a random 32-bit word
-    threshold = min(0xFFFFFFFF, int(percent / 100 * 2**32))
-    compare = f"53 0 1 {threshold}"                  # A >= threshold: pass, else drop
-    go_on, drop = "6 0 0 4294967295", "6 0 0 2"      # TC_ACT_UNSPEC, TC_ACT_SHOT
-    lines = [f"qdisc replace dev {device} clsact"]
-    if percent:
-        program = drop if percent >= 100 else f"{load_random},{compare},{go_on},{drop}"
-        count = program.count(",") + 1
-        lines.append(f"filter replace dev {device} ingress prio 1 handle 1 bpf da bytecode \"{count},{program}\"")
-    return lines
+    """Drops a share of the packets that arrive. A short classic BPF program throws the dice, since netem
+    is not in every kernel."""
+    if not percent:
+        return []
+    load_random = "32 0 0 4294963256"               # A = 32 random bits
+    compare = f"53 0 1 {int(percent / 100 * 2**32)}"  # A >= threshold: go on, else drop
+    go_on, drop = "6 0 0 4294967295", "6 0 0 2"     # TC_ACT_UNSPEC, TC_ACT_SHOT
+    program = [drop] if percent >= 100 else [load_random, compare, go_on, drop]
+    return [f"qdisc replace dev {device} clsact",
+            f"filter replace dev {device} ingress prio 1 handle 1 bpf da bytecode "
+            f"\"{len(program)},{','.join(program)}\""]
 
 
 # ---- the machine ----
@@ -172,7 +179,7 @@ def kill_processes(ids, patience=10.0):
 
 
 def die_with_parent():
-    """For preexec_fn: a killed tool takes its command along."""
+    """For preexec_fn: a killed tool takes along what it started, which would go on making devices."""
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

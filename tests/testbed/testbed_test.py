@@ -1,0 +1,444 @@
+#!/usr/bin/env python3
+"""Tests of the test bed: testbed_test.py TORUS_INFO [CLASS]. Exit 77 where namespaces cannot be made.
+
+As an ordinary user the tests run as root of a user namespace of their own.
+"""
+import itertools
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, HERE)
+from bed import kernel                                # noqa: E402
+from bed.plan import Plan, device_name                # noqa: E402
+
+TOOL = os.path.join(HERE, "torus-netns")
+PATIENCE = 60
+
+
+def tool(*words, status=0):
+    done = subprocess.run([TOOL, *words], text=True, capture_output=True, timeout=200)
+    if status is not None and done.returncode != status:
+        raise AssertionError(f"{' '.join(words)}: exit {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def eventually(what, condition):
+    end = time.monotonic() + PATIENCE
+    while not (result := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {PATIENCE} s")
+        time.sleep(0.01)
+    return result
+
+
+def alive(pid):
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class BedTest(unittest.TestCase):
+    """Beds of this test have names of their own, and are gone after it however it ended."""
+    made = itertools.count()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="testbed-test-")
+        self.addCleanup(self.folder.cleanup)
+        os.environ["TORUS_NETNS_STATE"] = os.path.join(self.folder.name, "state")
+
+    def name(self):
+        name = f"tb{os.getpid()}-{next(self.made)}"
+        self.addCleanup(subprocess.run, [TOOL, "down", name], capture_output=True)
+        return name
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def namespaces(self, name):
+        return sorted(n for n in kernel.namespaces() if n.startswith(name + "-"))
+
+    def expect_no_trace(self, name):
+        self.assertEqual(self.namespaces(name), [])
+        self.assertFalse(os.path.exists(os.path.join(os.environ["TORUS_NETNS_STATE"], name)))
+        self.assertNotIn(name, tool("list").stdout)
+
+
+# ---- wires, seen from inside the namespaces ----
+
+def wire_socket(namespace, device):
+    """A UDP socket of a namespace that hears IPv6 link-local multicast on one device."""
+    with kernel.inside(namespace):
+        index = socket.if_nametoindex(device)
+        s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
+        s.bind(("::", 9900))
+        group = socket.inet_pton(socket.AF_INET6, "ff02::1")
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group + struct.pack("@I", index))
+        return s, index
+
+
+def far_ends(plan, deaf=0):
+    """{(node, device): what that device hears} when every device says who it is. `deaf`: how many should hear
+    nothing; those get a little longer than the others needed."""
+    sockets = {end: wire_socket(plan.host(end[0]), end[1]) for end in plan.addresses}
+    try:
+        for (node, device), (s, index) in sockets.items():
+            try:
+                s.sendto(f"{node} {device}".encode(), ("ff02::1", 9900, 0, index))
+            except OSError:
+                pass   # down: says nothing
+        heard = {}
+        for end, (s, _) in sockets.items():
+            s.settimeout(0)
+            heard[end] = None
+        deadline = time.monotonic() + PATIENCE
+        while None in heard.values() and time.monotonic() < deadline:
+            if list(heard.values()).count(None) == deaf:
+                deadline = min(deadline, time.monotonic() + 0.2)
+            for end, (s, _) in sockets.items():
+                try:
+                    node, device = s.recv(100).decode().split()
+                    heard[end] = (int(node), device)
+                except BlockingIOError:
+                    pass
+            time.sleep(0.001)
+        return heard
+    finally:
+        for s, _ in sockets.values():
+            s.close()
+
+
+def udp_arrives(namespace, source, target_namespace, target):
+    """Whether a datagram gets through by the routes; sent again while it is on its way."""
+    with kernel.inside(target_namespace):
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.bind((target, 0))
+    with kernel.inside(namespace):
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sender.bind((source, 0))
+    with receiver, sender:
+        receiver.settimeout(0.5)
+        for _ in range(20):
+            try:
+                sender.sendto(b"?", receiver.getsockname())
+                receiver.recv(10)
+                return True
+            except OSError:
+                continue
+    return False
+
+
+# ---- tests ----
+
+class PlannedRoutes(unittest.TestCase):
+    TORI = ["2", "3", "5", "2x2", "4x3", "1x4", "2x2x2", "3x3x2", "4x5x3", "1x2x1", "2x3x2x2"]
+
+    def distance(self, torus, a, b):
+        return sum(abs(torus.offset(a, b, d)) for d in range(len(torus.dims)))
+
+    def test_every_hop_comes_one_step_closer_and_finishes_a_dimension_before_the_next(self):
+        for dims in self.TORI:
+            for open_dims in ((), (0,)):
+                plan = Plan("p", [int(d) for d in dims.split("x")], open_dims=open_dims)
+                torus = plan.torus
+                for a, b in itertools.product(plan.nodes(), repeat=2):
+                    at, entered = a, []
+                    while at != b:
+                        dimension, sign = torus.first_step(at, b)
+                        fewest = min(abs(torus.offset(at, b, d)) for d in range(len(torus.dims))
+                                     if torus.offset(at, b, d))
+                        self.assertEqual(abs(torus.offset(at, b, dimension)), fewest)
+                        if not entered or entered[-1] != dimension:
+                            entered.append(dimension)
+                        next_node = torus.neighbour(at, dimension, sign)
+                        self.assertEqual(self.distance(torus, next_node, b), self.distance(torus, at, b) - 1)
+                        at = next_node
+                    self.assertEqual(len(entered), len(set(entered)))
+
+    def test_every_end_has_one_cable_and_two_ends_share_a_network(self):
+        for dims in self.TORI:
+            plan = Plan("p", [int(d) for d in dims.split("x")])
+            ends = [(a, x) for a, x, _, _ in plan.cables] + [(b, y) for _, _, b, y in plan.cables]
+            self.assertEqual(len(ends), len(set(ends)))
+            self.assertEqual(len(ends), plan.torus.size * sum(2 for d in plan.dims if d > 1))
+            addresses = [own for own, _ in plan.addresses.values()]
+            self.assertEqual(len(addresses), len(set(addresses)))
+            for a, x, b, y in plan.cables:
+                self.assertEqual(plan.addresses[a, x], plan.addresses[b, y][::-1])
+
+    def test_a_dimension_of_two_has_two_cables_where_it_wraps_and_one_where_it_is_open(self):
+        self.assertEqual(Plan("p", [2]).cables, [[0, "d0p", 1, "d0m"], [1, "d0p", 0, "d0m"]])
+        self.assertEqual(Plan("p", [2], open_dims=[0]).cables, [[0, "d0p", 1, "d0m"]])
+
+
+class UpAndDown(BedTest):
+    def test_every_cable_leads_where_it_should_and_every_pair_of_nodes_is_routed(self):
+        name = self.name()
+        tool("up", "3x2x2", "--open", "0", "--name", name, "--mbit", "100")
+        plan = Plan(name, [3, 2, 2], open_dims=[0])
+        self.assertEqual(self.namespaces(name), sorted(plan.namespaces()))
+        self.assertIn(name, tool("list").stdout)
+        self.assertEqual(far_ends(plan), {end: plan.peer(*end) for end in plan.addresses})
+        for a, b in itertools.permutations(plan.nodes(), 2):
+            self.assertTrue(udp_arrives(plan.host(a), plan.node_address(a), plan.host(b), plan.node_address(b)),
+                            f"{a} to {b}")
+        shaped = subprocess.run(["tc", "-n", plan.host(0), "qdisc", "show", "dev", "d0p"], text=True,
+                                capture_output=True).stdout
+        self.assertIn("tbf", shaped)
+        self.assertIn("100Mbit", shaped)
+        tool("down", name)
+        self.expect_no_trace(name)
+
+    def test_the_management_network_joins_the_front_and_all_nodes(self):
+        name = self.name()
+        tool("up", "4", "--name", name)
+        plan = Plan(name, [4])
+        front = plan.management_addresses(None)[0].split("/")[0]
+        for node in plan.nodes():
+            address = plan.management_addresses(node)[0].split("/")[0]
+            self.assertTrue(udp_arrives(plan.front(), front, plan.host(node), address))
+
+    def test_what_is_left_out_on_request_is_not_there(self):
+        name = self.name()
+        tool("up", "3x3", "--name", name, "--no-management", "--no-routes")
+        plan = Plan(name, [3, 3], management=False)
+        self.assertEqual(self.namespaces(name), sorted(plan.namespaces()))
+        routes = subprocess.run(["ip", "-n", plan.host(0), "route"], text=True, capture_output=True).stdout
+        self.assertEqual([r for r in routes.splitlines() if "via" in r], [])
+        self.assertNotIn("mgmt", kernel.devices_in(plan.host(0)))
+        other = self.name()
+        tool("up", "3", "--name", other, "--ipv6-only")
+        addresses = subprocess.run(["ip", "-n", f"{other}-0", "-4", "-o", "addr", "show"], text=True,
+                                   capture_output=True).stdout
+        self.assertEqual([a for a in addresses.splitlines() if " lo " not in a], [])
+        six = Plan(other, [3], ipv4=False)
+        self.assertEqual(far_ends(six), {end: six.peer(*end) for end in six.addresses})
+
+    def test_the_geometry_file_is_one_that_torus_info_accepts(self):
+        name, file = self.name(), self.path("geometry.toml")
+        printed = tool("up", "2x1x3", "--open", "2", "--ranks-per-node", "1x2x1", "--name", name,
+                       "--geometry", file).stdout
+        self.assertIn(file, printed)
+        told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("12", told.stdout)
+        self.assertIn(f"{name}-0", told.stdout)
+
+    def test_a_name_that_is_taken_is_refused_and_the_bed_of_that_name_stays(self):
+        name = self.name()
+        tool("up", "2", "--name", name)
+        before = self.namespaces(name)
+        self.assertIn("there already", tool("up", "3", "--name", name, status=2).stderr)
+        self.assertIn("there already", tool("run", "3", "--name", name, "--", "true", status=2).stderr)
+        self.assertEqual(self.namespaces(name), before)
+
+
+class Running(BedTest):
+    def test_the_exit_code_is_that_of_the_command_and_nothing_is_left(self):
+        for command, status in (("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)):
+            name = self.name()
+            tool("run", "2", "--name", name, "--", "sh", "-c", command, status=status)
+            self.expect_no_trace(name)
+
+    def test_the_command_finds_the_bed_and_its_geometry_and_runs_where_it_was_told(self):
+        name = self.name()
+        said = tool("run", "2x2", "--name", name, "--", "sh", "-c",
+                    f'echo $TORUS_BED; cat $TORUSMP_CONFIG; ip -o link; ip netns exec {name}-3 echo agent works').stdout
+        self.assertIn(name, said.split("\n")[0])
+        self.assertIn('agent = "ip netns exec"', said)
+        self.assertIn("agent works", said)
+        self.assertIn("mgmt", said)
+        name = self.name()
+        said = tool("run", "2x2", "--name", name, "--on", "3", "--", "ip", "-o", "addr").stdout
+        self.assertIn("10.255.0.4/32", said)
+
+    def test_what_the_command_leaves_behind_on_the_nodes_is_killed(self):
+        name, file = self.name(), self.path("pid")
+        tool("run", "2", "--name", name, "--", "sh", "-c",
+             f'ip netns exec {name}-1 sh -c \'trap "" TERM HUP; setsid sleep 1000 & echo $! > {file}\'')
+        with open(file) as f:
+            self.assertFalse(alive(int(f.read())))
+        self.expect_no_trace(name)
+
+    def test_a_signal_ends_the_command_and_takes_the_bed_down(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            name, file = self.name(), self.path(f"pid{number}")
+            run = subprocess.Popen([TOOL, "run", "2", "--name", name, "--", "sh", "-c",
+                                    f"echo $$ > {file}.new; mv {file}.new {file}; exec sleep 1000"])
+            eventually("the command starts", lambda: os.path.exists(file))
+            run.send_signal(number)
+            self.assertEqual(run.wait(PATIENCE), 128 + number)
+            with open(file) as f:
+                self.assertFalse(alive(int(f.read())))
+            self.expect_no_trace(name)
+
+
+class Killed(BedTest):
+    def test_a_bed_whose_run_was_killed_is_listed_as_orphaned_and_taken_down(self):
+        name, file = self.name(), self.path("pid")
+        run = subprocess.Popen([TOOL, "run", "2x2", "--name", name, "--", "sh", "-c",
+                                f"setsid sleep 1000 & echo $! > {file}.new; mv {file}.new {file}; wait"])
+        eventually("the command starts", lambda: os.path.exists(file))
+        run.kill()
+        run.wait()
+        self.assertRegex(tool("list").stdout, rf"{name} +2x2 +orphaned")
+        tool("down", name)
+        with open(file) as f:
+            self.assertFalse(alive(int(f.read())))
+        self.expect_no_trace(name)
+
+    def test_a_bed_whose_making_was_killed_at_any_stage_is_taken_down(self):
+        for stage in range(6):
+            name = self.name()
+            up = subprocess.Popen([TOOL, "up", "3x3", "--name", name], stdout=subprocess.DEVNULL)
+            directory = os.path.join(os.environ["TORUS_NETNS_STATE"], name)
+            eventually("the bed begins", lambda: len(self.namespaces(name)) >= 2 * stage or up.poll() is not None)
+            eventually("the state is kept", lambda: os.path.exists(directory) or up.poll() is not None)
+            up.kill()
+            up.wait()
+            tool("down", name)
+            self.expect_no_trace(name)
+
+    def test_a_bed_whose_state_is_lost_is_taken_down_by_name(self):
+        name = self.name()
+        tool("up", "2", "--name", name)
+        os.unlink(os.path.join(os.environ["TORUS_NETNS_STATE"], name, "bed.json"))
+        self.assertIn("half made", tool("list").stdout)
+        tool("down", name)
+        self.expect_no_trace(name)
+
+
+class Faults(BedTest):
+    def setUp(self):
+        super().setUp()
+        self.bed = self.name()
+        tool("up", "3x2", "--name", self.bed)
+        self.plan = Plan(self.bed, [3, 2])
+        self.good = {end: self.plan.peer(*end) for end in self.plan.addresses}
+
+    def routed(self):
+        return all(udp_arrives(self.plan.host(0), self.plan.node_address(0), self.plan.host(b),
+                               self.plan.node_address(b)) for b in range(1, 6))
+
+    def test_a_cut_cable_is_dead_at_both_ends_and_heals_with_its_routes(self):
+        tool("cut", self.bed, "0:0+")
+        a, b = (0, "d0p"), self.plan.peer(0, "d0p")
+        self.assertEqual(far_ends(self.plan, 2), {**self.good, a: None, b: None})
+        tool("heal", self.bed, "0:0+")
+        self.assertEqual(far_ends(self.plan), self.good)
+        self.assertTrue(self.routed())
+
+    def test_two_swapped_cables_lead_to_each_others_ends_until_they_are_swapped_back(self):
+        tool("swap", self.bed, "0:d0p", "1:d1p")
+        far_a, far_b = self.plan.peer(0, "d0p"), self.plan.peer(1, "d1p")
+        self.assertEqual(far_ends(self.plan), {**self.good, (0, "d0p"): far_b, far_b: (0, "d0p"),
+                                               (1, "d1p"): far_a, far_a: (1, "d1p")})
+        tool("swap", self.bed, "0:d0p", "1:d1p")
+        self.assertEqual(far_ends(self.plan), self.good)
+        self.assertTrue(self.routed())
+        self.assertIn("one cable", tool("swap", self.bed, "0:d0p", "2:d0m" if far_a == (2, "d0m")
+                                        else f"{far_a[0]}:{far_a[1]}", status=2).stderr)
+
+    def test_loss_rate_and_mtu_are_set_and_healed(self):
+        host = self.plan.host(0)
+        def shown(*words):
+            return subprocess.run([*words], text=True, capture_output=True).stdout
+        tool("set", self.bed, "0", "0+", "loss", "100", "mtu", "1500", "rate", "10")
+        self.assertIsNone(far_ends(self.plan, 1)[0, "d0p"])
+        self.assertIn("mtu 1500", shown("ip", "-n", host, "link", "show", "d0p"))
+        self.assertIn("10Mbit", shown("tc", "-n", host, "qdisc", "show", "dev", "d0p"))
+        tool("set", self.bed, "0", "d0p", "loss", "0")
+        self.assertEqual(far_ends(self.plan), self.good)
+        tool("heal", self.bed)
+        self.assertIn("mtu 9000", shown("ip", "-n", host, "link", "show", "d0p"))
+        self.assertNotIn("tbf", shown("tc", "-n", host, "qdisc", "show", "dev", "d0p"))
+        self.assertEqual(far_ends(self.plan), self.good)
+
+    def test_a_killed_node_takes_its_processes_and_devices_along(self):
+        sleeper = subprocess.Popen([TOOL, "exec", self.bed, "1", "--", "sleep", "1000"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        inside = kernel.namespace_id(self.plan.host(1))
+        eventually("the sleeper is on the node", lambda: sleeper.pid in kernel.processes_in({inside}))
+        tool("kill-node", self.bed, "1")
+        self.assertEqual(sleeper.wait(PATIENCE), -signal.SIGKILL)
+        self.assertNotIn(self.plan.host(1), kernel.namespaces())
+        eventually("the kernel takes the devices away", lambda: not {"d0m"} & kernel.devices_in(self.plan.host(3)))
+        self.assertIn("is gone", tool("kill-node", self.bed, "1", status=2).stderr)
+        tool("heal", self.bed)
+
+
+class Rootless(BedTest):
+    def test_run_works_and_leaves_nothing(self):
+        name = self.name()
+        if os.environ.get("TESTBED_WAS_USER"):
+            self.skipTest("these tests run without root already")
+        os.chmod(self.folder.name, 0o777)
+        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        if subprocess.run(as_nobody + ["test", "-x", TOOL]).returncode:
+            self.skipTest("an ordinary user may not read the sources here")
+        possible = subprocess.run(as_nobody + [TOOL, "possible"], text=True, capture_output=True)
+        if possible.returncode:
+            self.skipTest(possible.stderr)
+        script = f"{TOOL} cut $TORUS_BED 0:0+ && {TOOL} heal $TORUS_BED && ip netns && exit 9"
+        done = subprocess.run(as_nobody + [TOOL, "run", "2x2", "--name", name, "--mbit", "100", "--",
+                                           "sh", "-c", script], text=True, capture_output=True)
+        self.assertEqual(done.returncode, 9, done.stderr)
+        self.assertIn(f"{name}-3", done.stdout)
+        self.expect_no_trace(name)
+        refused = subprocess.run(as_nobody + [TOOL, "up", "2"], text=True, capture_output=True)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("torus-netns run", refused.stderr)
+
+
+class BadInput(BedTest):
+    def test_each_mistake_is_one_message_and_exit_code_2(self):
+        for words, said in ((["up", "2x0"], "2x0"), (["up", "99x99"], "too large"), (["up"], "2x2x2"),
+                            (["up", "2", "--open", "3"], "no such dimension"), (["up", "2", "--mbit", "x"], "--mbit"),
+                            (["up", "2", "--name", "A B"], "A B"), (["up", "2", "--bogus", "1"], "--bogus"),
+                            (["run", "2"], "which command"), (["down"], "which bed"), (["down", "nosuch"], "nosuch"),
+                            (["cut", "nosuch", "0:0+"], "nosuch"), (["fly"], "fly")):
+            done = tool(*words, status=2)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_a_link_that_is_not_there_is_named_with_those_that_are(self):
+        name = self.name()
+        tool("up", "2", "--name", name)
+        self.assertIn("d0p d0m", tool("cut", name, "0:1+", status=2).stderr)
+        self.assertIn("no node", tool("cut", name, "7:0+", status=2).stderr)
+        self.assertIn("unknown key", tool("set", name, "0", "0+", "speed", "9", status=2).stderr)
+        self.assertIn("there is no node", tool("agent", f"{name}-9", "true", status=2).stderr)
+
+
+def become_root():
+    """An ordinary user goes on as root of namespaces of its own."""
+    os.environ["TESTBED_WAS_USER"] = "1"
+    os.execvp("unshare", ["unshare", "-Urnm", "--", sys.executable, *sys.argv])
+
+
+if __name__ == "__main__":
+    reason = kernel.why_impossible()
+    if reason:
+        print(f"skipped: network namespaces cannot be made here: {reason}")
+        sys.exit(77)
+    if os.geteuid():
+        become_root()
+    if os.environ.get("TESTBED_WAS_USER"):
+        kernel.mount_private()
+    TORUS_INFO = sys.argv.pop(1)
+    result = unittest.main(exit=False).result
+    sys.exit(77 if result.skipped and len(result.skipped) == result.testsRun else not result.wasSuccessful())
