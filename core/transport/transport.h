@@ -68,6 +68,7 @@ class Sink {
 struct ChannelOptions {
     std::uint32_t local_port = 0;   // where packets of this channel arrive here
     std::uint32_t remote_port = 0;  // and at the peer
+    bool mutual = false;            // both ends connect this channel at start, unasked
 };
 
 class Channel {
@@ -95,6 +96,10 @@ class Channel {
                            std::uint64_t cookie) = 0;
     virtual Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
                           std::uint64_t cookie) = 0;
+
+    // Gives the link up for good and lets the other end know why, where the transport can. Nothing
+    // comes from this channel afterwards, and on_down() is not called.
+    virtual void close(std::string_view /*why*/) {}
 
     // Rings the peer's bell even where no packet was sent.
     virtual void ring() = 0;
@@ -124,17 +129,27 @@ class Interface {
     virtual int poll(Sink& sink) = 0;
 
     virtual RemoteMemory expose(Bytes memory) = 0;
+    // Ends what expose() began: no peer's write reaches this memory any more.
+    virtual void conceal(const RemoteMemory& /*memory*/) {}
+    // Whether peers may ever read what is exposed; where not, only what they shall write needs to
+    // be.
+    virtual bool reads() const { return true; }
+    // True while nothing that was sent still waits here for its link.
+    virtual bool idle() const { return true; }
     // Whether peers reach this memory of ours by plain stores, so that even small messages gain.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
     // Memory that peers reach at the lowest cost; null when there is no more. free() takes nullptr.
     virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
     virtual void free(void* memory) = 0;
 
-    // Sleeping: prepare_sleep(), one more poll(), then sleep() if it found nothing, else
-    // cancel_sleep(). A packet or a wake() after prepare_sleep() ends the sleep at once.
+    // Sleeping, one thread at a time: prepare_sleep(), one more poll(), then sleep() if it found
+    // nothing, else cancel_sleep(). A packet or a wake() after prepare_sleep() ends the sleep at
+    // once. Instead of sleep() the caller may wait until descriptor() is readable, where there is
+    // one, and then call cancel_sleep().
     virtual void prepare_sleep() = 0;
     virtual void cancel_sleep() = 0;
     virtual void sleep(Clock::time_point deadline) = 0;
+    virtual int descriptor() { return -1; }
     // From any thread and from signal handlers.
     virtual void wake() noexcept = 0;
 };

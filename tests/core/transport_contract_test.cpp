@@ -168,12 +168,14 @@ TEMPLATE_LIST_TEST_CASE("a transport's poll says how many packets were taken",
     link.at_b.decide = [&](const PacketHeader&) { return hold ? Verdict::held : Verdict::taken; };
     for (int turn = 0; turn < 200; ++turn) {
         link.pair.pass_time();
+        link.pair.a().poll(link.at_a);
         REQUIRE(link.pair.b().poll(link.at_b) == 0);
     }
     REQUIRE(link.at_b.offered > 0);
     hold = false;
     for (int turn = 0; turn < turns_enough && taken < 8; ++turn) {
         link.pair.pass_time();
+        link.pair.a().poll(link.at_a);
         taken += link.pair.b().poll(link.at_b);
     }
     REQUIRE(taken == 8);
@@ -316,6 +318,7 @@ TEMPLATE_LIST_TEST_CASE("a transport announces a peer's connection to a port tha
     const auto payload = pattern(500, 3);
     for (std::uint32_t n = 0; n < 3; ++n) early.send(header_of(0, n, 500), payload);
 
+    Recorder at_a;  // polled too: where connecting is a conversation, both ends talk
     Recorder at_b;
     Channel* late = nullptr;
     const bool connect_inside = GENERATE(true, false);
@@ -325,6 +328,7 @@ TEMPLATE_LIST_TEST_CASE("a transport announces a peer's connection to a port tha
         };
     for (int turn = 0; turn < turns_enough && at_b.connects.empty(); ++turn) {
         pair.pass_time();
+        pair.a().poll(at_a);
         pair.b().poll(at_b);
     }
     REQUIRE(at_b.connects == std::vector<std::uint32_t>{5});
@@ -332,6 +336,7 @@ TEMPLATE_LIST_TEST_CASE("a transport announces a peer's connection to a port tha
     if (!connect_inside) late = &pair.b().connect(pair.a().address(), {5, 0});
     for (int turn = 0; turn < turns_enough && at_b.packets.size() < 3; ++turn) {
         pair.pass_time();
+        pair.a().poll(at_a);
         pair.b().poll(at_b);
     }
     REQUIRE(at_b.packets.size() == 3);
@@ -342,7 +347,6 @@ TEMPLATE_LIST_TEST_CASE("a transport announces a peer's connection to a port tha
     }
     // And back, over the channel that the announcement brought about.
     late->send(header_of(0, 42, 0), {});
-    Recorder at_a;
     for (int turn = 0; turn < turns_enough && at_a.packets.empty(); ++turn) {
         pair.pass_time();
         pair.a().poll(at_a);

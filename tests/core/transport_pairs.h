@@ -7,11 +7,15 @@
 
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/transport/sim/world.h"
 #ifdef TORUSMP_TEST_SHM
 #include "core/transport/shm/interface.h"
+#endif
+#ifdef TORUSMP_TEST_TCP
+#include "core/transport/tcp/interface.h"
 #endif
 
 namespace torusmp::transport::testing {
@@ -65,11 +69,39 @@ class ShmPair {
     shm::ShmInterface b_;
 };
 
-using PairTypes =
-    std::tuple<SimWithout, SimImmediate, SimPending, SimMixed, ShmPair<shm::CopyMode::one_copy>,
-               ShmPair<shm::CopyMode::packets>>;
+using ShmPairs = std::tuple<ShmPair<shm::CopyMode::one_copy>, ShmPair<shm::CopyMode::packets>>;
 #else
-using PairTypes = std::tuple<SimWithout, SimImmediate, SimPending, SimMixed>;
+using ShmPairs = std::tuple<>;
 #endif
+
+#ifdef TORUSMP_TEST_TCP
+// Over this host's own addresses: no device, so no privilege is needed.
+template <bool checksum>
+class TcpPair {
+  public:
+    TcpPair(const Ports& a, const Ports& b) : a_(a, options("a")), b_(b, options("b")) {}
+
+    Interface& a() { return a_; }
+    Interface& b() { return b_; }
+    void pass_time() {}
+
+  private:
+    static tcp::InterfaceOptions options(const char* host) {
+        tcp::InterfaceOptions options;
+        options.host = host;
+        options.checksum = checksum;
+        return options;
+    }
+    tcp::TcpInterface a_;
+    tcp::TcpInterface b_;
+};
+using TcpPairs = std::tuple<TcpPair<false>, TcpPair<true>>;
+#else
+using TcpPairs = std::tuple<>;
+#endif
+
+using PairTypes = decltype(std::tuple_cat(
+    std::declval<std::tuple<SimWithout, SimImmediate, SimPending, SimMixed>>(),
+    std::declval<ShmPairs>(), std::declval<TcpPairs>()));
 
 }  // namespace torusmp::transport::testing

@@ -1,0 +1,43 @@
+// Bytes in the order they were put in: what waits to be sent.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::tcp {
+
+class ByteQueue {
+  public:
+    bool empty() const { return head_ == bytes_.size(); }
+    std::size_t size() const { return bytes_.size() - head_; }
+    std::byte* front() { return bytes_.data() + head_; }
+    // Room at the end, to be filled by the caller.
+    std::byte* extend(std::size_t bytes) {
+        if (head_ > bytes_.size() / 2) {
+            bytes_.erase(bytes_.begin(), bytes_.begin() + std::ptrdiff_t(head_));
+            head_ = 0;
+        }
+        bytes_.resize(bytes_.size() + bytes);
+        return bytes_.data() + bytes_.size() - bytes;
+    }
+    void push(ConstBytes bytes) {
+        if (!bytes.empty()) std::copy(bytes.begin(), bytes.end(), extend(bytes.size()));
+    }
+    void pop(std::size_t bytes) {
+        head_ += bytes;
+        if (head_ == bytes_.size()) clear();
+    }
+    void clear() {
+        bytes_.clear();
+        head_ = 0;
+    }
+
+  private:
+    std::vector<std::byte> bytes_;
+    std::size_t head_ = 0;
+};
+
+}  // namespace torusmp::transport::tcp

@@ -1,0 +1,138 @@
+// One end of a TCP connection: frames out in as few system calls as the load allows, frames in,
+// payload of remote writes straight into the memory it is for.
+//
+// Life: waiting (for the peer's call) or calling -> open -> finished (the peer said farewell) or
+// down. What is sent before it is open waits in the queue; what is sent after it is down is
+// swallowed, and Sink::on_down() has told.
+//
+// Owned by its TcpInterface, used under the Runtime's lock.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/descriptor.h"
+#include "core/transport/tcp/byte_queue.h"
+#include "core/transport/tcp/frame.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::tcp {
+
+class TcpInterface;
+
+class TcpChannel final : public Channel {
+  public:
+    enum class State { waiting, calling, open, finished, down };
+
+    TcpChannel(TcpInterface& interface, const PortOptions& port);
+
+    void send(const PacketHeader& header, ConstBytes payload) override;
+    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    void commit(const PacketHeader& header) override;
+    void grant(TokenWord tokens) override;
+    TokenWord collect_grants() override { return std::exchange(granted_, 0); }
+    bool can_write(const RemoteMemory& remote) const override;
+    bool can_read(const RemoteMemory& /*remote*/) const override { return false; }
+    Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                   std::uint64_t cookie) override;
+    Transfer read(const RemoteMemory& /*remote*/, std::size_t /*offset*/, Bytes /*local*/,
+                  std::uint64_t /*cookie*/) override {
+        return Transfer::refused;
+    }
+    void ring() override {}
+    void close(std::string_view why) override;
+
+  private:
+    friend class TcpInterface;
+
+    // A remote write that is not out yet.
+    struct Write {
+        std::uint64_t memory;  // the peer's id of it
+        std::uint64_t offset;
+        ConstBytes left;
+        std::uint64_t cookie;
+    };
+    // Packets of a class that were held: as many slots as the class has tokens.
+    struct Held {
+        std::unique_ptr<std::byte[]> slots;
+        std::size_t first = 0;
+        std::size_t count = 0;
+    };
+    struct FrameHead {
+        PacketHeader header;
+        std::uint32_t checksum;
+    };
+
+    // --- out ---
+    std::size_t head_bytes() const;
+    FrameHead head_of(const PacketHeader& header, const std::byte* payload) const;
+    bool sends_at_once(std::size_t bytes) const;
+    void send_frame(const PacketHeader& header, ConstBytes payload);
+    void queue_frame(const PacketHeader& header, ConstBytes payload);
+    void send_gathered(const FrameHead& head, ConstBytes payload);
+    // Gives the socket what it takes.
+    void flush();
+    bool flush_some();
+    void next_piece();
+    void piece_out(std::size_t bytes);
+    void set_blocked(bool blocked);
+
+    // --- in ---
+    int receive(Sink& sink);
+    bool receive_some();
+    int offer_held(Sink& sink);
+    int parse(Sink& sink);
+    bool parse_one(Sink& sink, int& taken);
+    bool check(const FrameHead& head) const;
+    int deliver(Sink& sink, const PacketHeader& header, const std::byte* payload);
+    bool keep(const PacketHeader& header, const std::byte* payload);
+    void begin_landing(const PacketHeader& header);
+    void land(std::size_t bytes, const std::byte* from);
+    void end_of_stream();
+
+    void open(config::Descriptor socket);
+    // From inside a poll: on_down() is told at its end.
+    void fail(std::string why);
+    void drop_socket();
+
+    TcpInterface& interface_;
+    const PortOptions port_;
+    State state_ = State::waiting;
+    config::Descriptor socket_;
+    std::string name_;  // both ends, for messages
+    std::string why_;   // it went down
+    bool down_told_ = false;
+    unsigned device_ = 0;  // index of the device the connection is bound to; 0: none
+    std::uint32_t remote_port_ = 0;
+    std::array<std::byte, 16> peer_{};
+
+    ByteQueue out_;
+    std::vector<Write> writes_;
+    std::size_t first_write_ = 0;
+    FrameHead piece_head_{};  // the piece of the first write that is on its way
+    std::size_t piece_sent_ = 0;
+    std::size_t piece_bytes_ = 0;            // payload of the piece; 0: none on its way
+    bool full_ = false;                      // the last call took less than it was given
+    bool blocked_ = false;                   // so the socket is watched for room
+    bool dirty_ = false;                     // stands in the interface's list of what to flush
+    unsigned burst_ = 0;                     // packets sent since poll number
+    unsigned burst_turn_ = 0;                // this
+    std::unique_ptr<std::byte[]> reserved_;  // where a packet is packed; as large as a slot
+
+    std::unique_ptr<std::byte[]> in_;
+    std::size_t in_bytes_ = 0;  // room
+    std::size_t in_begin_ = 0;
+    std::size_t in_end_ = 0;
+    FrameHead landing_{};           // of the write that is arriving
+    std::size_t landing_left_ = 0;  // payload of it still to come
+    std::uint32_t landing_sum_ = 0;
+    std::array<Held, max_slot_classes> held_;
+    std::size_t held_count_ = 0;
+    TokenWord granted_ = 0;
+};
+
+}  // namespace torusmp::transport::tcp

@@ -1,0 +1,54 @@
+// The memory that peers may write to, by id. An id has a generation, so that a write for memory
+// that was concealed meanwhile finds nothing, whatever lies there now.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::tcp {
+
+class Exposures {
+  public:
+    std::uint64_t add(Bytes memory) {
+        if (free_.empty()) {
+            free_.push_back(std::uint32_t(entries_.size()));
+            entries_.push_back({});
+        }
+        const std::uint32_t index = free_.back();
+        free_.pop_back();
+        entries_[index].memory = memory;
+        return id_of(index);
+    }
+    // Empty: no such memory, or not [offset, offset + bytes) of it.
+    Bytes find(std::uint64_t id, std::uint64_t offset, std::uint64_t bytes) const {
+        const auto index = std::uint32_t(id);
+        if (index >= entries_.size() || id_of(index) != id) return {};
+        const Bytes memory = entries_[index].memory;
+        if (offset > memory.size() || bytes > memory.size() - offset) return {};
+        return memory.subspan(offset, bytes);
+    }
+    void remove(std::uint64_t id) {
+        const auto index = std::uint32_t(id);
+        if (index >= entries_.size() || id_of(index) != id) return;
+        entries_[index].memory = {};
+        ++entries_[index].generation;
+        free_.push_back(index);
+    }
+
+  private:
+    struct Entry {
+        Bytes memory;
+        std::uint32_t generation = 1;
+    };
+    std::uint64_t id_of(std::uint32_t index) const {
+        return index | std::uint64_t(entries_[index].generation) << 32;
+    }
+
+    std::vector<Entry> entries_;
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace torusmp::transport::tcp

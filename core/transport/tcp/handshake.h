@@ -1,0 +1,94 @@
+// How two interfaces of one job make sure of each other before a connection carries anything.
+//
+//   caller                                  listener
+//     Hello: its id, ports, a nonce   --->
+//                                     <---  Challenge: a nonce, and proof over both nonces
+//     Proof: over both nonces         --->
+//                                     <---  Verdict
+// A proof is HMAC-SHA-512/256 (RFC 2104, libsodium's crypto_auth) keyed with the job's secret over
+// everything said before and who says it, so a recording of another connection proves nothing.
+//
+// A Handshake owns no socket: it says what to write and takes what was read. One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/transport/tcp/address.h"
+
+namespace torusmp::transport::tcp {
+
+using Secret = std::array<std::byte, 32>;
+// A key for proofs out of a job's secret of any length.
+Secret derive_secret(std::span<const std::byte> job_secret);
+
+struct Introduction {
+    Id caller{};
+    Id listener{};  // whom the caller wants to reach
+    std::uint32_t from_port = 0;
+    std::uint32_t to_port = 0;
+};
+
+class Handshake {
+  public:
+    // Draws the nonce. `introduction` is what the caller says, or empty for the listener.
+    static Handshake call(const Secret& secret, const Introduction& introduction);
+    static Handshake listen(const Secret& secret, const Id& own);
+
+    // What has to be written next; written() takes off its front.
+    std::span<const std::byte> to_write() const {
+        return std::span(outgoing_).subspan(written_count_);
+    }
+    void written(std::size_t bytes) { written_count_ += bytes; }
+    // How many bytes may be read before the next step: never more, what follows is not ours.
+    std::size_t wants() const { return wanted_ - incoming_.size(); }
+    // Takes what was read. False: it is not what a peer of this job says; why() tells.
+    bool read(std::span<const std::byte> bytes);
+
+    // The listener has seen a right proof and waits for accept() or refuse().
+    bool proven() const { return step_ == Step::proven; }
+    void accept() { give_verdict(1); }
+    void refuse() { give_verdict(2); }
+
+    bool finished() const { return step_ == Step::done && to_write().empty(); }
+    // The listener has a connection on that port already, or will have a better one.
+    bool refused() const { return step_ == Step::refused; }
+    const Introduction& introduction() const { return introduction_; }
+    const std::string& why() const { return why_; }
+
+  private:
+    enum class Step { hello, challenge, proof, proven, verdict, done, refused };
+    using Nonce = std::array<std::byte, 32>;
+    using Tag = std::array<std::byte, 32>;
+    struct Hello;
+    struct Challenge;
+
+    explicit Handshake(const Secret& secret) : secret_(secret) {}
+    void say(std::span<const std::byte> bytes);
+    void expect(Step step, std::size_t bytes);
+    bool step();
+    bool read_hello();
+    bool read_challenge();
+    bool read_proof();
+    bool read_verdict();
+    void give_verdict(std::uint8_t verdict);
+    Tag proof_of(bool by_caller) const;
+    bool fail(std::string why);
+
+    Secret secret_;
+    Step step_ = Step::hello;
+    Introduction introduction_;
+    Nonce caller_nonce_{};
+    Nonce listener_nonce_{};
+    std::vector<std::byte> outgoing_;
+    std::size_t written_count_ = 0;
+    std::vector<std::byte> incoming_;
+    std::size_t wanted_ = 0;
+    std::string why_;
+};
+
+}  // namespace torusmp::transport::tcp

@@ -1,0 +1,133 @@
+// TCP between the nodes of a torus: a connection for each link, bound to the link's device and
+// address, so that the routing table has no say; and connections by route to ranks further away,
+// where the kernels between forward.
+//
+// Polling looks at one socket at a time while messages come, and at all of them (epoll) in between;
+// waiting sleeps in epoll. Connections come about inside poll(), beside traffic: a caller and a
+// listener prove to each other that they know the job's secret (handshake.h), and whoever does not
+// is dropped.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/descriptor.h"
+#include "core/transport/tcp/address.h"
+#include "core/transport/tcp/exposures.h"
+#include "core/transport/tcp/handshake.h"
+#include "core/transport/tcp/monitor.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::transport::tcp {
+
+struct InterfaceOptions {
+    Secret secret{};
+    std::string host;  // the name of this host, for messages at both ends
+    struct Device {
+        std::uint32_t port;
+        std::string name;
+    };
+    std::vector<Device> devices;           // of the ports that are links; others take any route
+    std::size_t socket_buffer = 4u << 20;  // bytes, each way
+    std::chrono::nanoseconds timeout = std::chrono::seconds(10);
+    bool checksum = false;
+};
+
+class TcpChannel;
+
+class TcpInterface final : public Interface {
+  public:
+    // Throws std::runtime_error that names the device and what is wrong with it.
+    TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
+    ~TcpInterface() override;
+
+    std::string_view name() const override { return "tcp"; }
+    std::vector<std::byte> address() const override { return address_.encode(); }
+    Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
+    int poll(Sink& sink) override;
+    RemoteMemory expose(Bytes memory) override;
+    void conceal(const RemoteMemory& memory) override;
+    bool reads() const override { return false; }
+    void* allocate(std::size_t bytes, std::size_t alignment) override;
+    void free(void* memory) override;
+    bool idle() const override;
+    void prepare_sleep() override;
+    void cancel_sleep() override {}
+    void sleep(Clock::time_point deadline) override;
+    int descriptor() override { return epoll_.get(); }
+    void wake() noexcept override;
+
+    // Connections, proven or not, that strangers hold open at most.
+    static constexpr std::size_t most_strangers = 64;
+
+  private:
+    friend class TcpChannel;
+
+    struct Attempt;
+    // A finished, or failed, remote write that core has not been told of.
+    struct Finished {
+        TcpChannel* channel;
+        std::uint64_t cookie;
+        bool ok;
+    };
+
+    void listen(Endpoint& endpoint);
+    void call(TcpChannel& channel, const Pair& pair, const Endpoint& own, const Endpoint& theirs,
+              const Introduction& introduction);
+    void tune(int socket) const;
+    const PortOptions& port_options(std::uint32_t port) const;
+    TcpChannel* channel_of(std::uint32_t port) const;
+
+    // poll's parts
+    int look(Sink& sink);
+    int serve(TcpChannel& channel, std::uint32_t events, Sink& sink);
+    void read_monitor();
+    void flush_dirty();
+    void tell(Sink& sink);
+
+    // connections coming about
+    void accept_from(std::size_t listening);
+    void advance(Attempt& attempt, Sink& sink);
+    bool exchange(Attempt& attempt);
+    void decide(Attempt& attempt, Sink& sink);
+    void accept(Attempt& attempt, TcpChannel& channel);
+    void attach_if_finished(Attempt& attempt);
+    void give_up(Attempt& attempt, const std::string& why);
+    void expire();
+
+    // what channels tell
+    void make_dirty(TcpChannel& channel);
+    void channel_blocked(TcpChannel& channel);
+
+    InterfaceOptions options_;
+    std::vector<PortOptions> ports_;
+    Address address_;
+    config::Descriptor epoll_;
+    config::Descriptor bell_;
+    Monitor monitor_;
+    struct Listening {
+        config::Descriptor socket;
+        std::size_t endpoint;  // index in address_.endpoints, or beyond: anywhere
+    };
+    std::vector<Listening> listening_;
+    std::vector<std::unique_ptr<TcpChannel>> channels_;
+    std::vector<std::unique_ptr<Attempt>> attempts_;
+    // Proven connections to ports that nobody here has connected yet; the caller waits for a
+    // verdict.
+    std::vector<std::unique_ptr<Attempt>> arrivals_;
+    std::vector<TcpChannel*> dirty_;
+    std::vector<TcpChannel*> fallen_;  // went down, to be told
+    std::vector<Finished> transfers_;
+    TcpChannel* hot_ = nullptr;  // the last that brought something
+    Exposures exposures_;
+    unsigned turn_ = 0;
+    unsigned look_mask_ = 1;
+    std::size_t blocked_ = 0;  // channels whose socket is full
+    std::size_t holding_ = 0;  // channels with held packets
+    std::size_t waiting_ = 0;  // channels that are not open yet
+    bool polling_ = false;
+    Clock::time_point wait_until_{};  // when waiting channels are given up
+};
+
+}  // namespace torusmp::transport::tcp
