@@ -1,0 +1,110 @@
+// Network facts of hosts, and the check of a whole machine against its geometry file before any
+// rank starts.
+//
+// describe_host() asks the kernel about this host (a few milliseconds; by sockets and netlink, so
+// it sees the network namespace it runs in) and returns text that can be sent; parse_facts() reads
+// such text and believes nothing in it. check_machine() and the small functions around it are pure.
+// All are plain values without state; any thread may call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/check.h"
+#include "config/settings.h"
+#include "routing/torus.h"
+
+namespace torusmp::config {
+
+// An IPv4 or IPv6 address, or the network that its first `prefix` bits name.
+struct Address {
+    bool v6 = false;
+    std::array<std::uint8_t, 16> bytes{};  // in network order; IPv4 in the first four
+    int prefix = 0;
+
+    bool link_local() const;  // fe80::/10, 169.254.0.0/16: good on one device only
+    bool loopback() const;    // ::1, 127.0.0.0/8
+    bool same_network(const Address& other) const;
+    std::string text() const;         // "10.0.0.1"
+    std::string with_prefix() const;  // "10.0.0.1/30"
+    friend bool operator==(const Address&, const Address&) = default;
+};
+
+// "10.0.0.1/30"; without a prefix, that of one host.
+std::optional<Address> parse_address(std::string_view text);
+
+struct Device {
+    std::string name;
+    int index = 0;
+    bool loopback = false;
+    bool up = false;       // the administrator switched it on
+    bool carrier = false;  // it sees the other end of its cable; false while it is not up
+    int mtu = 0;
+    std::optional<int> megabits;      // per second; nothing: the driver does not say
+    std::optional<bool> full_duplex;  // nothing: the driver does not say
+    std::string mac;                  // "02:00:00:00:00:01"; empty: it has none
+    std::vector<Address> addresses;
+
+    // What a link can use: IPv4 first, then IPv6 link-local.
+    const Address* ipv4() const;
+    const Address* ipv6_link_local() const;
+    friend bool operator==(const Device&, const Device&) = default;
+};
+
+struct RouteFact {
+    Address to;                  // 0.0.0.0/0: the default route
+    std::string device;          // empty: more than one, or none
+    std::optional<Address> via;  // nothing: on the link itself
+    friend bool operator==(const RouteFact&, const RouteFact&) = default;
+};
+
+struct HostFacts {
+    std::string name;      // what it calls itself
+    std::string identity;  // equal where two names lead to one kernel and network namespace
+    std::string geometry;  // file_hash() of the geometry file as that host sees it; empty: none
+    std::vector<Device> devices;
+    bool routes_known = false;  // whether `routes` was asked for
+    std::vector<RouteFact> routes;
+
+    const Device* find(std::string_view device) const;
+    // The address by which nodes that are no neighbours reach this one: the first on the loopback
+    // device that is not loopback's own, else that of the first link that has one.
+    const Address* node_address() const;
+    friend bool operator==(const HostFacts&, const HostFacts&) = default;
+};
+
+// Throws std::system_error where the kernel does not answer. `with_routes`: its routing tables too,
+// which forward = "kernel" needs checked.
+HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);
+std::string format_facts(const HostFacts& facts);
+// format_facts(this_host(...))
+std::string describe_host(const std::string& geometry_file = {}, bool with_routes = false);
+
+// Throws ConfigError that quotes the line which is not what format_facts() writes.
+HostFacts parse_facts(std::string_view text);
+
+// Of the contents; empty where the file cannot be read.
+std::string file_hash(const std::string& path);
+
+// The device that leaves a node in a direction by [links]; empty: none is given. Whether the torus
+// has a link there is not asked.
+std::string link_device(const Settings& settings, int node, routing::Direction direction);
+// "0+", "2-"
+std::string direction_name(routing::Direction direction);
+
+// Where the parts of settings.file stand, for messages that name a line; empty without a file.
+Places read_places(const Settings& settings);
+
+// What is wrong between the settings and the hosts as they are, one message each, all of them:
+// file and line, host, device, what was found, expected, and what to do. `by_node` has the facts of
+// settings.hosts in their order. `geometry`: file_hash() of the file these settings came from;
+// empty: hosts are compared with each other. Empty where all is well.
+std::vector<std::string> check_machine(const Settings& settings,
+                                       const std::vector<HostFacts>& by_node,
+                                       const Places& places = {}, const std::string& geometry = {});
+
+}  // namespace torusmp::config
