@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "core/wire.h"
@@ -502,9 +503,10 @@ void Round::strike() {
     last_fault_ = job_->world().now();
 }
 
-// A neighbour's packet of what a captured rank can say. Everything is allowed but two lies that are
-// known to be believed: that a link between others is dead, and a packet in the name of a rank
-// whose packets to there do not pass the enemy.
+// A packet of what a captured rank can say to a neighbour. Everything is allowed but three lies
+// that are known to be believed: that a link between others is dead, a packet in the name of a rank
+// whose packets to there do not pass the enemy, and a wrong class in a packet that goes on to
+// others.
 bool Round::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port) {
     const auto ranks = std::uint64_t(job_->size());
     const auto rank_or_nonsense = [&](Rank usual) {
@@ -530,7 +532,11 @@ bool Round::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port)
     // On its way to somebody else.
     const auto into = routing::Direction::from_index(int(port)).opposite();
     Rank here = Rank(header.source);
+    int dimension = -1;
+    int turns = -1;
     for (const auto& hop : job_->torus().path(here, Rank(header.destination))) {
+        if (std::exchange(dimension, hop.direction.dimension) != hop.direction.dimension) ++turns;
+        header.slot_class = std::uint8_t(turns);
         if (here == enemy && hop.rank == at && hop.direction == into) return true;
         here = hop.rank;
     }
