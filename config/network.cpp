@@ -1,0 +1,335 @@
+#include "config/network.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netpacket/packet.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <span>
+#include <system_error>
+
+#include "config/descriptor.h"
+#include "config/geometry_file.h"
+#include "config/units.h"
+
+namespace torusmp::config {
+
+namespace {
+
+[[noreturn]] void kernel_refuses(const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+// ---- Addresses ----
+
+Address make_address(const sockaddr& found) {
+    Address address;
+    address.v6 = found.sa_family == AF_INET6;
+    const void* bytes =
+        address.v6
+            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(found).sin6_addr)
+            : static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(found).sin_addr);
+    std::memcpy(address.bytes.data(), bytes, address.v6 ? 16 : 4);
+    return address;
+}
+
+int prefix_of_mask(const sockaddr* mask) {
+    if (!mask) return 0;
+    int bits = 0;
+    for (const std::uint8_t byte : make_address(*mask).bytes) bits += std::popcount(byte);
+    return bits;
+}
+
+// ---- Devices ----
+
+std::string format_mac(const sockaddr_ll& link) {
+    std::string mac;
+    const bool any = std::any_of(link.sll_addr, link.sll_addr + std::min<int>(link.sll_halen, 8),
+                                 [](unsigned char byte) { return byte != 0; });
+    for (int i = 0; any && i < std::min<int>(link.sll_halen, 8); ++i)
+        mac += fmt::format("{}{:02x}", i ? ":" : "", link.sll_addr[i]);
+    return mac;
+}
+
+ifreq request_for(const std::string& device) {
+    ifreq request{};
+    std::memcpy(request.ifr_name, device.data(),
+                std::min(device.size(), sizeof(request.ifr_name) - 1));
+    return request;
+}
+
+// By socket rather than /sys, which may show the devices of another network namespace.
+void ask_device(int socket, Device& device) {
+    ifreq request = request_for(device.name);
+    if (::ioctl(socket, SIOCGIFMTU, &request) == 0) device.mtu = request.ifr_mtu;
+    ethtool_cmd settings{};
+    settings.cmd = ETHTOOL_GSET;
+    request = request_for(device.name);
+    request.ifr_data = reinterpret_cast<char*>(&settings);
+    if (::ioctl(socket, SIOCETHTOOL, &request) != 0) return;
+    const std::uint32_t speed = ethtool_cmd_speed(&settings);
+    if (speed != 0 && speed < 0x7fffffff) device.megabits = int(speed);
+    if (settings.duplex == DUPLEX_FULL || settings.duplex == DUPLEX_HALF)
+        device.full_duplex = settings.duplex == DUPLEX_FULL;
+}
+
+void note_flags(Device& device, unsigned flags) {
+    constexpr unsigned lower_up = 1u << 16;  // IFF_LOWER_UP, which <net/if.h> does not have
+    device.loopback = flags & IFF_LOOPBACK;
+    device.up = flags & IFF_UP;
+    device.carrier = device.up && (flags & lower_up);
+}
+
+std::vector<Device> read_devices() {
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) kernel_refuses("cannot list the network devices");
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> guard(first, &::freeifaddrs);
+    std::map<std::string, Device> devices;
+    for (const ifaddrs* entry = first; entry; entry = entry->ifa_next) {
+        if (!entry->ifa_addr) continue;
+        // An address may have a label, "eth0:1".
+        const std::string name =
+            std::string(entry->ifa_name).substr(0, std::strcspn(entry->ifa_name, ":"));
+        Device& device = devices[name];
+        device.name = name;
+        note_flags(device, entry->ifa_flags);
+        if (entry->ifa_addr->sa_family == AF_PACKET) {
+            const auto& link = reinterpret_cast<const sockaddr_ll&>(*entry->ifa_addr);
+            device.index = link.sll_ifindex;
+            device.mac = format_mac(link);
+        } else if (entry->ifa_addr->sa_family == AF_INET ||
+                   entry->ifa_addr->sa_family == AF_INET6) {
+            device.addresses.push_back(make_address(*entry->ifa_addr));
+            device.addresses.back().prefix = prefix_of_mask(entry->ifa_netmask);
+        }
+    }
+    const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket) kernel_refuses("cannot open a socket to ask about network devices");
+    std::vector<Device> list;
+    for (auto& [name, device] : devices) {
+        ask_device(socket.get(), device);
+        list.push_back(std::move(device));
+    }
+    std::sort(list.begin(), list.end(),
+              [](const Device& a, const Device& b) { return a.index < b.index; });
+    return list;
+}
+
+// ---- Routes ----
+
+Address route_address(const rtattr* attribute, bool v6, int prefix) {
+    Address address;
+    address.v6 = v6;
+    address.prefix = prefix;
+    if (attribute)
+        std::memcpy(address.bytes.data(), RTA_DATA(attribute),
+                    std::min<std::size_t>(RTA_PAYLOAD(attribute), v6 ? 16 : 4));
+    return address;
+}
+
+// Only what leads somewhere: unicast routes of the main table.
+void add_route(const nlmsghdr* message, std::vector<RouteFact>& routes) {
+    const auto* route = static_cast<const rtmsg*>(NLMSG_DATA(message));
+    if (route->rtm_type != RTN_UNICAST || route->rtm_table != RT_TABLE_MAIN) return;
+    const bool v6 = route->rtm_family == AF_INET6;
+    const rtattr* found[RTA_MAX + 1] = {};
+    int left = int(RTM_PAYLOAD(message));
+    for (const rtattr* at = RTM_RTA(route); RTA_OK(at, left); at = RTA_NEXT(at, left))
+        if (at->rta_type <= RTA_MAX) found[at->rta_type] = at;
+    RouteFact fact;
+    fact.to = route_address(found[RTA_DST], v6, route->rtm_dst_len);
+    if (found[RTA_GATEWAY]) fact.via = route_address(found[RTA_GATEWAY], v6, v6 ? 128 : 32);
+    if (found[RTA_OIF]) {
+        char name[IF_NAMESIZE] = {};
+        int index = 0;
+        std::memcpy(&index, RTA_DATA(found[RTA_OIF]), sizeof index);
+        if (::if_indextoname(unsigned(index), name)) fact.device = name;
+    }
+    routes.push_back(std::move(fact));
+}
+
+void ask_for_routes(int socket, int family) {
+    struct {
+        nlmsghdr header{};
+        rtmsg body{};
+    } request;
+    request.header.nlmsg_len = sizeof request;
+    request.header.nlmsg_type = RTM_GETROUTE;
+    request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    request.body.rtm_family = static_cast<unsigned char>(family);
+    if (::send(socket, &request, sizeof request, 0) < 0)
+        kernel_refuses("cannot ask for the routes");
+}
+
+// One batch of the dump; false after the last.
+bool take_routes(std::span<const char> batch, std::vector<RouteFact>& routes) {
+    auto left = unsigned(batch.size());
+    for (auto* at = reinterpret_cast<const nlmsghdr*>(batch.data()); NLMSG_OK(at, left);
+         at = NLMSG_NEXT(at, left)) {
+        if (at->nlmsg_type == NLMSG_DONE) return false;
+        if (at->nlmsg_type == NLMSG_ERROR) {
+            errno = -static_cast<const nlmsgerr*>(NLMSG_DATA(at))->error;
+            kernel_refuses("the kernel does not tell the routes");
+        }
+        if (at->nlmsg_type == RTM_NEWROUTE) add_route(at, routes);
+    }
+    return true;
+}
+
+std::vector<RouteFact> read_routes() {
+    const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    if (!socket) kernel_refuses("cannot open a netlink socket");
+    std::vector<RouteFact> routes;
+    alignas(nlmsghdr) char batch[64 << 10];
+    for (const int family : {AF_INET, AF_INET6}) {
+        ask_for_routes(socket.get(), family);
+        for (bool more = true; more;) {
+            const ssize_t got = ::recv(socket.get(), batch, sizeof batch, 0);
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) kernel_refuses("the routes cannot be read");
+            more = take_routes({batch, std::size_t(got)}, routes);
+        }
+    }
+    return routes;
+}
+
+// ---- Identity ----
+
+std::string first_line(const char* path) {
+    std::ifstream in(path);
+    std::string text;
+    std::getline(in, text);
+    return text;
+}
+
+std::string read_identity() {
+    struct stat space {};
+    if (::stat("/proc/self/ns/net", &space) != 0) return {};
+    return fmt::format("{}:{}", first_line("/proc/sys/kernel/random/boot_id"), space.st_ino);
+}
+
+}  // namespace
+
+bool Address::link_local() const {
+    if (v6) return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+    return bytes[0] == 169 && bytes[1] == 254;
+}
+
+bool Address::loopback() const {
+    if (!v6) return bytes[0] == 127;
+    return std::all_of(bytes.begin(), bytes.end() - 1, [](auto byte) { return byte == 0; }) &&
+           bytes[15] == 1;
+}
+
+bool Address::same_network(const Address& other) const {
+    if (v6 != other.v6 || prefix != other.prefix) return false;
+    for (int bit = 0; bit < prefix; bit += 8) {
+        const auto mask = std::uint8_t(prefix - bit >= 8 ? 0xff : 0xff << (8 - (prefix - bit)));
+        if ((bytes[std::size_t(bit / 8)] ^ other.bytes[std::size_t(bit / 8)]) & mask) return false;
+    }
+    return true;
+}
+
+std::string Address::text() const {
+    char words[INET6_ADDRSTRLEN] = {};
+    ::inet_ntop(v6 ? AF_INET6 : AF_INET, bytes.data(), words, sizeof words);
+    return words;
+}
+
+std::string Address::with_prefix() const {
+    return fmt::format("{}/{}", text(), prefix);
+}
+
+std::optional<Address> parse_address(std::string_view text) {
+    Address address;
+    const std::size_t slash = text.find('/');
+    const std::string words(text.substr(0, slash));
+    address.v6 = words.find(':') != std::string::npos;
+    const int widest = address.v6 ? 128 : 32;
+    if (words.find('\0') != std::string::npos ||
+        ::inet_pton(address.v6 ? AF_INET6 : AF_INET, words.c_str(), address.bytes.data()) != 1)
+        return std::nullopt;
+    address.prefix = widest;
+    if (slash == std::string_view::npos) return address;
+    const auto prefix = parse_integer(text.substr(slash + 1));
+    if (!prefix || *prefix < 0 || *prefix > widest) return std::nullopt;
+    address.prefix = int(*prefix);
+    return address;
+}
+
+const Address* Device::ipv4() const {
+    const auto found = std::find_if(addresses.begin(), addresses.end(),
+                                    [](const Address& address) { return !address.v6; });
+    return found == addresses.end() ? nullptr : &*found;
+}
+
+const Address* Device::ipv6_link_local() const {
+    const auto found = std::find_if(addresses.begin(), addresses.end(), [](const Address& address) {
+        return address.v6 && address.link_local();
+    });
+    return found == addresses.end() ? nullptr : &*found;
+}
+
+const Device* HostFacts::find(std::string_view device) const {
+    const auto found = std::find_if(devices.begin(), devices.end(),
+                                    [&](const Device& known) { return known.name == device; });
+    return found == devices.end() ? nullptr : &*found;
+}
+
+const Address* HostFacts::node_address() const {
+    const auto usable = [](const Address& address) {
+        return !address.loopback() && !address.link_local();
+    };
+    for (const bool loopback : {true, false})
+        for (const Device& device : devices)
+            for (const Address& address : device.addresses)
+                if (device.loopback == loopback && usable(address)) return &address;
+    return nullptr;
+}
+
+HostFacts this_host(const std::string& geometry_file, bool with_routes) {
+    HostFacts facts;
+    char name[256] = {};
+    if (::gethostname(name, sizeof name - 1) == 0) facts.name = name;
+    facts.identity = read_identity();
+    if (!geometry_file.empty()) facts.geometry = file_hash(geometry_file);
+    facts.devices = read_devices();
+    facts.routes_known = with_routes;
+    if (with_routes) facts.routes = read_routes();
+    return facts;
+}
+
+std::string describe_host(const std::string& geometry_file, bool with_routes) {
+    return format_facts(this_host(geometry_file, with_routes));
+}
+
+std::string file_hash(const std::string& path) {
+    std::string text;
+    try {
+        text = read_text_file(path);
+    } catch (const ConfigError&) {
+        return {};
+    }
+    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: against slips, not against forgers
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return fmt::format("{:016x}", hash);
+}
+
+}  // namespace torusmp::config

@@ -1,0 +1,307 @@
+// Facts of hosts: as text, believed only when whole; and the check of a machine made up of them.
+#include "config/network.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <random>
+
+#include "config/load.h"
+#include "tests/config/temporary.h"
+
+using namespace torusmp::config;
+using Catch::Matchers::Contains;
+using torusmp::test::TemporaryFolder;
+
+namespace {
+
+Address ip(const std::string& text) {
+    const auto address = parse_address(text);
+    REQUIRE(address);
+    return *address;
+}
+
+// A device on which nothing is wrong; `cable` numbers the network of its two ends, 0 and 1.
+Device good_device(const std::string& name, int index, int cable, int end) {
+    Device device;
+    device.name = name;
+    device.index = index;
+    device.up = device.carrier = true;
+    device.mtu = 9000;
+    device.megabits = 1000;
+    device.full_duplex = true;
+    device.mac = "02:00:00:00:00:01";
+    device.addresses = {ip("10.0." + std::to_string(cable) + "." + std::to_string(end + 1) + "/30"),
+                        ip("fe80::1/64")};
+    return device;
+}
+
+Device loopback(int node) {
+    Device device;
+    device.name = "lo";
+    device.index = 1;
+    device.loopback = device.up = device.carrier = true;
+    device.mtu = 65536;
+    device.addresses = {ip("127.0.0.1/8"), ip("10.255.0." + std::to_string(node + 1) + "/32")};
+    return device;
+}
+
+// A ring of `size` hosts a, b, c ... on which nothing is wrong: eth0 leads up, eth1 down.
+std::vector<HostFacts> good_ring(int size) {
+    std::vector<HostFacts> hosts(static_cast<std::size_t>(size));
+    for (int node = 0; node < size; ++node) {
+        HostFacts& facts = hosts[static_cast<std::size_t>(node)];
+        facts.name = std::string(1, char('a' + node));
+        facts.identity = "boot:" + facts.name;
+        facts.geometry = "0123456789abcdef";
+        const int below = (node + size - 1) % size;
+        facts.devices = {loopback(node), good_device("eth0", 2, node, 0),
+                         good_device("eth1", 3, below, 1)};
+        facts.routes_known = true;
+        for (int target = 0; target < size; ++target)
+            if (target != node)
+                facts.routes.push_back({ip("10.255.0." + std::to_string(target + 1)), "eth0",
+                                        ip("10.0." + std::to_string(node) + ".2")});
+    }
+    return hosts;
+}
+
+// A file that lives as long as anything that knows its path.
+class TemporaryFile {
+  public:
+    explicit TemporaryFile(const std::string& text)
+        : folder_(std::make_shared<TemporaryFolder>()), path_(folder_->write("torus.toml", text)) {}
+    const std::string& path() const { return path_; }
+
+  private:
+    std::shared_ptr<TemporaryFolder> folder_;
+    std::string path_;
+};
+
+Settings load_file(const TemporaryFile& file) {
+    return load({{}, file.path()}, std::vector<std::string>{});
+}
+
+struct Machine {
+    TemporaryFile file;
+    Settings settings;
+    Places places;
+    std::vector<HostFacts> hosts;
+
+    explicit Machine(const std::string& more = "")
+        : file(
+              "[torus]\ndims = [4]\n[nodes]\nhosts = [\n  \"a\",\n  \"b\",\n  \"c\",\n  \"d\"\n]\n"
+              "[links]\n\"0+\" = \"eth0\"\n\"0-\" = \"eth1\"\n" +
+              more),
+          settings(load_file(file)),
+          places(read_places(settings)),
+          hosts(good_ring(4)) {}
+
+    HostFacts& host(int node) { return hosts[static_cast<std::size_t>(node)]; }
+    Device& device(int node, const std::string& name) {
+        return const_cast<Device&>(*host(node).find(name));
+    }
+    std::vector<std::string> check() const {
+        return check_machine(settings, hosts, places, "0123456789abcdef");
+    }
+    // The one message there is.
+    std::string complaint() const {
+        const auto messages = check();
+        INFO(messages.size() << " messages, the last: "
+                             << (messages.empty() ? "" : messages.back()));
+        REQUIRE(messages.size() == 1);
+        return messages[0];
+    }
+    std::string line(int number) const { return file.path() + ":" + std::to_string(number) + ":"; }
+};
+
+}  // namespace
+
+TEST_CASE("An address is read and printed, and knows its network") {
+    CHECK(ip("10.0.0.1/30").with_prefix() == "10.0.0.1/30");
+    CHECK(ip("fe80::1/64").text() == "fe80::1");
+    CHECK(ip("10.0.0.1").prefix == 32);
+    CHECK(ip("::1").prefix == 128);
+    CHECK(ip("10.0.0.1/30").same_network(ip("10.0.0.2/30")));
+    CHECK_FALSE(ip("10.0.0.1/30").same_network(ip("10.0.0.5/30")));
+    CHECK_FALSE(ip("10.0.0.1/30").same_network(ip("10.0.0.2/24")));
+    CHECK(ip("10.1.2.3/0").same_network(ip("99.1.2.3/0")));
+    CHECK(ip("169.254.1.1/16").link_local());
+    CHECK(ip("febf::1").link_local());
+    CHECK_FALSE(ip("fec0::1").link_local());
+    CHECK(ip("127.1.2.3").loopback());
+    CHECK(ip("::1").loopback());
+    for (const char* wrong : {"", "10.0.0", "10.0.0.1/33", "10.0.0.1/-1", "10.0.0.1/", "::g",
+                              "::1/129", "10.0.0.1/8 ", "a", "/8"})
+        CHECK_FALSE(parse_address(wrong));
+}
+
+TEST_CASE("What a host tells of itself comes back as it was") {
+    const HostFacts facts = this_host({}, true);
+    CHECK(parse_facts(format_facts(facts)) == facts);
+    const Device* lo = facts.find("lo");
+    REQUIRE(lo);
+    CHECK(lo->loopback);
+    CHECK(lo->index > 0);
+    CHECK(lo->mtu > 0);
+    CHECK_FALSE(facts.name.empty());
+    CHECK_FALSE(facts.identity.empty());
+    CHECK(facts.identity == this_host().identity);
+
+    for (const HostFacts& made_up : good_ring(3))
+        CHECK(parse_facts(format_facts(made_up)) == made_up);
+    CHECK(parse_facts(format_facts(HostFacts{})) == HostFacts{});
+}
+
+TEST_CASE("Facts that were cut short anywhere are refused") {
+    const std::string text = format_facts(good_ring(2)[0]);
+    for (std::size_t length = 0; length < text.size(); ++length)
+        CHECK_THROWS_AS(parse_facts(text.substr(0, length)), ConfigError);
+    CHECK_THROWS_AS(parse_facts(text + "x"), ConfigError);
+}
+
+TEST_CASE("Damaged facts are refused with the line, or read as facts that print the same") {
+    const std::string text = format_facts(good_ring(3)[1]);
+    std::mt19937 random(1);
+    const auto pick = [&](std::size_t below) {
+        return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
+    };
+    for (int round = 0; round < 5000; ++round) {
+        std::string damaged = text;
+        for (std::size_t i = 0; i < 1 + pick(3); ++i)
+            if (pick(2))
+                damaged[pick(damaged.size())] = char(pick(256));
+            else
+                damaged.erase(pick(damaged.size()), pick(20));
+        try {
+            const HostFacts facts = parse_facts(damaged);
+            CHECK(parse_facts(format_facts(facts)) == facts);
+        } catch (const ConfigError& error) {
+            CHECK_THAT(error.what(), Contains("cannot be read at"));
+        }
+    }
+}
+
+TEST_CASE("A machine that is as its geometry file says gives no message") {
+    CHECK(Machine().check().empty());
+    CHECK(Machine("[routing]\nforward = \"kernel\"\n").check().empty());
+    Machine shared;  // only IPv6 will do as well
+    for (HostFacts& host : shared.hosts)
+        for (Device& device : host.devices)
+            if (!device.loopback) device.addresses.erase(device.addresses.begin());
+    CHECK(shared.check().empty());
+}
+
+TEST_CASE("A device that is not there, down or without a cable is named with its line") {
+    Machine machine;
+    machine.device(2, "eth1").name = "enp1";
+    CHECK_THAT(machine.complaint(), Contains(machine.line(12)) && Contains("host c") &&
+                                        Contains("eth1") && Contains("0-") &&
+                                        Contains("eth0, enp1"));
+    machine = Machine();
+    machine.device(1, "eth0").up = machine.device(1, "eth0").carrier = false;
+    CHECK_THAT(machine.complaint(), Contains(machine.line(11)) && Contains("host b") &&
+                                        Contains("eth0") && Contains("is down"));
+    machine = Machine();
+    machine.device(1, "eth0").carrier = false;
+    CHECK_THAT(machine.complaint(),
+               Contains("host b") && Contains("no carrier") && Contains("to c"));
+}
+
+TEST_CASE("A device given for one host alone is named with the line of that host's table") {
+    Machine machine("[links.\"c\"]\n\"0+\" = \"wlan7\"\n");
+    CHECK_THAT(machine.complaint(),
+               Contains(machine.line(14)) && Contains("host c") && Contains("wlan7"));
+}
+
+TEST_CASE("Ends of a cable that do not fit together are named, both of them") {
+    Machine machine;
+    machine.device(1, "eth1").addresses[0] = ip("10.0.77.2/30");
+    CHECK_THAT(machine.complaint(), Contains("host a") && Contains("host b") &&
+                                        Contains("10.0.0.1/30") && Contains("10.0.77.2/30") &&
+                                        Contains("one network"));
+    machine = Machine();
+    machine.device(1, "eth1").addresses[0] = machine.device(0, "eth0").addresses[0];
+    CHECK_THAT(machine.complaint(), Contains("host a") && Contains("one network"));
+    machine = Machine();
+    machine.device(1, "eth1").mtu = 1500;
+    CHECK_THAT(machine.complaint(), Contains("MTU 9000") && Contains("1500") &&
+                                        Contains("host a") && Contains("eth1 of host b"));
+    machine = Machine();
+    machine.device(0, "eth0").addresses.pop_back();
+    machine.device(1, "eth1").addresses.erase(machine.device(1, "eth1").addresses.begin());
+    CHECK_THAT(machine.complaint(), Contains("no kind of address in common"));
+    machine = Machine();
+    machine.device(3, "eth0").addresses.clear();
+    CHECK_THAT(machine.complaint(),
+               Contains("host d") && Contains("eth0") && Contains("no address"));
+}
+
+TEST_CASE("A link without a device, and hosts without any links, are found") {
+    Machine machine;
+    machine.settings.links.value.erase("0-");
+    const auto messages = machine.check();
+    REQUIRE(messages.size() == 4);
+    CHECK_THAT(messages[0], Contains("host a has a link 0- to d") && Contains("no device"));
+    machine.settings.links.value.clear();
+    CHECK_THAT(machine.complaint(), Contains("no [links]"));
+}
+
+TEST_CASE("One machine under two names is a host listed twice where both would use one device") {
+    Machine machine;
+    machine.host(3).identity = machine.host(1).identity;
+    CHECK_THAT(machine.complaint(), Contains(machine.line(8)) && Contains("\"b\" and \"d\"") &&
+                                        Contains("nodes 1 and 3") && Contains("eth0"));
+    // Several nodes in one network namespace are all right where each has devices of its own.
+    machine = Machine("[links.\"d\"]\n\"0+\" = \"eth2\"\n\"0-\" = \"eth3\"\n");
+    machine.host(3).identity = machine.host(1).identity;
+    machine.device(3, "eth0").name = "eth2";
+    machine.device(3, "eth1").name = "eth3";
+    CHECK(machine.check().empty());
+}
+
+TEST_CASE(
+    "A geometry file that differs on some host is found, one that is not there is not missed") {
+    Machine machine;
+    machine.host(1).geometry.clear();
+    CHECK(machine.check().empty());
+    machine.host(2).geometry = "fedcba9876543210";
+    CHECK_THAT(machine.complaint(), Contains(machine.file.path()) && Contains("host c") &&
+                                        Contains("fedcba9876543210") && Contains("differs"));
+    // Without a hash of our own the hosts are compared with each other.
+    CHECK(check_machine(machine.settings, machine.hosts, machine.places).size() == 1);
+}
+
+TEST_CASE("Routing by the kernel needs an address of each node and routes between all") {
+    const std::string kernel = "[routing]\nforward = \"kernel\"\n";
+    Machine machine(kernel);
+    machine.host(1).routes.clear();
+    CHECK_THAT(machine.complaint(), Contains(machine.line(6)) && Contains("host b") &&
+                                        Contains("no route to host d") && Contains("10.255.0.4"));
+    machine.host(1).routes = {{ip("0.0.0.0/0"), "eth0", ip("10.0.1.2")}};
+    CHECK(machine.check().empty());
+    machine.host(1).routes = {{ip("10.255.0.0/16"), "eth0", {}}};
+    CHECK(machine.check().empty());
+    machine.host(1).routes = {{ip("10.255.0.0/30"), "eth0", {}}};  // .1 to .3, and .4 is d
+    CHECK_THAT(machine.complaint(), Contains("no route to host d"));
+    machine.host(1).routes_known = false;
+    CHECK(machine.check().empty());
+    CHECK(Machine().check().empty());  // by relay nobody asks
+}
+
+TEST_CASE("Two cables between the same two nodes are each checked with their own devices") {
+    TemporaryFile file(
+        "[torus]\ndims = [2]\n[nodes]\nhosts = [\"a\", \"b\"]\n[links]\n\"0+\" = \"eth0\"\n"
+        "\"0-\" = \"eth1\"\n");
+    const Settings settings = load_file(file);
+    auto hosts = good_ring(2);
+    CHECK(check_machine(settings, hosts).empty());
+    std::swap(hosts[1].devices[1].name, hosts[1].devices[2].name);
+    CHECK(check_machine(settings, hosts).size() == 2);
+}
+
+TEST_CASE("Equal files have equal hashes, others do not, and none has none") {
+    const TemporaryFile one("x = 1\n"), same("x = 1\n"), other("x = 2\n");
+    CHECK(file_hash(one.path()) == file_hash(same.path()));
+    CHECK(file_hash(one.path()) != file_hash(other.path()));
+    CHECK(file_hash(one.path() + ".none").empty());
+}
