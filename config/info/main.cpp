@@ -6,7 +6,9 @@
 #include <cstring>
 #include <memory>
 #include <sstream>
+#include <string_view>
 
+#include "config/info/netplan.h"
 #include "config/info/report.h"
 #include "config/load.h"
 #include "config/options.h"
@@ -25,6 +27,7 @@ Examples:
   torus-info --torus 2x2x2 --np 8                   where 8 ranks would run
   torus-info --set transport.tokens=8 --json -      the same for a script
   torus-info --explain transport.eager_limit        what one key is for
+  torus-info netplan --config cluster.toml          addresses and routes; see netplan --help
 
 Exit codes: 0 all is well, 1 failure, 2 a setting or an option is wrong.
 )";
@@ -45,7 +48,8 @@ int print_help(const po::options_description& options) {
     std::ostringstream text;
     text << options;
     fmt::print(
-        "Usage: torus-info [options]\nExplains a geometry file, the effective settings with "
+        "Usage: torus-info [options]\n       torus-info netplan [options]\nExplains a geometry "
+        "file, the effective settings with "
         "their origins, and this host.\n\n{}{}",
         text.str(), examples);
     return exit_ok;
@@ -110,5 +114,7 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "netplan")
+        return run_program("torus-info netplan", [&] { return run_netplan(argc - 1, argv + 1); });
     return run_program("torus-info", [&] { return run(argc, argv); });
 }

@@ -1,0 +1,11 @@
+// torus-info netplan: prints the address plan of a geometry file's nodes, or lays it on this host.
+// Called from main(), once.
+#pragma once
+
+namespace torusmp::config {
+
+// `argv` begins with the word "netplan". Returns the exit code; throws like other bodies of
+// run_program().
+int run_netplan(int argc, const char* const* argv);
+
+}  // namespace torusmp::config

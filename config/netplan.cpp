@@ -1,0 +1,173 @@
+#include "config/netplan.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace torusmp::config {
+
+namespace {
+
+using routing::Direction;
+using routing::Torus;
+
+std::uint32_t to_number(const Address& address) {
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < 4; ++i) number = number << 8 | address.bytes[i];
+    return number;
+}
+
+Address address_at(const Address& network, std::uint32_t offset, int prefix) {
+    Address address;
+    const std::uint32_t mask = network.prefix == 0 ? 0 : ~std::uint32_t(0) << (32 - network.prefix);
+    std::uint32_t number = (to_number(network) & mask) + offset;
+    for (std::size_t i = 4; i-- > 0; number >>= 8) address.bytes[i] = std::uint8_t(number);
+    address.prefix = prefix;
+    return address;
+}
+
+std::uint64_t room(const Address& network) {
+    return std::uint64_t(1) << (32 - network.prefix);
+}
+
+Torus torus_of(const Settings& settings) {
+    const auto torus = settings.node_torus();
+    if (!torus)
+        throw ConfigError(
+            "no torus is set, so there is nothing to plan: give a geometry file with --config, or "
+            "--torus and the devices, like --set links=0+=eth1,0-=eth2");
+    return *torus;
+}
+
+void check_room(const Torus& torus, const NetplanOptions& options) {
+    const auto cables = std::uint64_t(torus.size()) * std::uint64_t(torus.dimensions());
+    if (4 * cables > room(options.cables))
+        throw ConfigError(fmt::format(
+            "the network {} has {} addresses, but {} needs {} for its cables: expected "
+            "a larger network of cables",
+            options.cables.with_prefix(), room(options.cables), torus.describe(), 4 * cables));
+    // The first and the last address of a network are not for hosts.
+    if (std::uint64_t(torus.size()) + 2 > room(options.nodes))
+        throw ConfigError(fmt::format(
+            "the network {} has {} addresses, but {} needs {}, one a node: expected a "
+            "larger network of nodes",
+            options.nodes.with_prefix(), room(options.nodes), torus.describe(), torus.size() + 2));
+}
+
+Address node_address(const NetplanOptions& options, int node) {
+    return address_at(options.nodes, std::uint32_t(node) + 1, 32);
+}
+
+// A cable is numbered by the node at its minus end and its dimension; dimensions of size 1 count
+// for nothing.
+std::uint32_t cable_number(const Torus& torus, int node, int dimension) {
+    std::uint32_t wired = 0, before = 0;
+    for (int d = 0; d < torus.dimensions(); ++d) {
+        if (torus.extent(d) == 1) continue;
+        if (d < dimension) ++before;
+        ++wired;
+    }
+    return std::uint32_t(node) * wired + before;
+}
+
+PlannedLink plan_link(const Settings& settings, const Torus& torus, const NetplanOptions& options,
+                      int node, Direction direction) {
+    PlannedLink link{direction, link_device(settings, node, direction), {}, {}};
+    if (link.device.empty())
+        throw ConfigError(
+            fmt::format("{}node {} has a link {}, but [links] gives it no device: "
+                        "expected \"{}\" = \"(device)\"",
+                        settings.links.origin.where.empty() ? std::string()
+                                                            : settings.links.origin.where + ": ",
+                        node, direction_name(direction), direction_name(direction)));
+    const bool lower = direction.sign > 0;
+    const int owner = lower ? node : *torus.neighbour(node, direction);
+    const std::uint32_t base = 4 * cable_number(torus, owner, direction.dimension);
+    link.own = address_at(options.cables, base + (lower ? 1 : 2), 30);
+    link.peer = address_at(options.cables, base + (lower ? 2 : 1), 30);
+    return link;
+}
+
+const PlannedLink& link_of(const NodePlan& plan, Direction direction) {
+    for (const PlannedLink& link : plan.links)
+        if (link.direction == direction) return link;
+    throw std::logic_error("a path leaves by a link that the node does not have");
+}
+
+}  // namespace
+
+NetplanOptions default_netplan() {
+    return {*parse_address("10.0.0.0/9"), *parse_address("10.255.0.0/16")};
+}
+
+NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& options) {
+    const Torus torus = torus_of(settings);
+    check_room(torus, options);
+    NodePlan plan;
+    plan.node = node;
+    if (!settings.hosts->empty()) plan.host = (*settings.hosts)[std::size_t(node)];
+    plan.address = node_address(options, node);
+    plan.mtu = options.mtu;
+    for (int i = 0; i < 2 * torus.dimensions(); ++i)
+        if (const Direction direction = Direction::from_index(i); torus.neighbour(node, direction))
+            plan.links.push_back(plan_link(settings, torus, options, node, direction));
+    for (int target = 0; target < torus.size(); ++target) {
+        const auto hop = torus.next_hop(node, target);
+        if (!hop) continue;
+        const PlannedLink& link = link_of(plan, hop->direction);
+        plan.routes.push_back({node_address(options, target), link.peer, link.device});
+    }
+    return plan;
+}
+
+std::vector<std::pair<std::string, std::string>> planned_sysctls(const NodePlan& plan) {
+    std::vector<std::pair<std::string, std::string>> sysctls{{"net.ipv4.ip_forward", "1"}};
+    // A name with dots in it is written with slashes, which sysctl.d takes for dots and back.
+    for (const PlannedLink& link : plan.links)
+        sysctls.emplace_back(fmt::format("net/ipv4/conf/{}/rp_filter", link.device), "2");
+    return sysctls;
+}
+
+std::string as_ip_batch(const NodePlan& plan) {
+    std::string out;
+    for (const auto& [name, value] : planned_sysctls(plan))
+        out += fmt::format("# sysctl -w {}={}\n", name, value);
+    out += fmt::format("addr replace {} dev lo\n", plan.address.with_prefix());
+    for (const PlannedLink& link : plan.links) {
+        out += fmt::format("link set dev {}{} up\n", link.device,
+                           plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "");
+        out += fmt::format("addr replace {} dev {}\n", link.own.with_prefix(), link.device);
+    }
+    for (const PlannedRoute& route : plan.routes)
+        out += fmt::format("route replace {} via {} dev {} src {}\n", route.to.with_prefix(),
+                           route.via.text(), route.device, plan.address.text());
+    return out;
+}
+
+std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
+    std::vector<PlannedFile> files;
+    files.push_back({"/etc/systemd/network/50-torus-lo.network",
+                     fmt::format("[Match]\nName=lo\n\n[Network]\nAddress=127.0.0.1/8\nAddress={}\n",
+                                 plan.address.with_prefix())});
+    for (const PlannedLink& link : plan.links) {
+        std::string text = fmt::format("[Match]\nName={}\n", link.device);
+        if (plan.mtu) text += fmt::format("\n[Link]\nMTUBytes={}\n", *plan.mtu);
+        text += fmt::format(
+            "\n[Network]\nDescription=torus link {}\nAddress={}\nLinkLocalAddressing=ipv6\n"
+            "IPForward=ipv4\nIPv6AcceptRA=no\n",
+            direction_name(link.direction), link.own.with_prefix());
+        for (const PlannedRoute& route : plan.routes)
+            if (route.device == link.device)
+                text += fmt::format("\n[Route]\nDestination={}\nGateway={}\nPreferredSource={}\n",
+                                    route.to.with_prefix(), route.via.text(), plan.address.text());
+        files.push_back({fmt::format("/etc/systemd/network/50-torus-{}.network", link.device),
+                         std::move(text)});
+    }
+    std::string sysctls;
+    for (const auto& [name, value] : planned_sysctls(plan))
+        sysctls += fmt::format("{} = {}\n", name, value);
+    files.push_back({"/etc/sysctl.d/60-torus.conf", std::move(sysctls)});
+    return files;
+}
+
+}  // namespace torusmp::config

@@ -1,0 +1,213 @@
+// The address plan: routes as they are printed, walked from every node to every other.
+#include "config/netplan.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "config/load.h"
+#include "routing/torus.h"
+#include "tests/config/temporary.h"
+
+using namespace torusmp::config;
+using torusmp::routing::Torus;
+
+namespace {
+
+Settings settings_for(const std::string& dims, const std::string& periodic) {
+    std::string links;
+    const Torus torus(torusmp::routing::parse_dims(dims));
+    for (int d = 0; d < torus.dimensions(); ++d)
+        if (torus.extent(d) > 1)
+            for (const char sign : {'+', '-'})
+                links += (links.empty() ? "" : ",") + std::to_string(d) + sign + "=" +
+                         (sign == '+' ? "up" : "down") + std::to_string(d);
+    LoadRequest request{{{"torus.dims", dims}}, {}};
+    if (!links.empty()) request.flags.push_back({"links", links});
+    if (!periodic.empty()) request.flags.push_back({"torus.periodic", periodic});
+    return load(request, std::vector<std::string>{});
+}
+
+// What a printed plan says, understood without the code that made it.
+struct Reading {
+    std::string own;                            // "10.255.0.1"
+    std::map<std::string, std::string> device;  // address of a link -> its device
+    std::map<std::string, std::string> route;   // destination -> next address
+    std::map<std::string, std::string> by;      // destination -> device
+};
+
+std::string without_prefix(const std::string& text) {
+    return text.substr(0, text.find('/'));
+}
+
+Reading read_ip_batch(const std::string& text) {
+    Reading reading;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream in(line);
+        std::vector<std::string> words;
+        for (std::string word; in >> word;) words.push_back(word);
+        if (words.empty() || words[0] == "#" || words[0] == "link") continue;
+        REQUIRE(words[1] == "replace");
+        if (words[0] == "addr") {
+            REQUIRE(words.size() == 5);
+            if (words[4] == "lo")
+                reading.own = without_prefix(words[2]);
+            else
+                reading.device[without_prefix(words[2])] = words[4];
+        } else {
+            REQUIRE(words[0] == "route");
+            REQUIRE(words.size() == 9);
+            reading.route[without_prefix(words[2])] = words[4];
+            reading.by[without_prefix(words[2])] = words[6];
+            CHECK(words[8] == reading.own);
+        }
+    }
+    return reading;
+}
+
+Reading read_networkd(const std::vector<PlannedFile>& files) {
+    Reading reading;
+    for (const PlannedFile& file : files) {
+        if (file.path.find(".network") == std::string::npos) continue;
+        std::istringstream lines(file.text);
+        std::string name, destination;
+        for (std::string line; std::getline(lines, line);) {
+            const std::string key = line.substr(0, line.find('='));
+            const std::string value = without_prefix(line.substr(line.find('=') + 1));
+            if (key == "Name") name = value;
+            if (key == "Address" && name == "lo") reading.own = value;
+            if (key == "Address" && name != "lo") reading.device[value] = name;
+            if (key == "Destination") destination = value;
+            if (key == "Gateway") reading.route[destination] = value;
+            if (key == "Gateway") reading.by[destination] = name;
+        }
+    }
+    return reading;
+}
+
+// Every pair: each hop leaves by a device of the node, arrives at the node that has the next
+// address, is the hop that SDF takes, and the last one arrives.
+void walk_all(const Torus& torus, const std::vector<Reading>& nodes) {
+    std::map<std::string, int> owner;  // link address -> node
+    for (int node = 0; node < torus.size(); ++node)
+        for (const auto& [address, device] : nodes[std::size_t(node)].device)
+            CHECK(owner.emplace(address, node).second);
+    for (int from = 0; from < torus.size(); ++from)
+        for (int to = 0; to < torus.size(); ++to) {
+            const std::string& target = nodes[std::size_t(to)].own;
+            int at = from, hops = 0;
+            while (at != to) {
+                const Reading& here = nodes[std::size_t(at)];
+                const auto next = here.route.find(target);
+                REQUIRE(next != here.route.end());
+                const auto expected = torus.next_hop(at, to);
+                const auto sign = expected->direction.sign > 0 ? "up" : "down";
+                REQUIRE(here.by.at(target) == sign + std::to_string(expected->direction.dimension));
+                REQUIRE(owner.count(next->second));
+                at = owner.at(next->second);
+                REQUIRE(at == expected->rank);
+                REQUIRE(++hops <= torus.distance(from, to));
+            }
+        }
+}
+
+}  // namespace
+
+TEST_CASE("Printed routes lead from every node to every other along SDF hops without a loop") {
+    const std::vector<std::pair<std::string, std::string>> machines = {
+        {"2", ""},       {"5", ""},      {"6", "false"},        {"2x2x2", ""},
+        {"4x3x2", ""},   {"3x3x3", ""},  {"4x4", "false,true"}, {"2x3x2", "false,false,false"},
+        {"1x4x1x3", ""}, {"2x2x2x2", ""}};
+    for (const auto& [dims, periodic] : machines) {
+        CAPTURE(dims, periodic);
+        const Settings settings = settings_for(dims, periodic);
+        const Torus torus = *settings.node_torus();
+        std::vector<Reading> batch, networkd;
+        for (int node = 0; node < torus.size(); ++node) {
+            const NodePlan plan = plan_node(settings, node);
+            batch.push_back(read_ip_batch(as_ip_batch(plan)));
+            networkd.push_back(read_networkd(as_networkd(plan)));
+        }
+        walk_all(torus, batch);
+        walk_all(torus, networkd);
+    }
+}
+
+TEST_CASE(
+    "The two ends of a cable get two addresses of one network, and no address is given twice") {
+    for (const char* dims : {"2", "2x2x2", "4x3x2", "1x5", "2x1x2"}) {
+        CAPTURE(dims);
+        const Settings settings = settings_for(dims, "");
+        const Torus torus = *settings.node_torus();
+        std::set<std::string> seen;
+        for (int node = 0; node < torus.size(); ++node) {
+            const NodePlan plan = plan_node(settings, node);
+            CHECK(seen.insert(plan.address.text()).second);
+            for (const PlannedLink& link : plan.links) {
+                CHECK(seen.insert(link.own.text()).second);
+                const NodePlan other = plan_node(settings, *torus.neighbour(node, link.direction));
+                for (const PlannedLink& end : other.links)
+                    if (end.direction == link.direction.opposite()) {
+                        CHECK(end.own == link.peer);
+                        CHECK(end.peer == link.own);
+                        CHECK(end.own.same_network(link.own));
+                    }
+            }
+        }
+    }
+}
+
+TEST_CASE("A planned machine is one that check_machine finds nothing wrong with") {
+    Settings settings = settings_for("3x2", "");
+    settings.forward.value = Forward::kernel;
+    settings.hosts.value = {"a", "b", "c", "d", "e", "f"};
+    std::vector<HostFacts> hosts(6);
+    for (int node = 0; node < 6; ++node) {
+        const NodePlan plan = plan_node(settings, node);
+        HostFacts& facts = hosts[std::size_t(node)];
+        facts.routes_known = true;
+        Device lo;
+        lo.name = "lo";
+        lo.loopback = true;
+        lo.addresses = {plan.address};
+        facts.devices = {lo};
+        for (const PlannedLink& link : plan.links) {
+            Device device;
+            device.name = link.device;
+            device.up = device.carrier = true;
+            device.mtu = 9000;
+            device.addresses = {link.own};
+            facts.devices.push_back(device);
+        }
+        for (const PlannedRoute& route : plan.routes)
+            facts.routes.push_back({route.to, route.device, route.via});
+    }
+    CHECK(check_machine(settings, hosts).empty());
+    hosts[4].routes.erase(hosts[4].routes.begin() + 1);  // to node 1, two steps away
+    CHECK(check_machine(settings, hosts).size() == 1);
+}
+
+TEST_CASE("A plan without a torus, without devices or without room is refused with the reason") {
+    const auto refusal = [](const Settings& settings, const NetplanOptions& options) {
+        try {
+            plan_node(settings, 0, options);
+        } catch (const ConfigError& error) {
+            return std::string(error.what());
+        }
+        return std::string("no refusal");
+    };
+    using Catch::Matchers::Contains;
+    CHECK_THAT(refusal(Settings{}, default_netplan()), Contains("no torus"));
+    Settings settings = settings_for("4x4", "");
+    settings.links.value.erase("1-");
+    CHECK_THAT(refusal(settings, default_netplan()), Contains("link 1-") && Contains("no device"));
+    settings = settings_for("4x4", "");
+    CHECK_THAT(refusal(settings, {*parse_address("10.0.0.0/26"), *parse_address("10.255.0.0/16")}),
+               Contains("10.0.0.0/26") && Contains("128"));
+    CHECK_THAT(refusal(settings, {*parse_address("10.0.0.0/25"), *parse_address("10.255.0.0/28")}),
+               Contains("10.255.0.0/28") && Contains("one a node"));
+    CHECK(plan_node(settings, 15, {*parse_address("10.0.0.0/25"), *parse_address("10.9.0.0/27")})
+              .routes.size() == 15);
+}

@@ -1,0 +1,157 @@
+"""What tests in a bed share: the tool, beds with names of their own, and wires seen from inside.
+
+A test program calls main(), which gives exit 77 where namespaces cannot be made; as an ordinary user it
+goes on as root of a user namespace of its own.
+"""
+import itertools
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from bed import kernel
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOOL = os.path.join(HERE, "torus-netns")
+PATIENCE = 60
+
+
+def tool(*words, status=0):
+    done = subprocess.run([TOOL, *words], text=True, capture_output=True, timeout=200)
+    if status is not None and done.returncode != status:
+        raise AssertionError(f"{' '.join(words)}: exit {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def eventually(what, condition):
+    end = time.monotonic() + PATIENCE
+    while not (result := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {PATIENCE} s")
+        time.sleep(0.01)
+    return result
+
+
+def alive(pid):
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class BedTest(unittest.TestCase):
+    """Beds of this test have names of their own, and are gone after it however it ended."""
+    made = itertools.count()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="testbed-test-")
+        self.addCleanup(self.folder.cleanup)
+        os.environ["TORUS_NETNS_STATE"] = os.path.join(self.folder.name, "state")
+
+    def name(self):
+        name = f"tb{os.getpid()}-{next(self.made)}"
+        self.addCleanup(subprocess.run, [TOOL, "down", name], capture_output=True)
+        return name
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def namespaces(self, name):
+        return sorted(n for n in kernel.namespaces() if n.startswith(name + "-"))
+
+    def expect_no_trace(self, name):
+        self.assertEqual(self.namespaces(name), [])
+        self.assertFalse(os.path.exists(os.path.join(os.environ["TORUS_NETNS_STATE"], name)))
+        self.assertNotIn(name, tool("list").stdout)
+
+
+# ---- wires, seen from inside the namespaces ----
+
+def wire_socket(namespace, device):
+    """A UDP socket of a namespace that hears IPv6 link-local multicast on one device."""
+    with kernel.inside(namespace):
+        index = socket.if_nametoindex(device)
+        s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
+        s.bind(("::", 9900))
+        group = socket.inet_pton(socket.AF_INET6, "ff02::1")
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group + struct.pack("@I", index))
+        return s, index
+
+
+def far_ends(plan, deaf=0):
+    """{(node, device): what that device hears} when every device says who it is. `deaf`: how many should hear
+    nothing; those get a little longer than the others needed."""
+    sockets = {end: wire_socket(plan.host(end[0]), end[1]) for end in plan.addresses}
+    try:
+        for (node, device), (s, index) in sockets.items():
+            try:
+                s.sendto(f"{node} {device}".encode(), ("ff02::1", 9900, 0, index))
+            except OSError:
+                pass   # down: says nothing
+        heard = {}
+        for end, (s, _) in sockets.items():
+            s.settimeout(0)
+            heard[end] = None
+        deadline = time.monotonic() + PATIENCE
+        while None in heard.values() and time.monotonic() < deadline:
+            if list(heard.values()).count(None) == deaf:
+                deadline = min(deadline, time.monotonic() + 0.2)
+            for end, (s, _) in sockets.items():
+                try:
+                    node, device = s.recv(100).decode().split()
+                    heard[end] = (int(node), device)
+                except BlockingIOError:
+                    pass
+            time.sleep(0.001)
+        return heard
+    finally:
+        for s, _ in sockets.values():
+            s.close()
+
+
+def udp_arrives(namespace, source, target_namespace, target):
+    """Whether a datagram gets through by the routes; sent again while it is on its way."""
+    with kernel.inside(target_namespace):
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.bind((target, 0))
+    with kernel.inside(namespace):
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sender.bind((source, 0))
+    with receiver, sender:
+        receiver.settimeout(0.5)
+        for _ in range(20):
+            try:
+                sender.sendto(b"?", receiver.getsockname())
+                receiver.recv(10)
+                return True
+            except OSError:
+                continue
+    return False
+
+
+def become_root():
+    """An ordinary user goes on as root of namespaces of its own."""
+    os.environ["TESTBED_WAS_USER"] = "1"
+    os.execvp("unshare", ["unshare", "-Urnm", "--", sys.executable, *sys.argv])
+
+
+def main():
+    """Runs the classes named on the command line, behind the words that the test takes for itself."""
+    reason = kernel.why_impossible()
+    if reason:
+        print(f"skipped: network namespaces cannot be made here: {reason}")
+        sys.exit(77)
+    if os.geteuid():
+        become_root()
+    if os.environ.get("TESTBED_WAS_USER"):
+        kernel.mount_private()
+    result = unittest.main(module="__main__", exit=False).result
+    sys.exit(77 if result.skipped and len(result.skipped) == result.testsRun else not result.wasSuccessful())
