@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/qmp_objects.h"
+#include "bench/torus_bench/raw_socket.h"
 #include "bench/torus_bench/timing.h"
+#include "config/options.h"
 #include "config/units.h"
 
 namespace torusmp::bench {
@@ -33,87 +38,164 @@ int dimensions_with_links(const routing::Torus& torus) {
     return count;
 }
 
-// Sends on every one of these links and receives from each, with a buffer of its own for both.
+// What a rank does in one exchange: the links it sends on, and those it receives from.
+struct Part {
+    std::vector<routing::Direction> sends, receives;
+};
+
+Part part_of(const Context& context, int self, int dimensions) {
+    Part part;
+    const std::optional<int> from = context.options.from;
+    for (const auto& link : links_of(context.torus, self, dimensions)) {
+        if (!from || *from == self) part.sends.push_back(link);
+        if (!from || *from == *context.torus.neighbour(self, link)) part.receives.push_back(link);
+    }
+    return part;
+}
+
+// A message on each link, all at the same time, each with a buffer of its own.
 class Exchange {
   public:
-    Exchange(const std::vector<routing::Direction>& links, int dimensions, std::size_t bytes) {
-        std::vector<Channel> channels;
+    Exchange(const Part& part, int dimensions, std::size_t bytes) : bytes_(bytes) {
         // The grid is declared with the torus' last dimension first: see declare_grid() in main.
         const auto axis = [&](const routing::Direction& link) {
             return dimensions - 1 - link.dimension;
         };
-        for (const auto& link : links) {
-            buffers_.emplace_back(bytes);
-            channels.push_back(
-                Channel::receive_relative(buffers_.back(), bytes, axis(link), link.sign));
+        std::vector<Channel> channels;
+        for (const auto& link : part.receives) {
+            in_.emplace_back(bytes);
+            channels.push_back(Channel::receive_relative(in_.back(), bytes, axis(link), link.sign));
         }
-        for (const auto& link : links) {
-            buffers_.emplace_back(bytes);
-            channels.push_back(
-                Channel::send_relative(buffers_.back(), bytes, axis(link), link.sign));
+        for (const auto& link : part.sends) {
+            out_.emplace_back(bytes);
+            channels.push_back(Channel::send_relative(out_.back(), bytes, axis(link), link.sign));
         }
-        all_.push_back(Channel::together(std::move(channels)));
+        if (!channels.empty()) all_.push_back(Channel::together(std::move(channels)));
     }
 
-    void operator()(long times) {
-        for (long i = 0; i < times; ++i) {
-            all_[0].start();
-            all_[0].wait();
-        }
+    Body body() {
+        if (all_.empty()) return [](long) {};
+        return [this](long times) {
+            for (long i = 0; i < times; ++i) {
+                all_[0].start();
+                all_[0].wait();
+            }
+        };
+    }
+
+    // The same over bare sockets, one for each of `links`.
+    Body raw_body(const Part& part, const std::vector<routing::Direction>& links,
+                  std::span<RawSocket> sockets) {
+        const auto at = [&](const routing::Direction& link) {
+            return std::size_t(std::find(links.begin(), links.end(), link) - links.begin());
+        };
+        std::vector<std::size_t> sends, receives;
+        for (const auto& link : part.sends) sends.push_back(at(link));
+        for (const auto& link : part.receives) receives.push_back(at(link));
+        return [=, this, sleep = crowded()](long times) {
+            for (long i = 0; i < times; ++i) {
+                for (std::size_t n = 0; n < receives.size(); ++n)
+                    sockets[receives[n]].start_receive(in_[n].data(), bytes_);
+                for (std::size_t n = 0; n < sends.size(); ++n)
+                    sockets[sends[n]].start_send(out_[n].data(), bytes_);
+                finish(sockets, sleep);
+            }
+        };
     }
 
   private:
-    std::vector<Buffer> buffers_;  // outlive the channels on them
+    std::size_t bytes_;
+    std::vector<Buffer> in_, out_;  // outlive the channels on them
     std::vector<Channel> all_;
 };
 
-// Per link, per node, over all nodes.
-std::vector<Figure> exchange_rates(const Context& context, std::size_t bytes, int dimensions) {
+// Bare sockets over the same links.
+struct Raw {
+    std::vector<routing::Direction> links;
+    std::vector<RawSocket> sockets;
+};
+
+// Per link, per node, over all nodes; then the bare sockets' node, and the ratio.
+std::vector<Figure> exchange_rates(const Context& context, Raw& raw, std::size_t bytes,
+                                   int dimensions) {
     const routing::Torus& torus = context.torus;
-    const auto links = links_of(torus, rank(), dimensions);
-    Exchange exchange(links, torus.dimensions(), bytes);
-    const Timing timing = measure([&](long times) { exchange(times); }, context.options.seconds);
+    const Part part = part_of(context, rank(), dimensions);
+    Exchange exchange(part, torus.dimensions(), bytes);
+    std::vector<Body> bodies = {exchange.body()};
+    if (context.options.raw) bodies.push_back(exchange.raw_body(part, raw.links, raw.sockets));
+    const auto timings = measure_in_turns(bodies, context.options.seconds);
     double all_links = 0;
     std::size_t most_links = 0;
     for (int r = 0; r < torus.size(); ++r) {
-        const std::size_t here = links_of(torus, r, dimensions).size();
+        const std::size_t here = part_of(context, r, dimensions).sends.size();
         all_links += double(here);
         most_links = std::max(most_links, here);
     }
     const double payload = double(bytes) / megabyte;
-    return {as_rate(timing, payload), as_rate(timing, payload * double(most_links)),
-            as_rate(timing, payload * all_links)};
+    std::vector<Figure> figures = {as_rate(timings[0], payload),
+                                   as_rate(timings[0], payload * double(most_links)),
+                                   as_rate(timings[0], payload * all_links)};
+    if (context.options.raw) {
+        figures.push_back(as_rate(timings[1], payload * double(most_links)));
+        figures.push_back(as_speed_ratio(timings[0], timings[1]));
+    }
+    return figures;
 }
 
-std::vector<Column> columns_for(int dimensions) {
+std::vector<Column> columns_for(int dimensions, bool raw) {
     std::vector<Column> columns;
     for (int n = 1; n <= dimensions; ++n) {
         const std::string group = fmt::format("{}-D exchange", n);
         columns.push_back({group, "a link", "MB/s", Column::Draw::dashes, n - 1});
         columns.push_back({group, "a node", "MB/s", Column::Draw::line, n - 1});
         columns.push_back({group, "all nodes", "MB/s", Column::Draw::no, n - 1});
+        if (!raw) continue;
+        columns.push_back({group, "bare node", "MB/s", Column::Draw::no, n - 1});
+        columns.push_back({group, "ratio", "", Column::Draw::no, n - 1});
     }
     return columns;
+}
+
+Raw open_raw(const Context& context, int dimensions) {
+    Raw raw;
+    if (!context.options.raw) return raw;
+    for (int r = 0; r < context.torus.size(); ++r)
+        for (const auto& link : links_of(context.torus, r, dimensions))
+            require_device(context, r, link);
+    raw.links = links_of(context.torus, rank(), dimensions);
+    raw.sockets = open_raw_links(context, raw.links);
+    return raw;
 }
 
 }  // namespace
 
 Table measure_aggregate(const Context& context) {
+    if (context.options.from && *context.options.from >= ranks())
+        throw config::UsageError(fmt::format("--from {}: expected a rank from 0 to {}",
+                                             *context.options.from, ranks() - 1));
     const int dimensions = dimensions_with_links(context.torus);
     Table table;
     table.title =
         fmt::format("Aggregated bandwidth of all links on a torus {}", context.torus.describe());
     table.y_label = "bandwidth, MB/s";
-    table.columns = columns_for(dimensions);
+    table.columns = columns_for(dimensions, context.options.raw);
     table.notes = {
         "MB/s: 10^6 bytes of payload sent a second, every rank at once; as much is received.",
         "n-D exchange: a message each way along n dimensions, all links at the same time.",
         "A node is the sum over its links; all nodes is the sum over all links of all ranks."};
+    if (context.options.from)
+        table.notes[0] = fmt::format(
+            "MB/s: 10^6 bytes of payload a second; rank {} sends, its neighbours only receive.",
+            *context.options.from);
+    if (context.options.raw)
+        table.notes.push_back(
+            "Bare node: the same by bare sockets, in turns; ratio: above 1, torusmp is faster.");
+    Raw raw = open_raw(context, dimensions);
     for (const std::size_t bytes : context.options.sizes) {
         Row row{bytes, {}};
         for (int n = 1; n <= dimensions; ++n) {
             context.progress(fmt::format("{}, {}-D", config::format_size(bytes), n));
-            for (Figure& figure : exchange_rates(context, bytes, n))
+            for (Figure& figure : exchange_rates(context, raw, bytes, n))
                 row.figures.push_back(std::move(figure));
         }
         table.rows.push_back(std::move(row));

@@ -22,7 +22,9 @@ struct Context {
 
 Table measure_latency(const Context& context);
 Table measure_bandwidth(const Context& context);
+Table measure_sweep(const Context& context);
 Table measure_aggregate(const Context& context);
+Table measure_relay(const Context& context);
 Table measure_overlap(const Context& context);
 
 // Two ranks that talk while the others stand by: rank 0 and its partner.
@@ -36,6 +38,8 @@ struct Pair {
 // --peer, or a neighbour of rank 0. Throws config::UsageError for a rank that does not exist, and
 // std::runtime_error where there is nobody to talk to.
 Pair choose_pair(const Context& context);
+// Rank 0 and this one.
+Pair pair_with(const Context& context, int partner);
 // "ranks 0 and 1 (1 hop)"
 std::string describe(const Pair& pair);
 

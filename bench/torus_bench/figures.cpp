@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "config/units.h"
 
@@ -31,7 +32,8 @@ struct Layout {
 Layout lay_out(const Table& table) {
     Layout layout;
     for (const Row& row : table.rows) {
-        layout.sizes.push_back(size_text(row.bytes));
+        layout.sizes.push_back(table.key == "bytes" ? size_text(row.bytes)
+                                                    : std::to_string(row.bytes));
         layout.size_width = std::max(layout.size_width, layout.sizes.back().size());
     }
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -108,8 +110,12 @@ std::string json_number(double value) {
 template <class List, class Text>
 std::string json_list(const List& list, Text text) {
     std::string out = "[";
-    for (const auto& item : list) out += (out.size() > 1 ? "," : "") + text(item);
-    return out + "]";
+    for (const auto& item : list) {
+        if (out.size() > 1) out += ',';
+        out += text(item);
+    }
+    out += ']';
+    return out;
 }
 
 std::string json_figure(const Figure& figure) {
@@ -117,9 +123,60 @@ std::string json_figure(const Figure& figure) {
                        json_number(figure.best), json_list(figure.samples, json_number));
 }
 
-std::string json_row(const Row& row) {
-    return fmt::format("\n  {{\"bytes\":{},\"figures\":{}}}", row.bytes,
+std::string json_row(const std::string& key, const Row& row) {
+    return fmt::format("\n  {{{}:{},\"figures\":{}}}", quoted(key), row.bytes,
                        json_list(row.figures, json_figure));
+}
+
+std::string json_link(const LinkTraffic& link) {
+    return fmt::format(
+        "\n  {{\"rank\":{},\"direction\":{},\"device\":{},\"peer\":{},\"bytes_sent\":{},"
+        "\"bytes_received\":{},\"packets_sent\":{}}}",
+        link.rank, quoted(link.direction), quoted(link.device), link.peer, link.bytes_sent,
+        link.bytes_received, link.packets_sent);
+}
+
+constexpr std::size_t most_link_lines = 64;
+
+std::string each_link(const std::vector<LinkTraffic>& links) {
+    const auto device = [](const LinkTraffic& link) {
+        return link.device.empty() ? std::string("-") : link.device;
+    };
+    std::size_t wide = 6;
+    for (const LinkTraffic& link : links) wide = std::max(wide, device(link).size());
+    std::string out =
+        fmt::format("rank  link  {:<{}}   to      sent  received   packets\n", "device", wide);
+    out += fmt::format("            {:{}}             MB        MB      sent\n", "", wide);
+    for (const LinkTraffic& link : links)
+        out += fmt::format("{:>4}  {:>4}  {:<{}} {:>4}  {:>8}  {:>8}  {:>8}\n", link.rank,
+                           link.direction, device(link), wide, link.peer,
+                           shorten(double(link.bytes_sent) / 1e6),
+                           shorten(double(link.bytes_received) / 1e6), link.packets_sent);
+    return out;
+}
+
+// For each direction the least, the most and the sum over all ranks.
+std::string each_direction(const std::vector<LinkTraffic>& links) {
+    struct Sum {
+        std::size_t ends = 0;
+        std::uint64_t least = ~std::uint64_t{0}, most = 0, all = 0;
+    };
+    std::map<std::string, Sum> sums;
+    for (const LinkTraffic& link : links) {
+        Sum& sum = sums[link.direction];
+        ++sum.ends;
+        sum.least = std::min(sum.least, link.bytes_sent);
+        sum.most = std::max(sum.most, link.bytes_sent);
+        sum.all += link.bytes_sent;
+    }
+    std::string out =
+        "link   ends  least sent  most sent   all sent\n"
+        "                     MB         MB         MB\n";
+    for (const auto& [direction, sum] : sums)
+        out += fmt::format("{:>4}  {:>5}  {:>10}  {:>9}  {:>9}\n", direction, sum.ends,
+                           shorten(double(sum.least) / 1e6), shorten(double(sum.most) / 1e6),
+                           shorten(double(sum.all) / 1e6));
+    return out;
 }
 
 std::string json_column(const Column& column) {
@@ -140,7 +197,8 @@ std::string as_text(const Table& table) {
     Layout layout = lay_out(table);
     std::string out = table.title + "\n\n";
     out += group_line(table, layout);
-    out += line(layout, "size", [&](std::size_t c) { return table.columns[c].name; });
+    out += line(layout, table.key == "bytes" ? "size" : table.key,
+                [&](std::size_t c) { return table.columns[c].name; });
     out += line(layout, "", [&](std::size_t c) { return table.columns[c].unit; });
     for (std::size_t r = 0; r < table.rows.size(); ++r)
         out += line(layout, layout.sizes[r], [&](std::size_t c) { return layout.cells[c][r]; });
@@ -149,17 +207,26 @@ std::string as_text(const Table& table) {
     return out;
 }
 
-std::string as_json(std::string_view command, const std::vector<Fact>& facts, const Table& table) {
+std::string as_text(const std::vector<LinkTraffic>& links) {
+    if (links.empty()) return "";
+    return fmt::format(
+        "Over each link during the whole run, warming up included (MB: 10^6 bytes)\n\n{}",
+        links.size() <= most_link_lines ? each_link(links) : each_direction(links));
+}
+
+std::string as_json(std::string_view command, const std::vector<Fact>& facts, const Table& table,
+                    const std::vector<LinkTraffic>& links) {
     std::string ran_on = "{";
     for (const Fact& fact : facts)
         ran_on += fmt::format("{}{}:{}", ran_on.size() > 1 ? "," : "", quoted(fact.name),
                               fact.number ? fact.text : quoted(fact.text));
     return fmt::format(
         "{{\"tool\":\"torus-bench\",\"command\":{},\n \"ran_on\":{}}},\n \"title\":{},\n "
-        "\"columns\":{},\n \"rows\":{},\n \"notes\":{}}}\n",
+        "\"columns\":{},\n \"rows\":{},\n \"notes\":{},\n \"links\":{}}}\n",
         quoted(command), ran_on, quoted(table.title), json_list(table.columns, json_column),
-        json_list(table.rows, json_row),
-        json_list(table.notes, [](const std::string& note) { return quoted(note); }));
+        json_list(table.rows, [&](const Row& row) { return json_row(table.key, row); }),
+        json_list(table.notes, [](const std::string& note) { return quoted(note); }),
+        json_list(links, json_link));
 }
 
 }  // namespace torusmp::bench

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ struct Row {
 };
 
 struct Table {
+    // What the rows' numbers are: "bytes", printed as a size, or "hops".
+    std::string key = "bytes";
     std::string title;
     std::string y_label;  // of the drawing
     std::vector<Column> columns;
@@ -46,10 +49,26 @@ struct Fact {
     bool number = false;  // `text` is a number (or true, false) in JSON too
 };
 
+// What crossed one end of a link, both ways: bytes of packets and remote writes, without the
+// headers of packets and of whatever carries them.
+struct LinkTraffic {
+    int rank = 0;
+    std::string direction;  // "0+"
+    std::string device;     // empty: none is known
+    int peer = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t packets_sent = 0;
+};
+
 // Aligned columns, a heading with units.
 std::string as_text(const Table& table);
+// A line for each end, or where there are too many to read, one for each direction. Nothing
+// without links.
+std::string as_text(const std::vector<LinkTraffic>& links);
 
-std::string as_json(std::string_view command, const std::vector<Fact>& facts, const Table& table);
+std::string as_json(std::string_view command, const std::vector<Fact>& facts, const Table& table,
+                    const std::vector<LinkTraffic>& links = {});
 
 // Three significant digits, never an exponent.
 std::string shorten(double value);

@@ -13,6 +13,7 @@
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/facts.h"
 #include "bench/torus_bench/figures.h"
+#include "bench/torus_bench/link_traffic.h"
 #include "bench/torus_bench/options.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "bench/torus_bench/start.h"
@@ -40,8 +41,12 @@ Table run_benchmark(const Context& context) {
             return measure_latency(context);
         case Command::bandwidth:
             return measure_bandwidth(context);
+        case Command::sweep:
+            return measure_sweep(context);
         case Command::aggregate:
             return measure_aggregate(context);
+        case Command::relay:
+            return measure_relay(context);
         case Command::overlap:
             return measure_overlap(context);
     }
@@ -61,10 +66,11 @@ void write_file(const std::string& name, const std::string& text) {
     throw std::runtime_error(fmt::format("cannot write {}", name));
 }
 
-void report(const Options& options, const std::vector<Fact>& facts, const Table& table) {
-    fmt::print("\n{}", as_text(table));
+void report(const Options& options, const std::vector<Fact>& facts, const Table& table,
+            const std::vector<LinkTraffic>& links) {
+    fmt::print("\n{}{}{}", as_text(table), links.empty() ? "" : "\n", as_text(links));
     if (!options.json.empty())
-        write_file(options.json, as_json(name_of(options.command), facts, table));
+        write_file(options.json, as_json(name_of(options.command), facts, table, links));
     if (!options.plot.empty()) write_file(options.plot, as_svg(table, summarize(facts)));
 }
 
@@ -86,9 +92,11 @@ void measure_as_rank(const Options& options, const Started& started) {
     }
     const Context context{options, torus,
                           [&](const std::string& step) { show(started.terminal, step); }};
+    const LinkCounts counts;
     const Table table = run_benchmark(context);
+    const std::vector<LinkTraffic> links = counts.gather();
     show(started.terminal, "");
-    if (rank() == 0) report(options, facts, table);
+    if (rank() == 0) report(options, facts, table, links);
 }
 
 // A rank alone cannot end a job in order: the others would wait for it.

@@ -16,10 +16,12 @@ namespace {
 namespace po = boost::program_options;
 using config::UsageError;
 
-constexpr std::array<std::pair<std::string_view, Command>, 4> commands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 6> commands = {{
     {"latency", Command::latency},
     {"bandwidth", Command::bandwidth},
+    {"sweep", Command::sweep},
     {"aggregate", Command::aggregate},
+    {"relay", Command::relay},
     {"overlap", Command::overlap},
 }};
 
@@ -37,9 +39,16 @@ po::options_description visible_options() {
         ("seconds", po::value<double>()->default_value(0.1, "0.1")->value_name("S"),
          "time for each figure")  //
         ("window", po::value<int>()->default_value(64)->value_name("N"),
-         "bandwidth: messages in flight one way")  //
+         "bandwidth, relay: messages in flight one way")  //
         ("peer", po::value<int>()->value_name("RANK"),
-         "latency, bandwidth, overlap: rank 0's partner; default: a neighbour")            //
+         "latency, bandwidth, sweep, overlap: rank 0's partner; default: a neighbour")  //
+        ("perturb", po::value<int>()->default_value(3)->value_name("BYTES"),
+         "sweep: beside each size, so many bytes less and more")  //
+        ("from", po::value<int>()->value_name("RANK"),
+         "aggregate: this rank alone sends, on all its links")  //
+        ("raw", po::bool_switch(),
+         "latency, bandwidth, sweep, aggregate: a bare socket on the same links, in turns with "
+         "ours")                                                                           //
         ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")  //
         ("plot", po::value<std::string>()->value_name("FILE.svg"), "draw the figures there");
     config::add_common_options(options);
@@ -53,7 +62,7 @@ std::optional<Command> command_named(std::string_view text) {
 }
 
 Command read_command(const std::vector<std::string>& words) {
-    constexpr std::string_view expected = "latency, bandwidth, aggregate or overlap";
+    constexpr std::string_view expected = "latency, bandwidth, sweep, aggregate, relay or overlap";
     if (words.empty())
         throw UsageError(
             fmt::format("what to measure is missing: expected {}; see --help", expected));
@@ -85,9 +94,16 @@ std::size_t read_size(const std::string& range, const std::string& text) {
 
 std::vector<std::size_t> read_sizes(const po::variables_map& given, Command command) {
     const int factor = read_number(given, "step", 2, 1024);
-    if (!given.count("sizes"))
-        return command == Command::latency ? size_series(0, 64 << 10, factor)
-                                           : size_series(1, 4 << 20, factor);
+    if (!given.count("sizes")) switch (command) {
+            case Command::latency:
+                return size_series(0, 64 << 10, factor);
+            case Command::sweep:
+                return size_series(1, 8 << 20, factor);
+            case Command::relay:
+                return {8, 64 << 10};
+            default:
+                return size_series(1, 4 << 20, factor);
+        }
     const auto range = given["sizes"].as<std::string>();
     const auto colon = range.find(':');
     if (colon == std::string::npos)
@@ -102,7 +118,26 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
             fmt::format("--sizes {}: an empty message has no bandwidth: expected a "
                         "first size of at least 1",
                         range));
+    if (command == Command::relay) return {first, last};
     return size_series(first, last, factor);
+}
+
+// What belongs to one measure only.
+void read_special(const po::variables_map& given, Options& options) {
+    const Command command = options.command;
+    options.raw = given["raw"].as<bool>();
+    if (options.raw && (command == Command::relay || command == Command::overlap))
+        throw UsageError(
+            fmt::format("--raw: {} has no bare socket to compare with: expected "
+                        "latency, bandwidth, sweep or aggregate",
+                        name_of(command)));
+    if (given.count("from")) {
+        if (command != Command::aggregate)
+            throw UsageError(fmt::format("--from: found {}, expected aggregate", name_of(command)));
+        options.from = read_number(given, "from", 0, 1 << 20);
+    }
+    if (command == Command::sweep)
+        options.sizes = perturbed(options.sizes, read_number(given, "perturb", 0, 1024));
 }
 
 void read_launch(const po::variables_map& given, Options& options) {
@@ -142,6 +177,17 @@ std::vector<std::size_t> size_series(std::size_t first, std::size_t last, int fa
     return sizes;
 }
 
+std::vector<std::size_t> perturbed(const std::vector<std::size_t>& sizes, int by) {
+    std::vector<std::size_t> all;
+    for (const std::size_t size : sizes)
+        for (const int change : {-by, 0, +by})
+            if (change >= 0 || size > std::size_t(-change))
+                all.push_back(size + std::size_t(std::ptrdiff_t(change)));
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
 Options parse_command_line(int argc, const char* const* argv) {
     const po::options_description visible = visible_options();
     po::options_description all;
@@ -164,6 +210,7 @@ Options parse_command_line(int argc, const char* const* argv) {
                                          : std::vector<std::string>{});
     read_launch(given, options);
     options.sizes = read_sizes(given, options.command);
+    read_special(given, options);
     options.window = read_number(given, "window", 1, 4096);
     options.seconds = given["seconds"].as<double>();
     if (!(options.seconds > 0) || options.seconds > 3600)
@@ -187,16 +234,23 @@ std::string help_text() {
             "  latency    half a round trip between two ranks\n"
             "  bandwidth  between two ranks: ping-pong, one way with many messages in flight, and\n"
             "             both ways at once\n"
+            "  sweep      ping-pong over many sizes and a few bytes beside each: time and "
+            "bandwidth\n"
             "  aggregate  every rank exchanges with its neighbours along 1, 2, 3 ... dimensions:\n"
             "             per link, per node (the sum of its links), and over all nodes\n"
+            "  relay      from rank 0 to ranks 1, 2, 3 ... links away: the time of a hop with the\n"
+            "             first of --sizes, bandwidth with the last\n"
             "  overlap    how much computation fits beside a message in flight, and what\n"
             "             communication costs in processor time\n\n"
          << visible_options()
          << "\n"
-            "Without a torus, aggregate runs on 2x2x2 and the others on two ranks of this host.\n\n"
+            "Without a torus, aggregate runs on 2x2x2, relay on a line of 7 and the others on two "
+            "ranks of\nthis host. Where ranks use links, the bytes over each link are printed "
+            "too.\n\n"
             "Examples:\n"
             "  torus-bench aggregate --torus 2x2x2 --plot aggregate.svg\n"
             "  torus-bench latency -np 2 --json latency.json\n"
+            "  torus-bench sweep --config cluster.toml --raw --plot sweep.svg\n"
             "  torus-bench bandwidth --sizes 1KiB:4MiB --set transport.eager_limit=8KiB\n"
             "  torus-run -np 8 --torus 2x2x2 torus-bench overlap --peer 7\n\n"
             "Exit code: 0 measured, 1 failed, 2 wrong usage or settings and nothing was started.\n";

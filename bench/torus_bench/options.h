@@ -15,7 +15,7 @@
 
 namespace torusmp::bench {
 
-enum class Command { latency, bandwidth, aggregate, overlap };
+enum class Command { latency, bandwidth, sweep, aggregate, relay, overlap };
 
 std::string_view name_of(Command command);
 
@@ -32,6 +32,8 @@ struct Options {
     double seconds = 0.1;            // per figure
     int window = 64;                 // messages in flight one way
     std::optional<int> peer;         // of rank 0; default: a neighbour
+    bool raw = false;                // a bare socket beside ours
+    std::optional<int> from;         // aggregate: only this rank sends
     std::string json;                // file; empty: none
     std::string plot;
 };
@@ -41,5 +43,7 @@ std::string help_text();
 
 // From `first` to `last`, each `factor` times the one before; `last` belongs to it if it is hit.
 std::vector<std::size_t> size_series(std::size_t first, std::size_t last, int factor);
+// Each of the sizes, and what is so many bytes below and above it; ascending, none below 1.
+std::vector<std::size_t> perturbed(const std::vector<std::size_t>& sizes, int by);
 
 }  // namespace torusmp::bench

@@ -18,14 +18,17 @@ int neighbour_of_first(const routing::Torus& torus) {
 }  // namespace
 
 Pair choose_pair(const Context& context) {
+    const int neighbour = neighbour_of_first(context.torus);
+    const int partner = context.options.peer.value_or(neighbour);
+    if (partner >= ranks())
+        throw config::UsageError(
+            fmt::format("--peer {}: expected a rank from 1 to {}", partner, ranks() - 1));
+    return pair_with(context, partner);
+}
+
+Pair pair_with(const Context& context, int partner) {
     Pair pair;
-    pair.partner = neighbour_of_first(context.torus);
-    if (context.options.peer) {
-        pair.partner = *context.options.peer;
-        if (pair.partner >= ranks())
-            throw config::UsageError(
-                fmt::format("--peer {}: expected a rank from 1 to {}", pair.partner, ranks() - 1));
-    }
+    pair.partner = partner;
     pair.hops = context.torus.distance(0, pair.partner);
     if (rank() == 0) pair.role = 0, pair.other = pair.partner;
     if (rank() == pair.partner) pair.role = 1, pair.other = 0;

@@ -55,7 +55,13 @@ std::vector<std::string> launcher_words(const Options& options) {
     std::vector<std::string> words = options.for_launcher;
     const config::Settings settings = config::load(options.settings);
     if (!settings.dims->empty() || options.ranks) return words;
-    words.insert(words.end(), {"--torus", options.command == Command::aggregate ? "2x2x2" : "2"});
+    if (options.command == Command::aggregate)
+        words.insert(words.end(), {"--torus", "2x2x2"});
+    else if (options.command == Command::relay)
+        words.insert(words.end(), {"--torus", "7", "--set", "torus.periodic=false", "--set",
+                                   "transport.local=links"});
+    else
+        words.insert(words.end(), {"--torus", "2"});
     return words;
 }
 

@@ -207,7 +207,8 @@ std::string as_svg(const Table& table, const std::string& subtitle) {
         "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n",
         left, top, width - left - right, height - top - bottom);
     const double middle = (top + height - bottom) / 2;
-    out += text_at((left + width - right) / 2, height - 20, "middle", 13, "message size, bytes");
+    out += text_at((left + width - right) / 2, height - 20, "middle", 13,
+                   table.key == "bytes" ? "message size, bytes" : table.key);
     out += text_at(22, middle, "middle", 13, table.y_label,
                    fmt::format(" transform=\"rotate(-90 22 {:.1f})\"", middle));
     for (const Curve& curve : curves) out += draw(curve, axes);

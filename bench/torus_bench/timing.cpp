@@ -39,16 +39,23 @@ double Timing::best() const {
 }
 
 Timing measure(const Body& body, double seconds) {
+    return measure_in_turns({body}, seconds)[0];
+}
+
+std::vector<Timing> measure_in_turns(const std::vector<Body>& bodies, double seconds) {
     const double repetition = seconds / repetitions;
-    Timing timing;
-    for (;;) {
-        const double elapsed = timed(body, timing.times);
-        if (elapsed >= repetition / 2) break;
-        timing.times *= elapsed < repetition / 16 ? 8 : 2;
-    }
+    std::vector<Timing> timings(bodies.size());
+    for (std::size_t b = 0; b < bodies.size(); ++b)
+        for (;;) {
+            const double elapsed = timed(bodies[b], timings[b].times);
+            if (elapsed >= repetition / 2) break;
+            timings[b].times *= elapsed < repetition / 16 ? 8 : 2;
+        }
     for (int i = 0; i < repetitions; ++i)
-        timing.seconds.push_back(timed(body, timing.times) / double(timing.times));
-    return timing;
+        for (std::size_t b = 0; b < bodies.size(); ++b)
+            timings[b].seconds.push_back(timed(bodies[b], timings[b].times) /
+                                         double(timings[b].times));
+    return timings;
 }
 
 Figure as_time(const Timing& timing, double per_second) {
@@ -61,6 +68,27 @@ Figure as_rate(const Timing& timing, double amount) {
     Figure figure{amount / timing.median(), amount / timing.best(), {}};
     for (const double s : timing.seconds) figure.samples.push_back(amount / s);
     return figure;
+}
+
+namespace {
+
+Figure ratio_of(const std::vector<double>& above, const std::vector<double>& below) {
+    Figure figure;
+    for (std::size_t i = 0; i < above.size(); ++i) figure.samples.push_back(above[i] / below[i]);
+    figure.value = median_of(figure.samples);
+    figure.best = *std::min_element(above.begin(), above.end()) /
+                  *std::min_element(below.begin(), below.end());
+    return figure;
+}
+
+}  // namespace
+
+Figure as_speed_ratio(const Timing& ours, const Timing& other) {
+    return ratio_of(other.seconds, ours.seconds);
+}
+
+Figure as_time_ratio(const Timing& ours, const Timing& other) {
+    return ratio_of(ours.seconds, other.seconds);
 }
 
 double processor_seconds() {

@@ -25,11 +25,19 @@ struct Timing {
 // Warms up while it looks for a number of times that fills a repetition; then repeats so that all
 // repetitions take about `seconds`.
 Timing measure(const Body& body, double seconds);
+// The same for several bodies in turns, so that whatever else the machine does falls on all alike.
+// `seconds` for each.
+std::vector<Timing> measure_in_turns(const std::vector<Body>& bodies, double seconds);
 
 // The time of each repetition in another unit: `per_second` of 1 us is 1e6.
 Figure as_time(const Timing& timing, double per_second);
 // Amount a second; the fastest repetition is the best.
 Figure as_rate(const Timing& timing, double amount);
+
+// How many times as fast the first is as the second, for rates; inverted, how many times as long it
+// takes. Repetition by repetition: the two must come from one measure_in_turns().
+Figure as_speed_ratio(const Timing& ours, const Timing& other);
+Figure as_time_ratio(const Timing& ours, const Timing& other);
 
 // Processor time that this process has used, user and system, all threads.
 double processor_seconds();

@@ -86,3 +86,46 @@ TEST_CASE("JSON quotes text and writes what is no number as null") {
     CHECK(json.find(R"({"median":100,"best":101,"samples":[99,101]})") != std::string::npos);
     CHECK(json.find("nan") == std::string::npos);
 }
+
+TEST_CASE("Rows of another kind than sizes are numbered plainly and named in JSON") {
+    Table table = two_groups();
+    table.key = "hops";
+    table.rows[1].bytes = 2;
+    const auto lines = lines_of(as_text(table));
+    CHECK(lines[3].substr(0, 4) == "hops");
+    CHECK(lines[5].substr(0, 4) == "   1");
+    CHECK(lines[6].substr(0, 4) == "   2");
+    CHECK(as_json("relay", {}, table).find(R"({"hops":2,"figures":)") != std::string::npos);
+}
+
+TEST_CASE("Each end of a link has a line with what it sent and received") {
+    const std::vector<LinkTraffic> links = {{0, "0+", "eth1", 1, 2'500'000, 1'000'000, 40},
+                                            {1, "0-", "", 0, 1'000'000, 2'500'000, 30}};
+    const auto lines = lines_of(as_text(links));
+    REQUIRE(lines.size() == 6);
+    CHECK(lines[0].find("10^6") != std::string::npos);
+    for (std::size_t i : {2u, 3u, 4u, 5u}) CHECK(lines[i].size() == lines[2].size());
+    CHECK(lines[4].find("eth1") != std::string::npos);
+    CHECK(lines[4].find("2.50") < lines[4].find("1.00"));
+    CHECK(lines[5].find(" - ") != std::string::npos);
+    CHECK(as_text(std::vector<LinkTraffic>{}).empty());
+    const std::string json = as_json("latency", {}, two_groups(), links);
+    CHECK(json.find(R"({"rank":0,"direction":"0+","device":"eth1","peer":1,)"
+                    R"("bytes_sent":2500000,"bytes_received":1000000,"packets_sent":40})") !=
+          std::string::npos);
+    CHECK(as_json("latency", {}, two_groups()).find(R"("links":[])") != std::string::npos);
+}
+
+TEST_CASE("Where links are many, each direction has a line with its least, most and sum") {
+    std::vector<LinkTraffic> links;
+    for (int rank = 0; rank < 64; ++rank)
+        for (const char* direction : {"0+", "0-"})
+            links.push_back({rank, direction, "", 0, std::uint64_t(rank + 1) * 1'000'000, 0, 1});
+    const auto lines = lines_of(as_text(links));
+    REQUIRE(lines.size() == 6);
+    CHECK(lines[4].find("0+") != std::string::npos);
+    CHECK(lines[4].find("64") != std::string::npos);
+    CHECK(lines[4].find("1.00") != std::string::npos);
+    CHECK(lines[4].find("64.0") != std::string::npos);
+    CHECK(lines[5].find("2080") != std::string::npos);
+}

@@ -71,8 +71,34 @@ TEST_CASE(
     CHECK(sizes.size() == 23);
 }
 
+TEST_CASE("A sweep measures a few bytes beside each size too, each size once") {
+    CHECK(perturbed({1, 2, 4, 8}, 3) == std::vector<std::size_t>{1, 2, 4, 5, 7, 8, 11});
+    CHECK(perturbed({16}, 0) == std::vector<std::size_t>{16});
+    const auto sizes = parse({"sweep"}).sizes;
+    CHECK(sizes.front() == 1);
+    CHECK(sizes.back() == (8u << 20) + 3);
+    CHECK(parse({"sweep", "--perturb", "0", "--sizes", "64:256"}).sizes ==
+          std::vector<std::size_t>{64, 128, 256});
+    CHECK(parse({"latency", "--perturb", "5", "--sizes", "64:64"}).sizes.size() == 1);
+}
+
+TEST_CASE("Relay takes a small size for its latency and a large one for its bandwidth") {
+    CHECK(parse({"relay"}).sizes == std::vector<std::size_t>{8, 65536});
+    CHECK(parse({"relay", "--sizes", "64:1MiB"}).sizes == std::vector<std::size_t>{64, 1 << 20});
+}
+
+TEST_CASE("Options that a measure does not know are refused") {
+    CHECK(parse({"sweep", "--raw"}).raw);
+    CHECK(parse({"aggregate", "--from", "0"}).from == 0);
+    CHECK_THAT(refusal({"overlap", "--raw"}), Contains("--raw: overlap"));
+    CHECK_THAT(refusal({"relay", "--raw"}), Contains("--raw: relay"));
+    CHECK_THAT(refusal({"latency", "--from", "0"}), Contains("--from: found latency"));
+    CHECK_THAT(refusal({"sweep", "--perturb", "-1"}), Contains("--perturb -1"));
+}
+
 TEST_CASE("Bad command lines are refused with what was found and what was expected") {
-    CHECK_THAT(refusal({}), Contains("expected latency, bandwidth, aggregate or overlap"));
+    CHECK_THAT(refusal({}),
+               Contains("expected latency, bandwidth, sweep, aggregate, relay or overlap"));
     CHECK_THAT(refusal({"latencies"}), Contains("'latencies'") && Contains("expected latency"));
     CHECK_THAT(refusal({"latency", "overlap"}), Contains("'overlap'") && Contains("too many"));
     CHECK_THAT(refusal({"latency", "--sizes", "64"}), Contains("FIRST:LAST"));

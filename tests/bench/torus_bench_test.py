@@ -33,6 +33,17 @@ class Program(Case):
         self.assertEqual(sorted(p.name for p in self.work.iterdir()), ["out.json", "out.svg"])
         return document
 
+    def check_links(self, document, ends):
+        """Bytes over links: each end once, and both ends of a cable agree."""
+        links = {(l["rank"], l["direction"]): l for l in document["links"]}
+        self.assertEqual(sorted(links), sorted(ends))
+        for (rank, way), link in links.items():
+            opposite = way[0] + ("-" if way[1] == "+" else "+")
+            other = links[link["peer"], opposite]
+            self.assertEqual(other["peer"], rank)
+            self.assertEqual(link["bytes_sent"], other["bytes_received"])
+        return links
+
     def check_facts(self, facts, printed):
         for name in ("version", "qmp", "date", "cpu", "system", "torus", "transport"):
             self.assertIsInstance(facts[name], str)
@@ -59,6 +70,8 @@ class Program(Case):
     def check_table(self, document, printed):
         self.assertIn(document["title"], printed)
         lines = printed.splitlines()
+        if document["command"] == "relay":
+            return
         heading = next(l for l in lines if l.split()[:1] == ["size"])
         rows = [l for l in lines if l.split()[1:2] in (["B"], ["KiB"], ["MiB"])]
         self.assertEqual(len(rows), len(document["rows"]))
@@ -98,6 +111,45 @@ class Bandwidth(Program):
         self.assertEqual(document["ran_on"]["ranks"], 3)
 
 
+class Sweep(Program):
+    def test_sizes_and_the_bytes_beside_them(self):
+        document = self.measure("sweep", "--torus", "2", "--sizes", "64:32KiB", "--step", "512",
+                                "--perturb", "5")
+        self.assertEqual([r["bytes"] for r in document["rows"]],
+                         [59, 64, 69, 32763, 32768, 32773])
+        for row in document["rows"]:
+            time, rate = (f["median"] for f in row["figures"])
+            self.assertAlmostEqual(row["bytes"] / time / rate, 1, places=3)
+        self.assertEqual(document["links"], [])
+
+
+class Relay(Program):
+    def test_a_line_of_ranks_over_its_links(self):
+        done = self.run_program(BENCH, "relay", "--torus", "4", "--set", "torus.periodic=false",
+                                "--set", "transport.local=links", "--sizes", "8:4KiB", "--window",
+                                "4", *QUICK, "--json", "out.json")
+        self.assert_ok(done)
+        document = json.loads((self.work / "out.json").read_text())
+        self.assertEqual([r["hops"] for r in document["rows"]], [1, 2, 3])
+        for row in document["rows"]:
+            self.assertGreater(row["figures"][0]["median"], 0)
+            self.assertGreater(row["figures"][2]["median"], 0)
+        links = self.check_links(document, [(0, "0+"), (1, "0+"), (1, "0-"), (2, "0+"), (2, "0-"),
+                                            (3, "0-")])
+        # What goes to the far end crosses every link, so each carries more than the next.
+        self.assertGreater(links[0, "0+"]["bytes_sent"], links[1, "0+"]["bytes_sent"])
+        self.assertGreater(links[1, "0+"]["bytes_sent"], links[2, "0+"]["bytes_sent"])
+        self.assertGreater(links[2, "0+"]["bytes_sent"], 0)
+        self.assertIn("A hop costs", done.stdout)
+        self.assertIn("Over each link", done.stdout)
+
+    def test_it_says_when_nothing_was_relayed(self):
+        done = self.run_program(BENCH, "relay", "--torus", "3", "--set", "torus.periodic=false",
+                                "--sizes", "8:64", "--window", "2", *QUICK)
+        self.assert_ok(done)
+        self.assertIn("nothing was relayed", done.stdout)
+
+
 class Aggregate(Program):
     def test_one_group_of_figures_for_each_dimension(self):
         document = self.measure("aggregate", "--sizes", "1:32KiB", "--step", "32")
@@ -123,6 +175,14 @@ class Aggregate(Program):
         self.assertAlmostEqual(node / link, 2, places=5)
         self.assertAlmostEqual(every / link, 4, places=5)
 
+    def test_one_rank_alone_may_send(self):
+        document = self.measure("aggregate", "--torus", "3x2", "--from", "4", "--sizes", "64:64")
+        for n in (1, 2):
+            link, node, every = (f["median"]
+                                 for f in document["rows"][0]["figures"][3 * n - 3:3 * n])
+            self.assertAlmostEqual(node / link, 2 * n, places=5)
+            self.assertAlmostEqual(every, node, places=5)
+
     def test_under_a_launcher_of_the_users_it_is_a_rank(self):
         done = self.run_program(TORUS_RUN, "-np", "4", "--torus", "2x2", BENCH, "aggregate",
                                 "--sizes", "8:8", *QUICK)
@@ -144,7 +204,8 @@ class BadInput(Program):
             self.assertEqual(list(self.work.iterdir()), [])
 
     def test_command_lines(self):
-        self.refused([], "expected latency, bandwidth, aggregate or overlap")
+        self.refused([], "expected latency, bandwidth, sweep, aggregate, relay or overlap")
+        self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["speed"], "'speed'")
         self.refused(["latency", "--plott", "x"], "--plot")
         self.refused(["latency", "--sizes", "8"], "FIRST:LAST")
@@ -170,6 +231,17 @@ class BadInput(Program):
             done = self.run_program(BENCH, command, "-np", "1")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(word, done.stderr)
+
+    def test_a_sender_that_does_not_exist(self):
+        done = self.run_program(BENCH, "aggregate", "--torus", "2", "--from", "2")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--from 2: expected a rank from 0 to 1", done.stderr)
+
+    def test_a_bare_socket_needs_a_link_between_hosts(self):
+        for what in ("latency", "bandwidth", "sweep", "aggregate"):
+            done = self.run_program(BENCH, what, "--torus", "2", "--raw")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("--raw: link 0+ of rank 0 has no device", done.stderr)
 
     def test_launcher_options_under_a_launcher(self):
         done = self.run_program(TORUS_RUN, "-np", "1", BENCH, "latency", "--torus", "2")

@@ -1,0 +1,56 @@
+#include "bench/torus_bench/below.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "qmp/process.h"
+
+namespace torusmp::bench {
+namespace {
+
+// QMP's contexts count up from 0x40000000, MPI's are below.
+constexpr core::Context context = 0x7ffffff0;
+
+qmp::Process& process() {
+    // QMP holds it for as long as it is up, and nobody calls before or after.
+    return *qmp::Process::acquire(false);
+}
+
+void check(const core::Request& request, const char* what, int peer) {
+    const core::Status& status = request.status();
+    if (status.error != core::Error::none)
+        throw std::runtime_error(
+            fmt::format("{} rank {}: {}", what, peer, core::describe(status.error)));
+}
+
+}  // namespace
+
+core::Runtime& runtime() {
+    return process().runtime();
+}
+
+const config::Settings& settings() {
+    return process().settings();
+}
+
+void tell(int dest, core::Tag tag, std::span<const std::byte> bytes) {
+    core::SendRequest request;
+    runtime().send(request, core::Buffer(static_cast<const void*>(bytes.data()), bytes.size()),
+                   dest, context, tag);
+    runtime().wait(request, "a message of torus-bench");
+    check(request, "cannot send to", dest);
+}
+
+std::vector<std::byte> hear(int source, core::Tag tag, std::size_t most) {
+    std::vector<std::byte> bytes(most);
+    core::ReceiveRequest request;
+    runtime().receive(request, core::Buffer(bytes.data(), bytes.size()), source, context, tag);
+    runtime().wait(request, "a message of torus-bench");
+    check(request, "cannot receive from", source);
+    bytes.resize(request.status().bytes);
+    return bytes;
+}
+
+}  // namespace torusmp::bench

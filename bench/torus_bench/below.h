@@ -1,0 +1,25 @@
+// What torus-bench needs from below QMP: the Runtime and the settings of this rank, and small
+// messages that do not disturb what is measured.
+//
+// Used inside a Session, by one thread. Public QMP knows no links; their counters, and the devices
+// that a bare socket is bound to, are only known down here.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "config/settings.h"
+#include "core/runtime.h"
+
+namespace torusmp::bench {
+
+core::Runtime& runtime();
+const config::Settings& settings();
+
+// A message of our own beside QMP's; returns when the buffer may be used again.
+void tell(int dest, core::Tag tag, std::span<const std::byte> bytes);
+// The next one from there; throws std::runtime_error when it is longer than `most`.
+std::vector<std::byte> hear(int source, core::Tag tag, std::size_t most);
+
+}  // namespace torusmp::bench

@@ -1,0 +1,37 @@
+// Counts what crosses each link of the torus while a benchmark runs.
+//
+// Collective: every rank makes one and calls gather(), inside a Session. Ranks of one host that
+// reach each other directly have no links, and nothing is counted.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/torus_bench/figures.h"
+
+namespace torusmp::bench {
+
+class LinkCounts {
+  public:
+    LinkCounts();  // counts from here on
+
+    // Every link end of every rank, by rank and direction; on rank 0, elsewhere nothing.
+    std::vector<LinkTraffic> gather() const;
+
+  private:
+    struct Counted {  // as it is sent to rank 0
+        std::int32_t rank;
+        std::int32_t direction;  // routing::Direction::index()
+        std::int32_t peer;
+        std::int32_t unused;
+        std::uint64_t bytes;  // sent
+        std::uint64_t read;   // by us, from the other end's memory
+        std::uint64_t packets;
+    };
+    static std::vector<Counted> count();
+    static std::vector<LinkTraffic> join_ends(const std::vector<Counted>& ends);
+
+    std::vector<Counted> before_;
+};
+
+}  // namespace torusmp::bench
