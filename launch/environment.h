@@ -8,8 +8,9 @@
 
 namespace torusmp::launch {
 
-// "socket:inode:lifeline": the rank's control socket, the inode that proves that the descriptor is
-// still that socket, and the pipe whose end of file says that torus-run is gone.
+// "socket:inode:notices:inode:lifeline": the rank's control socket and the socket of notices, each
+// with the inode that proves that the descriptor is still that socket, and the pipe whose end of
+// file says that torus-run is gone.
 // Removed by the process that connects, so that its children are not taken for the rank.
 inline constexpr const char* env_bootstrap = "TORUSMP_BOOTSTRAP";
 // Set by the process that connects, to its pid: its children can tell that they are not the rank.
@@ -19,7 +20,7 @@ inline constexpr const char* env_rank = "TORUSMP_RANK";
 inline constexpr const char* env_size = "TORUSMP_SIZE";
 inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t secret_bytes = 16;
 // A contribution to one exchange, and an abort text. More is a damaged frame.
 inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
@@ -29,12 +30,15 @@ enum class FrameKind : std::uint32_t {
     welcome = 1,   // Welcome, then `local_count` ranks as int32
     everyone = 2,  // size lengths as uint64, then everybody's bytes in rank order
     released = 3,  // the barrier is complete
+    over = 4,      // the job is being ended: text, why; no collective call will complete
+    deaths = 5,    // on the socket of notices: for each a DeathRecord, the host and the cause
     // rank to torus-run
     hello = 16,     // Hello
     exchange = 17,  // this rank's bytes
     barrier = 18,
     finalize = 19,
     abort = 20,  // int32 exit code, then the text
+    watch = 21,  // this rank wants to know of deaths, and names them itself
 };
 
 struct FrameHeader {
@@ -50,8 +54,17 @@ struct Welcome {
     std::int32_t size;
     std::uint32_t local_count;
     std::byte secret[secret_bytes];
+    std::uint32_t keep_going;  // 1: the job lives on after a death
+    std::uint32_t reserved;    // 0
 };
-static_assert(sizeof(Welcome) == 32);
+static_assert(sizeof(Welcome) == 40);
+
+struct DeathRecord {
+    std::int32_t rank;
+    std::uint32_t host_length;
+    std::uint32_t cause_length;
+};
+static_assert(sizeof(DeathRecord) == 12);
 
 struct Hello {
     std::uint32_t version;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +24,7 @@ namespace {
 
 class TorusRunBootstrap final : public Bootstrap {
   public:
-    explicit TorusRunBootstrap(int socket) : socket_(socket) {
+    TorusRunBootstrap(int socket, int notices) : socket_(socket), notices_(notices) {
         // First of all: a second process on this socket is found out by its greeting.
         const Hello hello{protocol_version, 0};
         send(FrameKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
@@ -49,6 +50,23 @@ class TorusRunBootstrap final : public Bootstrap {
         send(FrameKind::barrier, sequence_, {});
         if (expect(FrameKind::released, sequence_++, "barrier") != 0) damaged("barrier");
     }
+
+    std::vector<Death> deaths() override {
+        ask_for_deaths();
+        const std::lock_guard lock(noticing_);
+        std::byte piece[4096];
+        ssize_t n = 0;
+        while (notices_ && (n = recv(notices_.get(), piece, sizeof piece, MSG_DONTWAIT)) > 0)
+            noticed_.insert(noticed_.end(), piece, piece + n);
+        std::vector<Death> all;
+        while (take_notice(all)) continue;
+        return all;
+    }
+    int deaths_descriptor() override {
+        ask_for_deaths();
+        return notices_.get();
+    }
+    bool keeps_going() const override { return keeps_going_; }
 
     // torus-run stops this process too. Should it be unable to, the rank still ends.
     [[noreturn]] void abort(int code, std::string_view message) override {
@@ -89,11 +107,12 @@ class TorusRunBootstrap final : public Bootstrap {
                             "version {}: use the "
                             "torus-run of the torusmp that the program was linked with",
                             welcome.version, protocol_version));
-        if (welcome.rank < 0 || welcome.rank >= welcome.size ||
+        if (welcome.rank < 0 || welcome.rank >= welcome.size || welcome.keep_going > 1 ||
             length != sizeof welcome + std::uint64_t(welcome.local_count) * sizeof(std::int32_t))
             damaged("start");
         rank_ = welcome.rank;
         size_ = welcome.size;
+        keeps_going_ = welcome.keep_going == 1;
         std::copy(std::begin(welcome.secret), std::end(welcome.secret), secret_.begin());
         static_assert(sizeof(int) == sizeof(std::int32_t));
         local_.resize(welcome.local_count);
@@ -117,9 +136,46 @@ class TorusRunBootstrap final : public Bootstrap {
         return everyone;
     }
 
+    // The first time somebody wants to know, torus-run learns that this rank names deaths itself.
+    void ask_for_deaths() {
+        if (!asked_.exchange(true)) send(FrameKind::watch, 0, {});
+    }
+
+    // One whole frame of notices. Precondition: noticing_ is held.
+    bool take_notice(std::vector<Death>& all) {
+        FrameHeader header;
+        if (noticed_.size() < sizeof header) return false;
+        std::memcpy(&header, noticed_.data(), sizeof header);
+        if (header.kind != std::uint32_t(FrameKind::deaths) || header.length > max_frame_bytes)
+            damaged("a notice");
+        if (noticed_.size() - sizeof header < header.length) return false;
+        const std::byte* at = noticed_.data() + sizeof header;
+        std::uint64_t left = header.length;
+        while (left > 0) all.push_back(take_death(at, left));
+        noticed_.erase(noticed_.begin(),
+                       noticed_.begin() + std::ptrdiff_t(sizeof header + header.length));
+        return true;
+    }
+
+    Death take_death(const std::byte*& at, std::uint64_t& left) const {
+        DeathRecord record;
+        if (left < sizeof record) damaged("a notice");
+        std::memcpy(&record, at, sizeof record);
+        const std::uint64_t text = std::uint64_t(record.host_length) + record.cause_length;
+        if (left - sizeof record < text || record.rank < 0 || record.rank >= size_)
+            damaged("a notice");
+        const char* words = reinterpret_cast<const char*>(at + sizeof record);
+        at += sizeof record + text;
+        left -= sizeof record + text;
+        return {record.rank,
+                {words, record.host_length},
+                {words + record.host_length, record.cause_length}};
+    }
+
     std::uint64_t expect(FrameKind kind, std::uint32_t sequence, const char* call) {
         FrameHeader header;
         receive(&header, sizeof header, call);
+        if (header.kind == std::uint32_t(FrameKind::over)) job_is_over(header.length, call);
         if (header.kind != std::uint32_t(kind) || header.sequence != sequence) damaged(call);
         return header.length;
     }
@@ -157,6 +213,14 @@ class TorusRunBootstrap final : public Bootstrap {
         }
     }
 
+    [[noreturn]] void job_is_over(std::uint64_t length, const char* call) {
+        if (length > max_frame_bytes) damaged(call);
+        std::string why(length, '\0');
+        receive(why.data(), length, call);
+        throw BootstrapError(
+            fmt::format("{} waits in {}() in vain: {}", describe_self(rank_), call, why));
+    }
+
     void wait_for_the_end() const {
         pollfd end{socket_.get(), POLLRDHUP, 0};
         constexpr int milliseconds = 10'000;
@@ -175,8 +239,11 @@ class TorusRunBootstrap final : public Bootstrap {
                         describe_self(rank_), call));
     }
 
-    Descriptor socket_;
-    std::mutex sending_;
+    Descriptor socket_, notices_;
+    std::mutex sending_, noticing_;
+    std::vector<std::byte> noticed_;
+    std::atomic<bool> asked_{false};
+    bool keeps_going_ = false;
     int rank_ = 0;
     int size_ = 1;
     std::vector<int> local_;
@@ -188,31 +255,34 @@ class TorusRunBootstrap final : public Bootstrap {
 struct Handed {
     int socket = -1;
     unsigned long long inode = 0;
+    int notices = -1;
+    unsigned long long notices_inode = 0;
     int lifeline = -1;
 };
 
 Handed parse_handed(const char* text) {
     Handed handed;
     int used = 0;
-    if (std::sscanf(text, "%d:%llu:%d%n", &handed.socket, &handed.inode, &handed.lifeline, &used) !=
-            3 ||
+    if (std::sscanf(text, "%d:%llu:%d:%llu:%d%n", &handed.socket, &handed.inode, &handed.notices,
+                    &handed.notices_inode, &handed.lifeline, &used) != 5 ||
         text[used] != '\0')
-        throw BootstrapError(fmt::format(
-            "{}=\"{}\" is damaged: expected socket:inode:lifeline as torus-run writes it",
-            env_bootstrap, text));
+        throw BootstrapError(
+            fmt::format("{}=\"{}\" is damaged: expected socket:inode:notices:inode:lifeline as "
+                        "torus-run writes "
+                        "it",
+                        env_bootstrap, text));
     return handed;
 }
 
 // A wrapper may have closed the descriptor, and something else may have taken its number.
-void check_socket(const Handed& handed) {
+void check_socket(int socket, unsigned long long inode) {
     struct stat info {};
-    if (fstat(handed.socket, &info) == 0 && S_ISSOCK(info.st_mode) && info.st_ino == handed.inode)
-        return;
+    if (fstat(socket, &info) == 0 && S_ISSOCK(info.st_mode) && info.st_ino == inode) return;
     throw BootstrapError(fmt::format(
         "descriptor {}, named by {}, is not torus-run's socket any more: a program between "
         "torus-run and "
         "this one closed it; let it keep inherited descriptors open (Python: close_fds=False)",
-        handed.socket, env_bootstrap));
+        socket, env_bootstrap));
 }
 
 // torus-run's keeper ends this rank's process group when it dies. A wrapper may have moved the rank
@@ -236,10 +306,11 @@ void arm_lifeline(int lifeline) {
 
 std::unique_ptr<Bootstrap> connect_torus_run() {
     const Handed handed = parse_handed(std::getenv(env_bootstrap));
-    check_socket(handed);
-    fcntl(handed.socket, F_SETFD, FD_CLOEXEC);
+    check_socket(handed.socket, handed.inode);
+    check_socket(handed.notices, handed.notices_inode);
+    for (const int socket : {handed.socket, handed.notices}) fcntl(socket, F_SETFD, FD_CLOEXEC);
     arm_lifeline(handed.lifeline);
-    auto bootstrap = std::make_unique<TorusRunBootstrap>(handed.socket);
+    auto bootstrap = std::make_unique<TorusRunBootstrap>(handed.socket, handed.notices);
     unsetenv(env_bootstrap);
     setenv(env_connected, fmt::format("{}", getpid()).c_str(), 1);
     return bootstrap;

@@ -1,7 +1,9 @@
-// torus-run's end of one rank's control socket: frames in, frames out, never blocking.
+// torus-run's end of one rank's control socket, and both ends of what joins two keepers: frames in,
+// frames out, never blocking.
 #pragma once
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <cstddef>
 #include <deque>
@@ -15,6 +17,9 @@
 
 namespace torusmp::launch {
 
+// Everybody's bytes of an exchange go to another keeper in one frame.
+inline constexpr std::uint64_t max_keeper_frame_bytes = std::uint64_t(1) << 34;
+
 struct Frame {
     FrameHeader header{};
     pid_t sender = 0;  // as the kernel tells it
@@ -26,12 +31,18 @@ using SharedBytes = std::shared_ptr<const std::vector<std::byte>>;
 class Channel {
   public:
     explicit Channel(Descriptor socket);
+    // Over the pipes to and from another keeper, which may send longer frames.
+    Channel(Descriptor input, Descriptor output);
 
-    int fd() const { return socket_.get(); }
-    bool open() const { return bool(socket_); }
+    int fd() const { return input_.get(); }
+    // The same as fd() for a socket.
+    int output_fd() const { return output_ ? output_.get() : input_.get(); }
+    bool open() const { return bool(input_); }
 
     // Takes everything that has arrived. False at the end of the stream.
     bool receive();
+    // What has arrived and is no frame: of another keeper, before its greeting.
+    std::vector<std::byte>& raw() { return incoming_; }
     // The next whole frame. A length beyond the limit sets `damaged` and gives no more frames.
     bool next(Frame& frame);
     bool damaged() const { return damaged_; }
@@ -40,7 +51,10 @@ class Channel {
     void send(FrameHeader header, SharedBytes bytes);
     void flush();
     bool has_unsent() const { return !unsent_.empty(); }
-    void close() { socket_.reset(); }
+    void close() {
+        input_.reset();
+        output_.reset();
+    }
 
   private:
     struct Unsent {
@@ -49,10 +63,15 @@ class Channel {
         std::size_t done = 0;
     };
 
-    Descriptor socket_;
+    ssize_t take(std::byte* piece, std::size_t bytes);
+    ssize_t give(iovec* parts, int count) const;
+
+    Descriptor input_;
+    Descriptor output_;  // none: input_ is a socket for both
+    std::uint64_t longest_;
     bool damaged_ = false;
     pid_t sender_ = 0;
-    std::vector<std::byte> input_;
+    std::vector<std::byte> incoming_;
     std::size_t consumed_ = 0;
     std::deque<Unsent> unsent_;
 };

@@ -21,18 +21,22 @@ struct CloseDirectory {
     void operator()(DIR* directory) const { closedir(directory); }
 };
 
-// The parent in /proc/PID/stat: the second field after the name, which may hold anything in
-// brackets.
-pid_t parent_of(const char* pid) {
+// From /proc/PID/stat: the first two fields after the name, which may hold anything in brackets.
+struct Stat {
+    char state = 0;
+    pid_t parent = -1;
+};
+
+Stat stat_of(const std::string& pid) {
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     std::string text;
     std::getline(file, text);
     const std::size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos) return -1;
-    int parent = -1;
-    char state = 0;
-    if (std::sscanf(text.c_str() + name_end + 1, " %c %d", &state, &parent) != 2) return -1;
-    return parent;
+    Stat stat;
+    if (name_end == std::string::npos ||
+        std::sscanf(text.c_str() + name_end + 1, " %c %d", &stat.state, &stat.parent) != 2)
+        return {};
+    return stat;
 }
 
 // For kernels without /proc/PID/task/TID/children.
@@ -42,7 +46,7 @@ std::vector<pid_t> children_by_scan() {
     if (!proc) return found;
     while (const dirent* entry = readdir(proc.get()))
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            parent_of(entry->d_name) == getpid())
+            stat_of(entry->d_name).parent == getpid())
             found.push_back(pid_t(std::atol(entry->d_name)));
     return found;
 }
@@ -60,6 +64,10 @@ std::vector<pid_t> children() {
     std::vector<pid_t> found;
     for (pid_t pid; file >> pid;) found.push_back(pid);
     return found;
+}
+
+bool is_stopped(pid_t pid) {
+    return stat_of(std::to_string(pid)).state == 'T';
 }
 
 std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience) {

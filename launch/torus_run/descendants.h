@@ -15,6 +15,9 @@ void adopt_orphans();
 // The children of this process, dead ones that nobody has reaped included.
 std::vector<pid_t> children();
 
+// Whether a process stands still after a signal; false where it cannot be told.
+bool is_stopped(pid_t pid);
+
 // SIGKILL and reap until no descendant is left. Returns the processes that outlived `patience`:
 // stuck in the kernel, or of another user. SIGCHLD must be blocked.
 std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience);

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 
 #include "launch/torus_run/descendants.h"
@@ -32,8 +34,8 @@ using std::chrono::milliseconds;
 // terminal's and would be stopped for reading it. Everything else rank 0 inherits.
 class TerminalInput {
   public:
-    TerminalInput() {
-        if (!isatty(STDIN_FILENO)) return;
+    explicit TerminalInput(bool wanted) {
+        if (!wanted || !isatty(STDIN_FILENO)) return;
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0) refuse("pipe");
         read_end_ = Descriptor(ends[0]);
@@ -80,7 +82,11 @@ class TerminalInput {
 
 class Front {
   public:
-    explicit Front(const Job& job) : job_(job) {}
+    // The keeper's body, run in the child. `stop_patience`: how long it may stand still; nothing:
+    // for ever, as the user's debugger may hold it.
+    using Body = std::function<int(KeeperContext)>;
+    Front(Body body, bool terminal, std::optional<milliseconds> stop_patience)
+        : body_(std::move(body)), stop_patience_(stop_patience), input_(terminal) {}
 
     int run() {
         start_keeper();
@@ -131,7 +137,7 @@ class Front {
         adopt_orphans();
         int code = exit_failure;
         try {
-            code = keep(job_, std::move(context));
+            code = body_(std::move(context));
         } catch (const std::exception& error) {
             fmt::print(stderr, "torus-run: {}\n", error.what());
             kill_descendants(milliseconds(5000));
@@ -158,7 +164,15 @@ class Front {
     void step() {
         pollfd events[2] = {{signals_.get(), POLLIN, 0}, input_.wanted()};
         const bool look_again = input_.active() && events[1].fd < 0;
-        if (poll(events, 2, look_again ? TerminalInput::look_again_milliseconds : -1) < 0) return;
+        int wait = look_again ? TerminalInput::look_again_milliseconds : -1;
+        if (stopped_since_) wait = int(stop_patience_->count());
+        const int ready = poll(events, 2, wait);
+        if (ready == 0 && stopped_since_ && Clock::now() - *stopped_since_ >= *stop_patience_) {
+            fmt::print(stderr, "torus-run: its keeper process (pid {}) is stopped\n", keeper_);
+            kill(keeper_, SIGKILL);
+            stopped_since_.reset();
+        }
+        if (ready < 0) return;
         if (events[0].revents) hear_signals();
         if (events[1].revents) input_.move();
     }
@@ -168,9 +182,7 @@ class Front {
         while (read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {
             const int signal = int(info.ssi_signo);
             if (signal == SIGCHLD) {
-                // Only the keeper is our child, until it dies.
-                keeper_ended_ =
-                    keeper_ended_ || waitpid(keeper_, &keeper_status_, WNOHANG) == keeper_;
+                look_at_keeper();
                 continue;
             }
             send(keeper_link_.get(), &signal, sizeof signal, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -178,7 +190,27 @@ class Front {
         }
     }
 
-    const Job& job_;
+    // Only the keeper is our child, until it dies.
+    void look_at_keeper() {
+        int status = 0;
+        while (!keeper_ended_ &&
+               waitpid(keeper_, &status, WNOHANG | WUNTRACED | WCONTINUED) == keeper_) {
+            if (WIFSTOPPED(status) && stop_patience_) {
+                stopped_since_ = Clock::now();
+            } else if (WIFCONTINUED(status)) {
+                stopped_since_.reset();
+            } else if (!WIFSTOPPED(status)) {
+                keeper_status_ = status;
+                keeper_ended_ = true;
+            }
+        }
+    }
+
+    using Clock = std::chrono::steady_clock;
+
+    const Body body_;
+    const std::optional<milliseconds> stop_patience_;
+    std::optional<Clock::time_point> stopped_since_;
     TerminalInput input_;
     Descriptor keeper_link_, lifeline_, signals_;
     pid_t keeper_ = -1;
@@ -189,7 +221,16 @@ class Front {
 }  // namespace
 
 int run_job(const Job& job) {
-    return Front(job).run();
+    return Front([&job](KeeperContext context) { return keep(job, std::move(context)); }, true,
+                 std::nullopt)
+        .run();
+}
+
+int run_remote_keeper(milliseconds timeout) {
+    return Front([timeout](
+                     KeeperContext context) { return keep_remote(timeout, std::move(context)); },
+                 false, timeout)
+        .run();
 }
 
 }  // namespace torusmp::launch

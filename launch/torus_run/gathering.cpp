@@ -45,6 +45,12 @@ std::optional<std::string> Gathering::join(int rank, FrameKind kind, std::uint32
     return std::nullopt;
 }
 
+void Gathering::leave(int rank) {
+    if (gone_[std::size_t(rank)]) return;
+    gone_[std::size_t(rank)] = true;
+    if (!joined(rank)) ++absent_;
+}
+
 int Gathering::first_joined() const {
     return int(std::find(joined_.begin(), joined_.end(), true) - joined_.begin());
 }
@@ -60,6 +66,7 @@ Gathering::Answer Gathering::finish() {
         exchange ? concatenate(bytes_) : nullptr};
     ++sequence_;
     count_ = 0;
+    absent_ = int(std::count(gone_.begin(), gone_.end(), true));
     std::fill(joined_.begin(), joined_.end(), false);
     for (auto& piece : bytes_) piece.clear();
     return answer;

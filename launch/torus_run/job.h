@@ -1,29 +1,57 @@
 // What torus-run starts: made once from the command line and the settings, read-only afterwards.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "config/cpus.h"
+#include "config/settings.h"
+#include "launch/environment.h"
 
 namespace torusmp::launch {
 
-struct RankPlan {
-    int rank = 0;
-    int local_rank = 0;    // its place among the ranks of its host
-    config::CpuList cpus;  // empty: not bound
+// One host of the job. Its number is its place in the torus of nodes, or 0 where nobody listed
+// hosts.
+struct HostPlan {
+    std::string name;
+    std::string where;       // "geometry.toml:5", the line that names it; empty: nobody did
+    bool here = false;       // this host: no agent is needed
+    std::vector<int> ranks;  // ascending
+};
+
+// What a host needs to know to start its ranks.
+struct HostJob {
+    int node = 0;
+    std::string host;  // as the user knows it
+    int size = 0;      // ranks of the whole job
+    std::vector<int> ranks;
+    std::array<std::byte, secret_bytes> secret{};
+    std::string program;                   // as the user wrote it, or the path that was found
+    std::vector<std::string> arguments;    // argv, the program's name included
+    std::vector<std::string> environment;  // "NAME=value", the same for every rank
+    config::Bind bind = config::Bind::automatic;
+    bool keep_going = false;
+    bool capture = false;  // the ranks' output comes through torus-run
+    std::chrono::nanoseconds timeout{std::chrono::seconds(10)};  // a rank may be stopped so long
 };
 
 struct Job {
-    std::string host;                      // this host's name, for messages
-    std::string program;                   // path of the executable
-    std::vector<std::string> arguments;    // argv, the program's name included
-    std::vector<std::string> environment;  // "NAME=value", the same for every rank
-    std::vector<RankPlan> ranks;           // by rank
+    std::string host;  // this host's own name, for messages
+    std::vector<HostPlan> hosts;
+    HostJob common;  // what is the same on every host
+    config::Settings settings;
+    std::string working_directory;
+    std::string own_program;  // the path that was found on this host; empty: it starts no rank
+    std::string torus_run;    // its path on the other hosts
     bool tag_output = false;
     bool verbose = false;
-    std::chrono::milliseconds timeout{0};  // zero: none
+    std::chrono::milliseconds timeout{0};  // of the whole job; zero: none
+
+    int size() const { return common.size; }
 };
 
 // 0, 1 and 2 as in config/options.h.

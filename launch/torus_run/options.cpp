@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "config/options.h"
+#include "config/units.h"
 
 namespace torusmp::launch {
 namespace {
@@ -23,6 +24,13 @@ po::options_description describe_options() {
         "ranks to start (also -np N); default: as many as the torus has, or one for each core");
     add("bind", po::value<std::string>()->value_name("HOW"),
         "what a rank is bound to: auto, core, numa or none; short for --set launch.bind=HOW");
+    add("agent", po::value<std::string>()->value_name("COMMAND"),
+        "what starts a program on another host, as COMMAND HOST PROGRAM ARGUMENTS, or with {host} "
+        "in it; short for --set launch.agent=COMMAND");
+    add("torus-run", po::value<std::string>()->value_name("PATH"),
+        "where torus-run is on the other hosts; default: where it is on this one");
+    add("keep-going", po::bool_switch(),
+        "let the other ranks go on when one dies, and tell them of it");
     add("tag-output", po::bool_switch(), "put \"[rank] \" before each line that a rank prints");
     add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after this time");
     add("verbose", po::bool_switch(), "say what is started, where, and how it ends");
@@ -74,9 +82,26 @@ po::variables_map read(const char* program, const std::vector<std::string>& word
     return config::parse_options(int(argv.size()), argv.data(), options);
 }
 
+// "--keeper MILLISECONDS" alone is how a torus-run starts another one over an agent.
+std::optional<std::chrono::milliseconds> keeper_timeout(int argc, const char* const* argv) {
+    if (argc != 3 || std::string(argv[1]) != "--keeper") return std::nullopt;
+    const auto timeout = config::parse_integer(argv[2]);
+    if (!timeout || *timeout < 1)
+        throw UsageError(
+            fmt::format("--keeper {}: expected milliseconds; torus-run uses this "
+                        "option by itself, to start its part on another host",
+                        argv[2]));
+    return std::chrono::milliseconds(*timeout);
+}
+
 }  // namespace
 
 Options parse_options(int argc, const char* const* argv) {
+    if (const auto timeout = keeper_timeout(argc, argv)) {
+        Options options;
+        options.keeper_timeout = timeout;
+        return options;
+    }
     const po::options_description description = describe_options();
     const Split words = split(argc, argv, description);
     const po::variables_map given = read("torus-run", words.ours, description);
@@ -87,7 +112,12 @@ Options parse_options(int argc, const char* const* argv) {
     options.version = given.count("version") != 0;
     options.tag_output = given["tag-output"].as<bool>();
     options.verbose = given["verbose"].as<bool>();
+    options.keep_going = given["keep-going"].as<bool>();
+    if (given.count("torus-run")) options.torus_run = given["torus-run"].as<std::string>();
     options.settings = config::request_from(given);
+    if (given.count("agent"))
+        options.settings.flags.push_back(
+            {"launch.agent", given["agent"].as<std::string>(), "--agent"});
     if (given.count("bind"))
         options.settings.flags.push_back(
             {"launch.bind", given["bind"].as<std::string>(), "--bind"});
@@ -117,12 +147,21 @@ std::string help_text() {
            "Examples:\n"
            "  torus-run -np 8 --torus 2x2x2 ./halo_exchange\n"
            "  torus-run --config geometry.toml --tag-output ./app in.xml\n"
-           "  torus-run -np 4 --set transport.tokens=8 --timeout 600 ./app\n\n"
+           "  torus-run -np 4 --set transport.tokens=8 --timeout 600 ./app\n"
+           "  torus-run --config cluster.toml --agent 'ssh -p 2222' ./app\n\n"
+           "Where the geometry file lists hosts (nodes.hosts), the ranks of each node start "
+           "there:\n"
+           "the agent, ssh unless said otherwise, starts torus-run on that host, and everything "
+           "else\n"
+           "goes over its standard input and output. Environment, working directory and settings "
+           "are\n"
+           "carried along. With launch.through = \"torus\" each host is reached over its "
+           "neighbour.\n\n"
            "Standard input goes to rank 0. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,\n"
            "SIGTSTP and SIGCONT are passed on; a second SIGINT or SIGTERM kills the job.\n"
            "Exit code: 0 when every rank ends with 0; else the code of the first rank that failed\n"
-           "(128 + the signal that killed it); 2 when nothing was started because of a wrong\n"
-           "option or setting; 124 after --timeout.\n";
+           "(128 + the signal that killed or stopped it), also when the others went on; 2 when\n"
+           "nothing was started because of a wrong option, setting or host; 124 after --timeout.\n";
     return text.str();
 }
 

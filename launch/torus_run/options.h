@@ -1,6 +1,7 @@
 // The command line of torus-run. Everything from the program's name on belongs to the program.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +15,14 @@ struct Options {
     config::LoadRequest settings;
     bool tag_output = false;
     bool verbose = false;
+    bool keep_going = false;
+    std::string torus_run;  // its path on other hosts; empty: the same as here
     bool help = false;
     bool version = false;
     double timeout_seconds = 0;  // 0: none
     std::vector<std::string> command;
+    // Set where an agent started this: no job of its own, but the keeper of another one's host.
+    std::optional<std::chrono::milliseconds> keeper_timeout;
 };
 
 // Throws config::UsageError, and config::ConfigError for a --set that is no KEY=VALUE.

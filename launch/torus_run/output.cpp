@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +67,73 @@ void Tagger::finish(Sink& sink) {
     if (line_.empty()) return;
     sink.add(fmt::format("{}{}\n", tag_, line_));
     line_.clear();
+}
+
+// ---- both streams of torus-run ----
+
+Outputs::Outputs(Loop& loop, int ranks, bool tag, Flow& flow)
+    : loop_(loop),
+      flow_(flow),
+      own_output_(STDOUT_FILENO),
+      errors_(STDERR_FILENO),
+      output_(same_file(STDOUT_FILENO, STDERR_FILENO) ? &errors_ : &own_output_),
+      taggers_(tag ? std::size_t(ranks) * 2 : 0),
+      tag_(tag) {}
+
+Outputs::~Outputs() {
+    for (const Sink* sink : {&own_output_, &errors_}) loop_.forget(sink->fd());
+}
+
+void Outputs::say(std::string_view text) {
+    errors_.add(text);
+    pump_one(errors_);
+}
+
+void Outputs::take(int rank, int stream, std::string_view text) {
+    if (!tag_) {
+        sink(stream).add(text);
+    } else {
+        auto& tagger = taggers_[std::size_t(rank) * 2 + std::size_t(stream)];
+        if (!tagger) tagger.emplace(rank);
+        if (text.empty())
+            tagger->finish(sink(stream));
+        else
+            tagger->take(text, sink(stream));
+    }
+    pump_one(sink(stream));
+}
+
+void Outputs::pump() {
+    pump_one(own_output_);
+    pump_one(errors_);
+}
+
+void Outputs::pump_one(Sink& changed) {
+    const bool readable = changed.pump();
+    if (readable && !changed.empty())
+        loop_.watch(changed.fd(), EPOLLOUT | EPOLLONESHOT, [](auto) {});  // pump() follows
+    for (int stream = 0; stream < 2; ++stream) {
+        if (&sink(stream) != &changed) continue;
+        if (!readable && !gone_[stream]) {
+            gone_[stream] = true;
+            flow_.reader_gone(stream);
+        }
+        const bool full = changed.full();
+        if (full == paused_[stream]) continue;
+        paused_[stream] = full;
+        flow_.pause(stream, full);
+    }
+}
+
+bool Outputs::flush(int end) {
+    for (Sink* waiting : {&own_output_, &errors_})
+        while (waiting->pump() && !waiting->empty()) {
+            pollfd wait[2] = {{waiting->fd(), POLLOUT, 0}, {end, POLLRDHUP, 0}};
+            poll(wait, 2, -1);
+            if (wait[1].revents & (POLLHUP | POLLRDHUP)) return false;
+        }
+    pump();
+    return true;
 }
 
 }  // namespace torusmp::launch

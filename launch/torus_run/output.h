@@ -1,11 +1,16 @@
-// Where torus-run's own messages and the ranks' tagged lines go: a stream that is never waited for,
-// so that a reader who stopped reading cannot keep torus-run from ending the job.
+// Where torus-run's own messages go, and what ranks print where it comes through torus-run: streams
+// that are never waited for, so that a reader who stopped reading cannot keep torus-run from ending
+// the job. Used by the head's one thread.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "launch/torus_run/loop.h"
 
 namespace torusmp::launch {
 
@@ -48,6 +53,47 @@ class Tagger {
 
     std::string tag_;
     std::string line_;
+};
+
+// Standard output and standard error of torus-run, and what to do when their readers are slow or
+// gone.
+class Outputs {
+  public:
+    // A slow reader stops the ranks that write, never torus-run; a reader that left ends their
+    // pipes, as it would without torus-run between.
+    struct Flow {
+        virtual void pause(int stream, bool paused) = 0;
+        virtual void reader_gone(int stream) = 0;
+        virtual ~Flow() = default;
+    };
+
+    Outputs(Loop& loop, int ranks, bool tag, Flow& flow);
+    Outputs(const Outputs&) = delete;
+    Outputs& operator=(const Outputs&) = delete;
+    ~Outputs();
+
+    void say(std::string_view text);
+    // What a rank printed; an empty text is the end of its stream.
+    void take(int rank, int stream, std::string_view text);
+    bool paused(int stream) const { return paused_[stream]; }
+    // Writes what can be written. After every step of the loop.
+    void pump();
+    // Waits for the readers until all is written, or until `end` says that nobody waits for it any
+    // more: readable, or hung up. False then.
+    bool flush(int end);
+
+  private:
+    Sink& sink(int stream) { return stream == 0 ? *output_ : errors_; }
+    void pump_one(Sink& sink);
+
+    Loop& loop_;
+    Flow& flow_;
+    Sink own_output_, errors_;
+    Sink* output_;  // standard output; shares the other's Sink where both lead to one place
+    std::vector<std::optional<Tagger>> taggers_;  // two a rank; none where lines are not tagged
+    bool tag_;
+    bool paused_[2] = {false, false};
+    bool gone_[2] = {false, false};
 };
 
 }  // namespace torusmp::launch

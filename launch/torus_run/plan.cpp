@@ -1,20 +1,22 @@
 #include "launch/torus_run/plan.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
 #include <string_view>
 
-#include "config/binding.h"
 #include "config/host.h"
 #include "config/load.h"
+#include "config/network.h"
 #include "config/options.h"
+#include "launch/agent.h"
 #include "launch/environment.h"
+#include "launch/implementations.h"
+#include "launch/torus_run/program.h"
 
 namespace torusmp::launch {
 namespace {
@@ -27,47 +29,11 @@ std::string host_name() {
     return name;
 }
 
-// ---- the program ----
-
-bool is_file(const std::string& path) {
-    struct stat info {};
-    return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-}
-
-std::string find_in_path(const std::string& name) {
-    const char* path = std::getenv("PATH");
-    std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
-    std::string not_executable;
-    while (true) {
-        const std::size_t colon = rest.find(':');
-        const std::string_view folder = rest.substr(0, colon);
-        const std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
-        if (is_file(candidate)) {
-            if (access(candidate.c_str(), X_OK) == 0) return candidate;
-            not_executable = candidate;
-        }
-        if (colon == std::string_view::npos) break;
-        rest.remove_prefix(colon + 1);
-    }
-    if (!not_executable.empty())
-        throw UsageError(
-            fmt::format("{} is not executable (found in PATH for '{}')", not_executable, name));
-    throw UsageError(fmt::format(
-        "program '{}' is in no folder of PATH{}", name,
-        is_file(name) ? fmt::format("; for the file in this folder write ./{}", name) : ""));
-}
-
-std::string find_program(const std::string& name) {
-    if (name.empty()) throw UsageError("the program's name is empty");
-    if (name.find('/') == std::string::npos) return find_in_path(name);
-    if (access(name.c_str(), F_OK) != 0)
-        throw UsageError(
-            fmt::format("program '{}' cannot be found: {}", name, std::strerror(errno)));
-    if (!is_file(name)) throw UsageError(fmt::format("program '{}' is not a file", name));
-    if (access(name.c_str(), X_OK) != 0)
-        throw UsageError(
-            fmt::format("program '{}' is not executable: {}", name, std::strerror(errno)));
-    return name;
+// This very torus-run, which stands at the same place on the other hosts.
+std::string own_path() {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+    return error ? "torus-run" : path.string();
 }
 
 // ---- the ranks ----
@@ -88,26 +54,44 @@ bool is_this_host(const std::string& name, const std::string& self) {
     return name == "localhost" || (whole ? name == self : short_name(name) == short_name(self));
 }
 
-// The ranks of every host are planned here and started by a keeper on that host. So far only this
-// host has one.
-void check_hosts(const config::Settings& settings, const std::string& self) {
-    for (const std::string& host : *settings.hosts)
-        if (!is_this_host(host, self))
-            throw UsageError(
-                fmt::format("{}: nodes.hosts names '{}', which is not this host ({}): torus-run "
-                            "starts ranks on its own "
-                            "host only; start the job with srun --mpi=pmix, or leave nodes.hosts "
-                            "out to lay the torus "
-                            "over this host",
-                            settings.hosts.origin.where, host, self));
+// The line of the geometry file that names a host, where the file does and each has a line.
+std::string where_host_is_named(const config::Settings& settings, const config::Places& places,
+                                std::size_t node) {
+    const config::Origin& origin = settings.hosts.origin;
+    const auto found = places.find(fmt::format("nodes.hosts.{}", node));
+    return origin.kind == config::Origin::Kind::file && found != places.end() ? found->second
+                                                                              : origin.where;
 }
 
-std::vector<RankPlan> plan_ranks(int ranks, config::Bind bind) {
-    const std::vector<config::CpuList> cpus = config::local_binding(ranks, bind);
-    std::vector<RankPlan> plans;
-    plans.reserve(std::size_t(ranks));
-    for (int rank = 0; rank < ranks; ++rank) plans.push_back({rank, rank, cpus[std::size_t(rank)]});
-    return plans;
+// Without a list of hosts all nodes of the torus are laid over this one.
+std::vector<HostPlan> plan_hosts(const config::Settings& settings, const std::string& self,
+                                 int ranks) {
+    std::vector<HostPlan> hosts;
+    const config::Places places =
+        settings.hosts->empty() ? config::Places() : config::read_places(settings);
+    for (const std::string& name : *settings.hosts)
+        hosts.push_back({name,
+                         where_host_is_named(settings, places, hosts.size()),
+                         is_this_host(name, self),
+                         {}});
+    if (hosts.empty()) hosts.push_back({self, "", true, {}});
+    for (int rank = 0; rank < ranks; ++rank) {
+        const int node = settings.hosts->empty() ? 0 : settings.node_of(rank);
+        hosts[std::size_t(node)].ranks.push_back(rank);
+    }
+    return hosts;
+}
+
+void check_own_host(const std::vector<HostPlan>& hosts, const std::string& self) {
+    const HostPlan* own = nullptr;
+    for (const HostPlan& host : hosts) {
+        if (host.here && own)
+            throw UsageError(
+                fmt::format("{}: nodes.hosts names \"{}\" and \"{}\", which are both this host "
+                            "({}): expected a host of its own for each node",
+                            host.where, own->name, host.name, self));
+        if (host.here) own = &host;
+    }
 }
 
 // ---- the environment ----
@@ -139,19 +123,41 @@ std::vector<std::string> plan_environment(const config::Settings& settings) {
 
 }  // namespace
 
+namespace {
+
+// What holds on every host.
+HostJob plan_common(const Options& options, const config::Settings& settings, int ranks) {
+    HostJob common;
+    common.size = ranks;
+    common.secret = random_secret();
+    common.program = options.command.front();
+    common.arguments = options.command;
+    common.environment = plan_environment(settings);
+    common.bind = *settings.bind;
+    common.keep_going = options.keep_going;
+    common.timeout = *settings.timeout;
+    return common;
+}
+
+}  // namespace
+
 Job plan_job(const Options& options) {
     if (options.command.empty())
         throw UsageError("no program given; torus-run [options] PROGRAM [its arguments]");
-    const config::Settings settings = config::load(options.settings);
     Job job;
+    job.settings = config::load(options.settings);
     job.host = host_name();
-    check_hosts(settings, job.host);
-    const int ranks = rank_count(options, settings);
-    settings.rank_torus(ranks);  // throws where the torus and the ranks do not agree
-    job.program = find_program(options.command.front());
-    job.arguments = options.command;
-    job.environment = plan_environment(settings);
-    job.ranks = plan_ranks(ranks, *settings.bind);
+    const int ranks = rank_count(options, job.settings);
+    job.settings.rank_torus(ranks);  // throws where the torus and the ranks do not agree
+    job.hosts = plan_hosts(job.settings, job.host, ranks);
+    check_own_host(job.hosts, job.host);
+    job.common = plan_common(options, job.settings, ranks);
+    const bool here = std::any_of(job.hosts.begin(), job.hosts.end(),
+                                  [](const HostPlan& host) { return host.here; });
+    if (here) job.own_program = find_program(options.command.front(), std::getenv("PATH"));
+    job.working_directory = std::filesystem::current_path();
+    job.torus_run = options.torus_run.empty() ? own_path() : options.torus_run;
+    split_words(*job.settings.agent);  // throws where it is no command line
     job.tag_output = options.tag_output;
     job.verbose = options.verbose;
     job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));

@@ -49,7 +49,8 @@ class Child {
     void place_descriptors() {
         for (int i = 0; i < 3; ++i)
             if (request_.standard[i] != i && dup2(request_.standard[i], i) != i) fail("dup2");
-        if (fcntl(request_.control, F_SETFD, 0) != 0) fail("fcntl(F_SETFD)");
+        for (const int socket : request_.sockets)
+            if (fcntl(socket, F_SETFD, 0) != 0) fail("fcntl(F_SETFD)");
         if (fcntl(request_.lifeline, F_SETFD, 0) != 0) fail("fcntl(F_SETFD)");
     }
 

@@ -15,7 +15,7 @@ struct SpawnRequest {
     char* const* arguments;
     char* const* environment;
     int standard[3];  // become 0, 1 and 2
-    int control;      // handed down as it is
+    int sockets[2];   // handed down as they are
     int lifeline;     // handed down as it is; a description of this rank's own
     const config::Affinity* affinity;
     const sigset_t* signals;  // the mask that the rank starts with

@@ -445,7 +445,7 @@ TEST_CASE("A mistake is told in one message with exit code 2, and nothing is sta
         {{"-np", "2", "--set", "transport.tokkens=3"}, touch, "transport.tokens"},
         {{"-np", "2", "--config", bad}, touch, "bad.toml:2"},
         {{"-np", "2", "--config", folder.file("absent.toml")}, touch, "absent.toml"},
-        {{"-np", "2", "--config", far}, touch, "far-a"},
+        {{"-np", "2", "--config", far, "--agent", "torusmp-no-agent"}, touch, "far-a"},
         {{"-np", "2"}, {}, "no program"},
         {{"-np", "2"}, {folder.file("absent")}, "cannot be found"},
         {{"-np", "2"}, {"torusmp-no-such-program"}, "PATH"},
@@ -495,7 +495,7 @@ TEST_CASE("A launcher that cannot be talked to is named, and no silent single ra
         {{"SLURM_STEP_ID=3", "SLURM_PROCID=1", "SLURM_NTASKS=2", "PMI_RANK=1", "PMI_SIZE=2"},
          "srun --mpi=pmix"},
         {{"TORUSMP_BOOTSTRAP=nonsense"}, "damaged"},
-        {{"TORUSMP_BOOTSTRAP=1:1:1"}, "is not torus-run's socket any more"},
+        {{"TORUSMP_BOOTSTRAP=1:1:1:1:1"}, "is not torus-run's socket any more"},
     };
     for (const Case& foreign : cases) {
         const Outcome outcome =

@@ -1,0 +1,84 @@
+#include "launch/torus_run/order.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <deque>
+
+namespace torusmp::launch {
+namespace {
+
+unsigned file_mode_mask() {
+    const mode_t mask = umask(022);
+    umask(mask);
+    return unsigned(mask);
+}
+
+// Over the torus the head's own node is the root; a head outside of the torus reaches node 0.
+std::vector<int> plan_ways(const Job& job) {
+    const auto own = std::find_if(job.hosts.begin(), job.hosts.end(),
+                                  [](const HostPlan& host) { return host.here; });
+    const int start = own == job.hosts.end() ? -1 : int(own - job.hosts.begin());
+    const auto nodes = job.settings.node_torus();
+    std::vector<int> parents(job.hosts.size(), start);
+    if (*job.settings.through == config::LaunchThrough::torus && nodes &&
+        nodes->size() == int(job.hosts.size()))
+        parents = spanning_tree(*nodes, std::max(start, 0));
+    if (start >= 0) parents[std::size_t(start)] = -1;
+    return parents;
+}
+
+std::string absolute(const std::string& file, const std::string& folder) {
+    return file.empty() || file.front() == '/' ? file : folder + "/" + file;
+}
+
+}  // namespace
+
+std::vector<int> spanning_tree(const routing::Torus& nodes, int start) {
+    std::vector<int> parents(std::size_t(nodes.size()), -2);
+    parents[std::size_t(start)] = -1;
+    std::deque<int> next{start};
+    while (!next.empty()) {
+        const int node = next.front();
+        next.pop_front();
+        for (int i = 0; i < 2 * nodes.dimensions(); ++i) {
+            const auto other = nodes.neighbour(node, routing::Direction::from_index(i));
+            if (!other || parents[std::size_t(*other)] != -2) continue;
+            parents[std::size_t(*other)] = node;
+            next.push_back(*other);
+        }
+    }
+    return parents;
+}
+
+HostOrder make_tree(const Job& job) {
+    HostOrder tree;
+    tree.working_directory = job.working_directory;
+    tree.file_mode_mask = file_mode_mask();
+    if (job.hosts.size() == 1 && job.hosts.front().here) return tree;
+    tree.geometry = absolute(job.settings.file, job.working_directory);
+    tree.routes = *job.settings.forward == config::Forward::kernel;
+    tree.parents = plan_ways(job);
+    for (const HostPlan& host : job.hosts) tree.hosts.push_back(host.name);
+    tree.agent = *job.settings.agent;
+    tree.torus_run = job.torus_run;
+    return tree;
+}
+
+HostOrder make_order(const Job& job, const HostOrder& tree, int node) {
+    HostOrder order = tree;
+    const HostPlan& host = job.hosts[std::size_t(node)];
+    order.job = job.common;
+    order.job.node = node;
+    order.job.host = host.name;
+    order.job.ranks = host.ranks;
+    if (host.here) order.job.program = job.own_program;
+    order.job.capture = !host.here || job.tag_output;
+    if (std::find(tree.parents.begin(), tree.parents.end(), node) == tree.parents.end()) {
+        order.parents.clear();
+        order.hosts.clear();
+    }
+    return order;
+}
+
+}  // namespace torusmp::launch

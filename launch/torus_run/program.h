@@ -1,0 +1,12 @@
+// Where the program is that the user named.
+#pragma once
+
+#include <string>
+
+namespace torusmp::launch {
+
+// A name without a slash is looked for in the folders of `path`, which separates them by colons.
+// Throws config::UsageError with what is wrong.
+std::string find_program(const std::string& name, const char* path);
+
+}  // namespace torusmp::launch

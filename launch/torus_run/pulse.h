@@ -1,0 +1,48 @@
+// The heartbeat between keepers: when to send one, and how long this process itself has not run, so
+// that a suspended job does not take its own sleep for the silence of others.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace torusmp::launch {
+
+class Pulse {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `timeout`: after which silence means death.
+    explicit Pulse(std::chrono::nanoseconds timeout)
+        : interval_(std::clamp<std::chrono::nanoseconds>(timeout / 4, std::chrono::milliseconds(10),
+                                                         std::chrono::seconds(1))),
+          next_(Clock::now()) {}
+
+    // How long to wait for events until `next` or the next beat; -1: for ever.
+    int wait(std::optional<Clock::time_point> next, bool beating) {
+        slept_from_ = Clock::now();
+        if (beating) next = next ? std::min(*next, next_) : next_;
+        planned_end_ = next;
+        if (!next) return -1;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - slept_from_).count();
+        return int(std::clamp<long long>(left, 0, 1'000'000));
+    }
+
+    // After the wait. True: it is time to send a beat.
+    bool beat(Clock::time_point now) {
+        const auto late = planned_end_ ? now - std::max(*planned_end_, slept_from_) : now - now;
+        asleep_ = late > interval_ ? std::chrono::nanoseconds(late) : std::chrono::nanoseconds(0);
+        if (now < next_) return false;
+        next_ = now + std::chrono::duration_cast<Clock::duration>(interval_);
+        return true;
+    }
+    std::chrono::nanoseconds asleep() const { return asleep_; }
+
+  private:
+    const std::chrono::nanoseconds interval_;
+    Clock::time_point next_, slept_from_;
+    std::optional<Clock::time_point> planned_end_;
+    std::chrono::nanoseconds asleep_{0};
+};
+
+}  // namespace torusmp::launch
