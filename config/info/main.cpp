@@ -1,10 +1,7 @@
 // torus-info: what a job would run with on this host, and where each value comes from.
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <sstream>
 #include <string_view>
 
@@ -12,6 +9,7 @@
 #include "config/info/report.h"
 #include "config/load.h"
 #include "config/options.h"
+#include "config/printing.h"
 #include "config/raw.h"
 #include "config/units.h"
 
@@ -65,21 +63,6 @@ std::optional<int> asked_ranks(const po::variables_map& given) {
     return int(*ranks);
 }
 
-void write_file(const std::string& path, const std::string& text) {
-    const auto fail = [&] {
-        throw std::runtime_error(
-            fmt::format("{}: cannot write: {}", printable(path, 512), std::strerror(errno)));
-    };
-    struct Close {
-        void operator()(std::FILE* file) const { std::fclose(file); }
-    };
-    std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "we"));
-    if (!file) fail();
-    if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) fail();
-    // Closed by hand: what did not reach the disk is told by the close.
-    if (std::fclose(file.release()) != 0) fail();
-}
-
 int explain(const std::string& name, const Settings& settings) {
     const Key* key = find_key(name);
     if (!key)
@@ -106,7 +89,7 @@ int run(int argc, const char* const* argv) {
         fmt::print("{}", report_json(report));
         return exit_ok;
     }
-    if (given.count("json")) write_file(json, report_json(report));
+    if (given.count("json")) write_text_file(json, report_json(report));
     fmt::print("{}", report_text(report));
     return exit_ok;
 }

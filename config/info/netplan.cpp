@@ -12,6 +12,7 @@
 
 #include "config/netplan.h"
 #include "config/options.h"
+#include "config/printing.h"
 #include "config/raw.h"
 #include "config/units.h"
 
@@ -168,10 +169,7 @@ void write(const NodePlan& plan, bool networkd, const std::filesystem::path& fol
     for (const PlannedFile& file : files_of(plan, networkd)) {
         const std::filesystem::path path = folder / name / file.path.substr(1);
         std::filesystem::create_directories(path.parent_path());
-        std::ofstream out(path);
-        if (!(out << file.text << std::flush))
-            throw std::runtime_error(
-                fmt::format("{}: cannot write", printable(path.string(), 512)));
+        write_text_file(path.string(), file.text);
     }
 }
 

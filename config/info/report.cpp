@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "config/printing.h"
 #include "config/raw.h"
 #include "config/units.h"
 
@@ -19,22 +20,8 @@ void line(std::string& out, const std::string& text) {
     out += text + "\n";
 }
 
-// A table with two blanks between columns as wide as their widest cell.
-using Row = std::vector<std::string>;
-
 void table(std::string& out, const std::vector<Row>& rows) {
-    std::vector<std::size_t> widths;
-    for (const Row& row : rows) {
-        widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-    }
-    for (const Row& row : rows) {
-        std::string text = " ";
-        for (std::size_t c = 0; c < row.size(); ++c)
-            text += fmt::format(" {:<{}} ", row[c], c + 1 < row.size() ? widths[c] : 0);
-        text.erase(text.find_last_not_of(' ') + 1);
-        line(out, text);
-    }
+    out += format_table(rows);
 }
 
 // Words on lines of up to 76 letters behind two blanks.
@@ -198,24 +185,6 @@ void print_binding(std::string& out, const Report& report) {
 
 // ---- JSON ----
 
-std::string quote(std::string_view text) {
-    std::string out = "\"";
-    // Names and paths may hold bytes that are no UTF-8; JSON may not.
-    for (char c : printable(text, std::string::npos)) {
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out + "\"";
-}
-
-// Members or items between brackets, indented by `depth` steps.
-std::string enclose(const std::vector<std::string>& parts, char open, char close, int depth) {
-    if (parts.empty()) return {open, close};
-    const std::string indent(std::size_t(depth) * 2, ' ');
-    return fmt::format("{}\n{}  {}\n{}{}", open, indent, fmt::join(parts, ",\n" + indent + "  "),
-                       indent, close);
-}
-
 template <class Values>
 std::string flat(const Values& values) {
     return fmt::format("[{}]", fmt::join(values, ", "));
@@ -247,10 +216,10 @@ std::string settings_json(const Settings& settings) {
     for (const Key& key : keys()) {
         const Origin& origin = key.origin_in(settings);
         parts.push_back(fmt::format("{}: {{\"value\": {}, \"origin\": {}, \"where\": {}}}",
-                                    quote(key.name), quote(key.format(settings)),
-                                    quote(kind_name(origin.kind)), quote(origin.where)));
+                                    json_quote(key.name), json_quote(key.format(settings)),
+                                    json_quote(kind_name(origin.kind)), json_quote(origin.where)));
     }
-    return enclose(parts, '{', '}', 1);
+    return json_enclose(parts, '{', '}', 1);
 }
 
 std::string torus_json(const Report& report) {
@@ -258,7 +227,7 @@ std::string torus_json(const Report& report) {
     for (int d = 0; d < report.torus.dimensions(); ++d)
         periodic.push_back(report.torus.periodic(d));
     std::vector<std::string> hosts;
-    for (const std::string& host : *report.settings.hosts) hosts.push_back(quote(host));
+    for (const std::string& host : *report.settings.hosts) hosts.push_back(json_quote(host));
     std::vector<std::string> parts{
         fmt::format("\"ranks\": {}", report.ranks),
         fmt::format("\"dims\": {}", flat(report.torus.extents())),
@@ -268,17 +237,17 @@ std::string torus_json(const Report& report) {
         parts.push_back(fmt::format("\"nodes\": {}, \"cables\": {}", nodes->size(),
                                     count_links(*nodes).cables));
     parts.push_back(fmt::format("\"hosts\": {}", flat(hosts)));
-    return enclose(parts, '{', '}', 1);
+    return json_enclose(parts, '{', '}', 1);
 }
 
 std::string nic_json(const Nic& nic) {
     std::vector<std::string> rdma;
-    for (const std::string& device : nic.rdma_devices) rdma.push_back(quote(device));
+    for (const std::string& device : nic.rdma_devices) rdma.push_back(json_quote(device));
     return fmt::format(
         "{{\"name\": {}, \"hardware\": {}, \"up\": {}, \"mtu\": {}, \"megabits\": {}, \"numa\": "
         "{}, "
         "\"verbs\": {}}}",
-        quote(nic.name), nic.hardware, nic.up, nic.mtu, number_or_null(nic.megabits),
+        json_quote(nic.name), nic.hardware, nic.up, nic.mtu, number_or_null(nic.megabits),
         number_or_null(nic.numa), flat(rdma));
 }
 
@@ -291,16 +260,16 @@ std::string host_json(const Host& host) {
         nodes.push_back(
             fmt::format("{{\"number\": {}, \"memory\": {}}}", node.number, node.memory));
     for (const Nic& nic : host.nics) nics.push_back(nic_json(nic));
-    return enclose({fmt::format("\"name\": {}", quote(host.name)),
-                    fmt::format("\"cores\": {}", enclose(cores, '[', ']', 2)),
-                    fmt::format("\"cores_in_all\": {}", host.cores_in_all),
-                    fmt::format("\"usable_cores\": {}", host.usable_cores()),
-                    fmt::format("\"numa_nodes\": {}", enclose(nodes, '[', ']', 2)),
-                    fmt::format("\"memory\": {}", host.memory),
-                    fmt::format("\"lock_limit\": {}", number_or_null(host.lock_limit)),
-                    fmt::format("\"shm_free\": {}", number_or_null(host.shm_free)),
-                    fmt::format("\"nics\": {}", enclose(nics, '[', ']', 2))},
-                   '{', '}', 1);
+    return json_enclose({fmt::format("\"name\": {}", json_quote(host.name)),
+                         fmt::format("\"cores\": {}", json_enclose(cores, '[', ']', 2)),
+                         fmt::format("\"cores_in_all\": {}", host.cores_in_all),
+                         fmt::format("\"usable_cores\": {}", host.usable_cores()),
+                         fmt::format("\"numa_nodes\": {}", json_enclose(nodes, '[', ']', 2)),
+                         fmt::format("\"memory\": {}", host.memory),
+                         fmt::format("\"lock_limit\": {}", number_or_null(host.lock_limit)),
+                         fmt::format("\"shm_free\": {}", number_or_null(host.shm_free)),
+                         fmt::format("\"nics\": {}", json_enclose(nics, '[', ']', 2))},
+                        '{', '}', 1);
 }
 
 }  // namespace
@@ -337,15 +306,15 @@ std::string report_text(const Report& report) {
 std::string report_json(const Report& report) {
     std::vector<std::string> binding;
     for (const CpuList& cpus : report.binding) binding.push_back(flat(cpus));
-    return enclose(
-               {fmt::format("\"version\": {}", quote(TORUSMP_VERSION)),
-                fmt::format("\"file\": {}",
-                            report.settings.file.empty() ? "null" : quote(report.settings.file)),
-                fmt::format("\"settings\": {}", settings_json(report.settings)),
-                fmt::format("\"torus\": {}", torus_json(report)),
-                fmt::format("\"host\": {}", host_json(report.host)),
-                fmt::format("\"binding\": {}", enclose(binding, '[', ']', 1))},
-               '{', '}', 0) +
+    return json_enclose({fmt::format("\"version\": {}", json_quote(TORUSMP_VERSION)),
+                         fmt::format("\"file\": {}", report.settings.file.empty()
+                                                         ? "null"
+                                                         : json_quote(report.settings.file)),
+                         fmt::format("\"settings\": {}", settings_json(report.settings)),
+                         fmt::format("\"torus\": {}", torus_json(report)),
+                         fmt::format("\"host\": {}", host_json(report.host)),
+                         fmt::format("\"binding\": {}", json_enclose(binding, '[', ']', 1))},
+                        '{', '}', 0) +
            "\n";
 }
 
