@@ -41,7 +41,7 @@ bool Runtime::worth_announcing(const ReceiveRequest& request) {
 void Runtime::announce(ReceiveRequest& request) {
     Peer& peer = peers_[request.peer_];
     MatchState& match = peer.matching();
-    const transport::RemoteMemory memory = open_landing(request);
+    const transport::RemoteMemory memory = open_landing(request, peer);
     request.announced_ = true;
     ++match.announced;
     send_body(

@@ -35,9 +35,19 @@ PacketHeader Runtime::header_to(Peer& peer, PacketKind kind, std::size_t bytes) 
     return header;
 }
 
+namespace {
+
+// Tokens that go home with a packet. On links they never do: the packet may have to wait behind one
+// that is held until tokens come home which stand behind a held packet at the other end.
+transport::TokenWord grants_for(Connection& connection) {
+    return connection.link ? 0 : std::exchange(connection.owed, 0);
+}
+
+}  // namespace
+
 void Runtime::transmit(Connection& connection, PacketHeader& header,
                        transport::ConstBytes payload) {
-    header.grants = std::exchange(connection.owed, 0);
+    header.grants = grants_for(connection);
     connection.tokens -= transport::token_of(header.slot_class);
     ++connection.statistics.packets_sent;
     connection.statistics.bytes_sent += payload.size();
@@ -48,7 +58,7 @@ void Runtime::transmit_packed(Connection& connection, PacketHeader& header,
                               transport::ConstBytes prefix, const Buffer& buffer, std::size_t from,
                               std::size_t bytes) {
     header.length = std::uint32_t(prefix.size() + bytes);
-    header.grants = std::exchange(connection.owed, 0);
+    header.grants = grants_for(connection);
     connection.tokens -= transport::token_of(header.slot_class);
     ++connection.statistics.packets_sent;
     connection.statistics.bytes_sent += header.length;
@@ -65,8 +75,8 @@ void Runtime::transmit_message(Connection& connection, PacketHeader& header, con
         transmit_packed(connection, header, {}, buffer, 0, buffer.bytes);
 }
 
-// A slot of ours is free again. Its token goes home with the next packet, or alone when half of
-// the tokens are owed.
+// A slot of ours is free again. Its token goes home with the next packet of a direct connection, or
+// alone when half of the tokens are owed.
 void Runtime::slot_taken(Connection& connection, int slot_class) {
     connection.owed += transport::token_of(slot_class);
     if (transport::tokens_in(connection.owed, slot_class) >= connection.grant_at[slot_class]) {
@@ -146,6 +156,48 @@ bool Runtime::flush_backlog() {
     return moved;
 }
 
+// One link's share of a large message that goes over several: each takes the next piece when it has
+// a token for it.
+class Strand final : public Outgoing {
+  public:
+    SendRequest* request = nullptr;  // null: the message has ended
+    Strand* sibling = nullptr;
+
+    bool emit(Runtime& runtime, Connection& connection) override {
+        if (request != nullptr && !runtime.emit_piece(*request, connection)) return false;
+        runtime.pool_.give(this, sizeof *this);
+        return true;
+    }
+    void drop(Runtime& runtime, Error error) override {
+        if (request != nullptr) runtime.finish_send(*request, error);
+        runtime.pool_.give(this, sizeof *this);
+    }
+    static void forget(SendRequest& request) {
+        for (Strand* it = request.strands_; it != nullptr; it = it->sibling) it->request = nullptr;
+        request.strands_ = nullptr;
+    }
+};
+
+// Puts a message in the queues of all links by which it may leave.
+void Runtime::spread(SendRequest& request, Peer& peer) {
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+        if ((peer.ways_out >> i & 1) == 0) continue;
+        auto* strand = ::new (pool_.take(sizeof(Strand))) Strand;
+        strand->request = &request;
+        strand->sibling = request.strands_;
+        request.strands_ = strand;
+    }
+    std::size_t link = 0;
+    for (Strand* it = request.strands_; it != nullptr; it = it->sibling, ++link) {
+        while ((peer.ways_out >> link & 1) == 0) ++link;
+        enqueue(*links_[link], *it, Lane::stream);
+    }
+}
+
+void Runtime::forget_strands(SendRequest& request) {
+    Strand::forget(request);
+}
+
 bool SendRequest::emit(Runtime& runtime, Connection& connection) {
     return runtime.emit(*this, connection);
 }
@@ -173,21 +225,30 @@ bool Runtime::emit(SendRequest& request, Connection& connection) {
             finish_send(request);
             return true;
         }
-        case SendRequest::Stage::stream: {
-            const std::size_t left = request.buffer_.bytes - request.position_;
-            const std::size_t piece = std::min(left, options_.fragment());
-            const DataBody body{request.landing_, 0, request.position_};
-            PacketHeader header = header_to(peer, PacketKind::data, 0);
-            transmit_packed(connection, header, std::as_bytes(std::span(&body, 1)), request.buffer_,
-                            request.position_, piece);
-            request.position_ += piece;
-            if (request.position_ < request.buffer_.bytes) return false;
-            finish_send(request);
-            return true;
-        }
+        case SendRequest::Stage::stream:
+            return emit_piece(request, connection);
         default:
             return true;
     }
+}
+
+// One packet of a message that goes in packets. True: it was the last, or the peer is dead.
+bool Runtime::emit_piece(SendRequest& request, Connection& connection) {
+    Peer& peer = peers_[request.peer_];
+    if (peer.dead) {
+        finish_send(request, Error::unreachable);
+        return true;
+    }
+    const std::size_t left = request.buffer_.bytes - request.position_;
+    const std::size_t piece = std::min(left, options_.fragment());
+    const DataBody body{request.landing_, 0, request.position_};
+    PacketHeader header = header_to(peer, PacketKind::data, 0);
+    transmit_packed(connection, header, std::as_bytes(std::span(&body, 1)), request.buffer_,
+                    request.position_, piece);
+    request.position_ += piece;
+    if (request.position_ < request.buffer_.bytes) return false;
+    finish_send(request);
+    return true;
 }
 
 }  // namespace torusmp::core

@@ -49,8 +49,9 @@ class OutgoingQueue {
 
 struct Connection {
     transport::Channel* channel = nullptr;
-    transport::TokenWord tokens = 0;  // packets we may send now, by class
-    transport::TokenWord owed = 0;    // slots freed here and not yet told to the peer
+    transport::Interface* interface = nullptr;  // the channel's; null: the loopback
+    transport::TokenWord tokens = 0;            // packets we may send now, by class
+    transport::TokenWord owed = 0;              // slots freed here and not yet told to the peer
     // A packet of ours may enter while this many tokens of class 0 are there: 2 where it enters a
     // ring (bubble flow control), else 1.
     unsigned tokens_to_enter = 1;

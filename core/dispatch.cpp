@@ -80,7 +80,7 @@ bool Runtime::dispatch(Connection& connection, const PacketHeader& header,
     if (kind == PacketKind::link_dead)
         return connection.peer == peer.rank && on_link_dead(connection, payload, header.length);
     if (peer.comes_by != &connection) [[unlikely]]
-        return false;
+        if (!is_spread(kind) || !arrives_by(peer, connection)) return false;
     // Late packets of a peer that is given up: what they refer to has ended with an error, and a
     // message kept now would meet a later receive than its own.
     if (peer.dead) return true;

@@ -112,9 +112,11 @@ Unexpected& Runtime::make_unexpected(Rank source, Context context, Tag tag,
 
 // A receive meets a message that was there before it.
 void Runtime::take_unexpected(ReceiveRequest& request, Unexpected& message) {
-    if (message.is_request && peers_[message.source].dead)
+    if (message.is_request && peers_[message.source].dead) {
+        request.status_.source = message.source;
+        request.status_.tag = message.tag;
         complete(request, Error::unreachable);
-    else if (message.is_request)
+    } else if (message.is_request)
         answer(request, message.source, message.tag, message.request);
     else
         finish_eager(request, message.source, message.tag, message.payload(), message.bytes);

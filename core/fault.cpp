@@ -6,21 +6,27 @@
 #include <fmt/format.h>
 
 #include "core/runtime.h"
+#include "routing/ways.h"
 
 namespace torusmp::core {
-namespace {
 
-bool crosses(const routing::Torus& torus, Rank from, Rank to, Rank at,
-             routing::Direction direction) {
-    for (Rank here = from; here != to;) {
-        const auto hop = torus.next_hop(here, to);
-        if (here == at && hop->direction == direction) return true;
-        here = hop->rank;
-    }
+// Whether a path that packets may take from one rank to the other uses that link.
+bool Runtime::crosses(Rank from, Rank to, Rank at, routing::Direction direction) const {
+    const routing::Torus& torus = options_.torus;
+    const auto uses = [&](const std::vector<routing::Hop>& path) {
+        Rank here = from;
+        for (const routing::Hop& hop : path) {
+            if (here == at && hop.direction == direction) return true;
+            here = hop.rank;
+        }
+        return false;
+    };
+    if (uses(torus.path(from, to))) return true;
+    if (!interfaces_.back()->separate_links()) return false;
+    for (const auto first : routing::first_directions(torus, from, to))
+        if (uses(routing::path_by(torus, from, to, first))) return true;
     return false;
 }
-
-}  // namespace
 
 void Runtime::on_down(transport::Channel& channel, std::string_view why) {
     stirred_ = true;
@@ -31,6 +37,7 @@ void Runtime::close(Connection& connection, Error error, std::string_view why) {
     if (connection.down) return;
     connection.down = true;
     connection.held = 0;
+    connection.channel->close(why);
     log(fmt::format("{} is closed: {}", name_of(connection), why));
     if (error == Error::protocol || !connection.link) fail_peer(peers_[connection.peer], error);
     while (!connection.messages.empty()) connection.messages.pop()->drop(*this, Error::unreachable);
@@ -72,11 +79,10 @@ void Runtime::link_dead(Rank at, routing::Direction direction, const Connection*
             send_over(*link, peers_[link->peer], PacketKind::link_dead,
                       std::as_bytes(std::span(&body, 1)), 0, 0);
     for (Peer& peer : peers_) {
-        if (peer.dead || peer.rank == options_.rank || (peer.via != nullptr && !peer.via->link))
-            continue;
+        if (peer.dead || peer.via == nullptr || !peer.via->link) continue;
         const auto cut = [&](Rank from, Rank to) {
-            return crosses(options_.torus, from, to, at, direction) ||
-                   crosses(options_.torus, from, to, other, direction.opposite());
+            return crosses(from, to, at, direction) ||
+                   crosses(from, to, other, direction.opposite());
         };
         if (!cut(options_.rank, peer.rank) && !cut(peer.rank, options_.rank)) continue;
         log(fmt::format("{} cannot be reached: the link between {} and {} is dead",
@@ -99,8 +105,12 @@ void Runtime::fail_peer(Peer& peer, Error error) {
     peer.dead = true;
     // A transfer that the transport still works on ends through on_transfer(): until then it uses
     // the caller's memory.
+    std::array<Connection*, 2> links{};
+    const int count = links_to(peer, links);
     const auto in_transfer = [&](bool pending) {
-        return pending && peer.via != nullptr && !peer.via->down;
+        return pending && std::any_of(links.begin(), links.begin() + count, [](Connection* link) {
+                   return link != nullptr && !link->down;
+               });
     };
     std::vector<ReceiveRequest*> receives;
     matching_.for_each_posted([&](ReceiveRequest& request) {

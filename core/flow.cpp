@@ -115,9 +115,10 @@ void Runtime::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) {
     (flow.first == nullptr ? flow.first : flow.last->next_) = &request;
     flow.last = &request;
     if (buffer.bytes < options_.direct_limit || buffer.bytes == 0) return;
-    const transport::RemoteMemory memory = open_landing(request);
+    const transport::RemoteMemory memory = open_landing(request, peer);
     // Below the eager limit telling pays only where the sender can store right into our memory.
-    if (buffer.bytes < options_.eager_limit && !interface_->is_mapped(memory)) {
+    if (buffer.bytes < options_.eager_limit &&
+        (request.exposed_at_ == nullptr || !request.exposed_at_->is_mapped(memory))) {
         close_landing(request);
         return;
     }
@@ -180,6 +181,7 @@ bool Runtime::on_flow_request(Peer& peer, const PacketHeader& header, const std:
         keep_in_flow(flow, make_unexpected(peer.rank, 0, 0, body));
     } else if (request->landing_ != 0 && body.bytes <= request->buffer_.bytes) {
         // Our ready crossed this request: the sender will write where that says.
+        request->crossed_ = true;
         request->status_.source = peer.rank;
         request->expected_ = body.bytes;
     } else {

@@ -53,6 +53,11 @@ struct Peer {
     Rank rank = -1;
     Connection* via = nullptr;       // null: not opened yet
     Connection* comes_by = nullptr;  // where its packets arrive; elsewhere they are forged
+    // Links, by index, over which a large message to the peer may be spread (none: `via` alone),
+    // and over which the peer's may arrive; the latter is worked out when the first comes.
+    std::uint16_t ways_out = 0;
+    std::uint16_t ways_in = 0;
+    std::uint8_t unlike = 0;  // dimensions, by bit, in which its coordinate is not ours
     std::uint32_t send_sequence = 0;
     std::uint32_t receive_sequence = 0;  // the next one to be handled
     bool dead = false;

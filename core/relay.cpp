@@ -13,7 +13,11 @@ using transport::PacketHeader;
 using transport::Verdict;
 
 Verdict Runtime::relay(Connection& in, const PacketHeader& header, const std::byte* payload) {
-    Connection* out = peers_[header.destination].via;
+    const Peer& destination = peers_[header.destination];
+    // On in the dimension it is in until that is finished, whatever its source chose to begin with.
+    Connection* out = in.link && (destination.unlike >> in.link->dimension & 1) != 0
+                          ? links_[std::size_t(in.link->opposite().index())]
+                          : destination.via;
     // A packet of our own never comes back to us: who brings one speaks in our name.
     if (!in.link || out == nullptr || !out->link || header.source == std::uint32_t(options_.rank)) {
         close(in, Error::protocol, "a packet that this rank does not relay");
@@ -41,6 +45,7 @@ Verdict Runtime::relay(Connection& in, const PacketHeader& header, const std::by
     PacketHeader onward = header;
     onward.slot_class = std::uint8_t(slot_class);
     ++onward.hops;
+    if (in.interface != out->interface) onward.stamp = 0;  // it means something else there
     ++out->statistics.relayed;
     transmit(*out, onward, {payload, header.length});
     return Verdict::taken;

@@ -16,20 +16,85 @@ namespace torusmp::core {
 using transport::PacketHeader;
 using transport::Transfer;
 
+namespace {
+
+// Cables between the same two ranks, at most: a ring of two has both.
+constexpr std::uint32_t most_parts = 2;
+
+}  // namespace
+
 // Tells the receiver that a message waits here.
 void Runtime::ask(SendRequest& request, Peer& peer) {
     request.stage_ = SendRequest::Stage::wait_answer;
     request.departure_ = departures_.add(request);
     RequestBody body{request.departure_, request.ordinal_, request.buffer_.bytes, {}};
     if (request.buffer_.layout == nullptr && request.buffer_.bytes != 0) {
+        const Connection& connection = connection_to(peer);
         const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
-        body.memory =
-            peer.rank == options_.rank ? Loopback::expose(memory) : interface_->expose(memory);
+        if (connection.interface == nullptr)
+            body.memory = Loopback::expose(memory);
+        else if (connection.peer == peer.rank && connection.interface->reads())
+            body.memory = connection.interface->expose(memory);
     }
     if (request.flow_ != nullptr)
         send_body(peer, PacketKind::flow_request, body, request.flow_->label);
     else
         send_body(peer, PacketKind::request, body, request.context_, request.tag_);
+}
+
+// The links to a neighbour that carry a write at the same time; the channel that leads there where
+// there is but one.
+int Runtime::links_to(const Peer& peer, std::array<Connection*, 2>& links) const {
+    int count = 0;
+    links[0] = peer.via;
+    if (peer.ways_out == 0) return 1;
+    for (Connection* link : links_)
+        if (link != nullptr && link->peer == peer.rank && count < 2)
+            links[std::size_t(count++)] = link;
+    return count;
+}
+
+// Starts the remote writes of a message: one, or one for each of two cables to the same neighbour.
+Transfer Runtime::write_to(SendRequest& request, Peer& peer,
+                           const transport::RemoteMemory& memory) {
+    Connection& connection = connection_to(peer);
+    if (connection.peer != peer.rank || request.buffer_.layout != nullptr ||
+        memory.length < request.buffer_.bytes || !connection.channel->can_write(memory))
+        return Transfer::refused;
+    if (request.departure_ == 0) request.departure_ = departures_.add(request);
+    std::array<Connection*, 2> links{};
+    const transport::ConstBytes whole{request.buffer_.base, request.buffer_.bytes};
+    request.parts_ = std::uint8_t(whole.size() < options_.spread_limit ? 1 : links_to(peer, links));
+    request.part_failed_ = false;
+    if (request.parts_ == 1) {
+        request.parts_left_ = 1;
+        const Transfer transfer = connection.channel->write(memory, 0, whole, request.departure_);
+        if (transfer != Transfer::refused) connection.statistics.bytes_written += whole.size();
+        return transfer;
+    }
+    request.parts_left_ = request.parts_;
+    std::size_t from = 0;
+    for (int i = 0; i < request.parts_; ++i) {
+        Connection& link = *links[std::size_t(i)];
+        const std::size_t bytes = (whole.size() - from) / std::size_t(request.parts_ - i);
+        const Transfer transfer =
+            link.channel->write(memory, from, whole.subspan(from, bytes), request.departure_);
+        if (transfer == Transfer::refused) return transfer;  // the first: see separate_links()
+        link.statistics.bytes_written += bytes;
+        from += bytes;
+        if (transfer != Transfer::pending) {
+            --request.parts_left_;
+            request.parts_out_ |= std::uint8_t(1u << i);
+        }
+    }
+    return Transfer::pending;
+}
+
+// Tells the receiver that the write over this link is complete: the notice comes behind it.
+void Runtime::tell_written(SendRequest& request, Connection& connection) {
+    const WrittenBody body{request.landing_, request.parts_};
+    send_over(connection, peers_[request.peer_], PacketKind::written,
+              std::as_bytes(std::span(&body, 1)), 0, 0);
 }
 
 // Sends the message into memory that the receiver has named. tell_matched: the receiver does not
@@ -39,45 +104,52 @@ void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
     Peer& peer = peers_[request.peer_];
     Connection& connection = connection_to(peer);
     request.landing_ = landing;
-    Transfer transfer = Transfer::refused;
-    if (connection.peer == peer.rank && request.buffer_.layout == nullptr &&
-        memory.length >= request.buffer_.bytes && connection.channel->can_write(memory)) {
-        if (request.departure_ == 0) request.departure_ = departures_.add(request);
-        transfer = connection.channel->write(
-            memory, 0, {request.buffer_.base, request.buffer_.bytes}, request.departure_);
-    }
+    request.parts_out_ = 0;
+    const Transfer transfer = write_to(request, peer, memory);
     const bool whole = transfer == Transfer::done;
-    if (transfer != Transfer::refused) connection.statistics.bytes_written += request.buffer_.bytes;
     if (tell_matched)
         send_body(peer, PacketKind::matched,
                   MatchedBody{landing, whole ? 1u : 0u, request.buffer_.bytes});
     else if (whole)
-        send_body(peer, PacketKind::written, WrittenBody{landing, 0});
+        tell_written(request, connection);
     if (whole) return finish_send(request);
     if (transfer == Transfer::pending) {
         request.stage_ = SendRequest::Stage::writing;
+        std::array<Connection*, 2> links{};
+        if (request.parts_out_ != 0) {
+            links_to(peer, links);
+            for (std::size_t i = 0; i < links.size(); ++i)
+                if ((request.parts_out_ >> i & 1) != 0) tell_written(request, *links[i]);
+            if (request.parts_left_ == 0) finish_send(request);
+        }
         return;
     }
     request.stage_ = SendRequest::Stage::stream;
     request.position_ = 0;
-    enqueue(connection, request, Lane::stream);
+    if (peer.ways_out != 0 && request.buffer_.bytes >= options_.spread_limit)
+        spread(request, peer);
+    else
+        enqueue(connection, request, Lane::stream);
 }
 
 void Runtime::on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) {
     stirred_ = true;
+    auto& connection = *static_cast<Connection*>(channel.owner);
     const auto id = std::uint32_t(cookie);
     // Our writes carry a departure, our reads a landing in the upper half.
     if (id != 0) {
         SendRequest* request = departures_.find(id);
         if (request == nullptr) return;
         if (ok)
-            send_body(peers_[request->peer_], PacketKind::written,
-                      WrittenBody{request->landing_, 0});
-        return finish_send(*request, ok ? Error::none : Error::unreachable);
+            tell_written(*request, connection);
+        else
+            request->part_failed_ = true;
+        if (--request->parts_left_ == 0)
+            finish_send(*request, request->part_failed_ ? Error::unreachable : Error::none);
+        return;
     }
     ReceiveRequest* request = landings_.find(std::uint32_t(cookie >> 32));
     if (request == nullptr) return;
-    auto& connection = *static_cast<Connection*>(channel.owner);
     request->reading_ = false;
     if (ok)
         send_body(peers_[connection.peer], PacketKind::pulled,
@@ -91,6 +163,7 @@ void Runtime::finish_send(SendRequest& request, Error error) {
         departures_.remove(request.departure_);
         request.departure_ = 0;
     }
+    if (request.strands_ != nullptr) forget_strands(request);
     request.stage_ = SendRequest::Stage::idle;
     complete(request, error);
 }
@@ -109,8 +182,7 @@ void Runtime::answer(ReceiveRequest& request, Rank source, Tag tag, const Reques
         return complete(request, body.bytes == 0 ? Error::none : Error::truncated);
     }
     request.expected_ = body.bytes;
-    request.landed_ = 0;
-    const transport::RemoteMemory mine = open_landing(request);
+    const transport::RemoteMemory mine = open_landing(request, peer);
     Connection& connection = connection_to(peer);
     if (connection.peer == source && request.buffer_.layout == nullptr &&
         body.memory.length >= body.bytes && connection.channel->can_read(body.memory)) {
@@ -131,16 +203,27 @@ void Runtime::answer(ReceiveRequest& request, Rank source, Tag tag, const Reques
 }
 
 // Gives the receive an id under which its memory may be written, and the memory's name.
-transport::RemoteMemory Runtime::open_landing(ReceiveRequest& request) {
+transport::RemoteMemory Runtime::open_landing(ReceiveRequest& request, Peer& peer) {
     request.landing_ = landings_.add(request);
+    request.landed_ = 0;
+    request.parts_ = request.parts_landed_ = 0;
+    request.crossed_ = false;
     if (request.buffer_.layout != nullptr || request.buffer_.bytes == 0) return {};
     const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
-    return request.peer_ == options_.rank ? Loopback::expose(memory) : interface_->expose(memory);
+    const Connection& connection = connection_to(peer);
+    if (connection.interface == nullptr) return Loopback::expose(memory);
+    // Who is further away sends packets.
+    if (connection.peer != peer.rank) return {};
+    request.exposed_at_ = connection.interface;
+    request.exposed_ = connection.interface->expose(memory);
+    return request.exposed_;
 }
 
 void Runtime::close_landing(ReceiveRequest& request) {
     landings_.remove(request.landing_);
     request.landing_ = 0;
+    if (request.exposed_at_ != nullptr)
+        std::exchange(request.exposed_at_, nullptr)->conceal(request.exposed_);
     if (request.announced_) {
         request.announced_ = false;
         --peers_[request.peer_].matching().announced;
@@ -213,9 +296,25 @@ bool Runtime::on_matched(Peer& peer, const PacketHeader& header, const std::byte
     request->status_.tag = request->tag_;
     request->status_.bytes = body.bytes;
     request->expected_ = body.bytes;
-    request->landed_ = 0;
-    if (body.whole != 0) finish_landing(*request);
+    request->crossed_ = false;
+    if (request->landed_ > request->expected_) return false;
+    if (body.whole != 0)
+        finish_landing(*request);
+    else
+        finish_if_landed(*request);  // over other links the bytes may have been faster than this
     return true;
+}
+
+void Runtime::finish_if_landed(ReceiveRequest& request) {
+    if (request.posted_ || request.crossed_) return;
+    const bool written = request.parts_ != 0 && request.parts_landed_ == request.parts_;
+    if (written || request.landed_ == request.expected_) finish_landing(request);
+}
+
+// Whether bytes for this landing may come from that peer now: its message is matched, or is about
+// to be because the receive was announced to it alone.
+bool Runtime::may_land(const ReceiveRequest& request, const Peer& peer) {
+    return request.posted_ ? request.peer_ == peer.rank : request.status_.source == peer.rank;
 }
 
 bool Runtime::on_data(Peer& peer, const PacketHeader& header, const std::byte* payload) {
@@ -223,13 +322,13 @@ bool Runtime::on_data(Peer& peer, const PacketHeader& header, const std::byte* p
     if (!read_body(header, payload, body)) return false;
     ReceiveRequest* request = landings_.find(body.landing);
     const std::size_t bytes = header.length - sizeof body;
-    if (request == nullptr || request->status_.source != peer.rank || request->posted_ ||
-        body.offset > request->expected_ || bytes > request->expected_ - body.offset ||
-        bytes > request->expected_ - request->landed_)
+    if (request == nullptr || !may_land(*request, peer)) return false;
+    const std::size_t room = request->posted_ ? request->buffer_.bytes : request->expected_;
+    if (body.offset > room || bytes > room - body.offset || bytes > room - request->landed_)
         return false;
     request->buffer_.unpack(body.offset, payload + sizeof body, bytes);
     request->landed_ += bytes;
-    if (request->landed_ == request->expected_) finish_landing(*request);
+    finish_if_landed(*request);
     return true;
 }
 
@@ -237,9 +336,12 @@ bool Runtime::on_written(Peer& peer, const PacketHeader& header, const std::byte
     WrittenBody body;
     if (!read_body(header, payload, body)) return false;
     ReceiveRequest* request = landings_.find(body.landing);
-    if (request == nullptr || request->status_.source != peer.rank || request->posted_)
+    if (request == nullptr || !may_land(*request, peer) || body.parts == 0 ||
+        body.parts > most_parts || (request->parts_ != 0 && request->parts_ != body.parts))
         return false;
-    finish_landing(*request);
+    request->parts_ = std::uint8_t(body.parts);
+    ++request->parts_landed_;
+    finish_if_landed(*request);
     return true;
 }
 

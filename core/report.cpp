@@ -31,7 +31,8 @@ std::string Runtime::name_of(Rank rank) const {
 
 std::string Runtime::name_of(const Connection& connection) const {
     if (!connection.link)
-        return fmt::format("the {} connection to {}", interface_->name(), name_of(connection.peer));
+        return fmt::format("the {} connection to {}", connection.interface->name(),
+                           name_of(connection.peer));
     return fmt::format("link {}{} to {}", connection.link->dimension,
                        connection.link->sign > 0 ? '+' : '-', name_of(connection.peer));
 }
@@ -86,7 +87,9 @@ std::string Runtime::report() const {
 std::vector<Runtime::ConnectionInfo> Runtime::connections() const {
     Guard guard(*this);
     std::vector<ConnectionInfo> all;
-    for (const auto& c : connections_) all.push_back({c->peer, c->link, c->statistics, c->down});
+    for (const auto& c : connections_)
+        all.push_back({c->peer, c->link, c->statistics, c->down,
+                       c->interface != nullptr ? c->interface->name() : "self"});
     return all;
 }
 
@@ -94,6 +97,8 @@ bool Runtime::quiet() const {
     Guard guard(*this);
     for (const auto& c : connections_)
         if (!c->messages.empty() || !c->streams.empty() || c->held != 0) return false;
+    for (const transport::Interface* it : interfaces_)
+        if (!it->idle()) return false;
     return open_requests_ == 0 && loopback_->empty();
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/layout.h"
+#include "core/transport/transport.h"
 #include "routing/torus.h"
 
 namespace torusmp::core {
@@ -86,6 +87,7 @@ class Request {
 
 class SendFlow;
 class ReceiveFlow;
+class Strand;
 
 class SendRequest : public Request, private Outgoing {
   public:
@@ -93,6 +95,7 @@ class SendRequest : public Request, private Outgoing {
 
   private:
     friend class Runtime;
+    friend class Strand;
     bool emit(Runtime& runtime, Connection& connection) override;
     void drop(Runtime& runtime, Error error) override;
 
@@ -107,6 +110,11 @@ class SendRequest : public Request, private Outgoing {
     std::uint32_t departure_ = 0;  // our id while the peer may refer to this request
     std::uint32_t landing_ = 0;    // the receiver's id of the memory we write to
     std::size_t position_ = 0;     // bytes streamed so far
+    Strand* strands_ = nullptr;    // of a stream that is spread over several links
+    std::uint8_t parts_ = 0;       // remote writes that carry the message, one a link
+    std::uint8_t parts_left_ = 0;  // and how many are still under way
+    std::uint8_t parts_out_ = 0;   // by bit: out at once when they were started
+    bool part_failed_ = false;
 };
 
 class ReceiveRequest : public Request {
@@ -125,9 +133,14 @@ class ReceiveRequest : public Request {
     std::uint32_t departure_ = 0;  // the sender's id of the message we read
     bool announced_ = false;       // the sender has been told of this receive
     bool posted_ = false;          // waits in a queue
-    bool reading_ = false;         // a remote read into our memory is under way
-    std::size_t expected_ = 0;     // bytes of the message that is landing
-    std::size_t landed_ = 0;       // and how many have come
+    bool crossed_ = false;  // our ready and the sender's request met on the way: matched will come
+    bool reading_ = false;  // a remote read into our memory is under way
+    std::size_t expected_ = 0;  // bytes of the message that is landing
+    std::size_t landed_ = 0;    // and how many have come
+    std::uint8_t parts_ = 0;    // of a message that is written over several links: how many
+    std::uint8_t parts_landed_ = 0;
+    transport::RemoteMemory exposed_{};  // while a peer may write to it: length not 0
+    transport::Interface* exposed_at_ = nullptr;
 };
 
 }  // namespace torusmp::core

@@ -1,9 +1,13 @@
 #include "core/runtime.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 
+#include <cstring>
 #include <stdexcept>
+
+#include "routing/ways.h"
 
 namespace torusmp::core {
 namespace {
@@ -43,12 +47,16 @@ void check(const Options& options) {
 
 }  // namespace
 
-Runtime::Runtime(Options options, const InterfaceFactory& make_interface)
+Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
+                 const InterfaceFactory& make_wire)
     : options_((check(options), std::move(options))),
-      locking_(options_.threads || options_.progress_thread) {
+      locking_(options_.threads || options_.progress_thread),
+      two_addresses_(make_wire != nullptr) {
     loopback_ = std::make_unique<Loopback>(options_.tokens);
     peers_.resize(std::size_t(size()));
     for (Rank rank = 0; rank < size(); ++rank) peers_[rank].rank = rank;
+    local_.resize(peers_.size());
+    for (const Rank rank : options_.direct) local_[std::size_t(rank)] = true;
 
     auto self = std::make_unique<Connection>();
     self->channel = loopback_.get();
@@ -59,13 +67,23 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface)
     peers_[options_.rank].via = peers_[options_.rank].comes_by = self.get();
     connections_.push_back(std::move(self));
 
-    interface_ = make_interface(port_options());
+    std::vector<transport::PortOptions> ports = port_options(Reach::host);
+    const std::vector<transport::PortOptions> wire_ports = port_options(Reach::wire);
+    if (!make_wire) {
+        ports.insert(ports.end(), wire_ports.begin(), wire_ports.end());
+        host_ = make_interface(ports);
+    } else {
+        if (!ports.empty()) host_ = make_interface(ports);
+        if (!wire_ports.empty() || ports.empty()) wire_ = make_wire(wire_ports);
+    }
+    for (const auto* it : {&host_, &wire_})
+        if (*it != nullptr) interfaces_.push_back(it->get());
 }
 
 Runtime::~Runtime() {
     stopping_ = true;
     if (progress_thread_.joinable()) {
-        interface_->wake();
+        wake_sleepers();
         progress_thread_.join();
     }
     std::vector<Unexpected*> left;
@@ -90,20 +108,57 @@ int Runtime::tokens_between(Rank a, Rank b) const {
                                               : std::min(options_.tokens, most_far_tokens);
 }
 
-std::vector<transport::PortOptions> Runtime::port_options() const {
+std::vector<std::byte> Runtime::address() const {
+    if (!two_addresses_) return interfaces_.front()->address();
+    const auto host = host_ != nullptr ? host_->address() : std::vector<std::byte>();
+    const auto wire = wire_ != nullptr ? wire_->address() : std::vector<std::byte>();
+    const auto length = std::uint32_t(host.size());
+    const auto prefix = std::as_bytes(std::span(&length, 1));
+    std::vector<std::byte> both(prefix.begin(), prefix.end());
+    both.insert(both.end(), host.begin(), host.end());
+    both.insert(both.end(), wire.begin(), wire.end());
+    return both;
+}
+
+// The part of a peer's address that the interface to it understands.
+transport::ConstBytes Runtime::address_of(Rank peer) const {
+    const transport::ConstBytes whole = addresses_[std::size_t(peer)];
+    if (!two_addresses_) return whole;
+    std::uint32_t length = 0;
+    if (whole.size() < sizeof length)
+        throw std::runtime_error(fmt::format("the address of {} is cut short", name_of(peer)));
+    std::memcpy(&length, whole.data(), sizeof length);
+    const auto rest = whole.subspan(sizeof length);
+    if (length > rest.size())
+        throw std::runtime_error(fmt::format("the address of {} is cut short", name_of(peer)));
+    return reach_of(peer) == Reach::host ? rest.first(length) : rest.subspan(length);
+}
+
+transport::Interface& Runtime::interface_to(Rank peer) const {
+    return wire_ != nullptr && reach_of(peer) == Reach::wire ? *wire_ : *interfaces_.front();
+}
+
+// The ports through which this rank talks: one for each link, and one for each rank that it reaches
+// without.
+std::vector<transport::PortOptions> Runtime::port_options(Reach reach) const {
     std::vector<transport::PortOptions> ports;
     // The largest packet: a piece of a large message with its header, or a body of core's own.
     const std::size_t slot_bytes = options_.fragment() + sizeof(DataBody);
-    for (Rank rank : options_.direct) {
-        if (rank == options_.rank) continue;
+    const auto add_direct = [&](Rank rank) {
         transport::PortOptions port{direct_port_base + std::uint32_t(rank), 1, {}, slot_bytes};
         port.tokens[0] = std::uint8_t(tokens_between(options_.rank, rank));
         ports.push_back(port);
+    };
+    for (Rank rank = 0; rank < size(); ++rank) {
+        if (rank == options_.rank || reach_of(rank) != reach) continue;
+        const bool linked = !all_direct() && options_.torus.distance(options_.rank, rank) == 1;
+        if (!linked && (reach == Reach::host || options_.far_direct)) add_direct(rank);
     }
-    if (!options_.direct.empty()) return ports;
+    if (all_direct()) return ports;
     for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
-        const auto direction = routing::Direction::from_index(i);
-        if (!options_.torus.neighbour(options_.rank, direction)) continue;
+        const auto neighbour =
+            options_.torus.neighbour(options_.rank, routing::Direction::from_index(i));
+        if (!neighbour || reach_of(*neighbour) != reach) continue;
         transport::PortOptions port{std::uint32_t(i), options_.torus.dimensions(), {}, slot_bytes};
         port.tokens.fill(0);
         for (int k = 0; k < port.classes; ++k)
@@ -115,6 +170,7 @@ std::vector<transport::PortOptions> Runtime::port_options() const {
 
 Connection& Runtime::open_connection(Rank peer, std::optional<routing::Direction> link) {
     transport::ChannelOptions ports;
+    ports.mutual = link.has_value();
     ports.local_port = link ? std::uint32_t(link->index()) : direct_port_base + std::uint32_t(peer);
     ports.remote_port = link ? std::uint32_t(link->opposite().index())
                              : direct_port_base + std::uint32_t(options_.rank);
@@ -135,7 +191,8 @@ Connection& Runtime::open_connection(Rank peer, std::optional<routing::Direction
     const bool ring = link && options_.torus.is_ring(link->dimension);
     connection.tokens_to_enter = connection.tokens_to_turn = ring ? 2 : 1;
     if (!link) peers_[peer].via = peers_[peer].comes_by = &connection;
-    connection.channel = &interface_->connect(addresses_[peer], ports);
+    connection.interface = &interface_to(peer);
+    connection.channel = &connection.interface->connect(address_of(peer), ports);
     connection.channel->owner = &connection;
     return connection;
 }
@@ -147,25 +204,52 @@ void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
             fmt::format("addresses: found {}, expected one for each of {} ranks",
                         addresses_by_rank.size(), peers_.size()));
     addresses_ = std::move(addresses_by_rank);
-    const bool direct = !options_.direct.empty();
     for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto neighbour = options_.torus.neighbour(options_.rank, direction);
         if (!neighbour) continue;
-        if (!direct)
+        if (!all_direct())
             links_[i] = &open_connection(*neighbour, direction);
         else if (peers_[*neighbour].via == nullptr)
             open_connection(*neighbour, std::nullopt);
     }
-    if (!direct)
-        for (Peer& peer : peers_) {
-            const auto path = options_.torus.path(peer.rank, options_.rank);
-            if (path.empty()) continue;
-            peer.via = links_[options_.torus.next_hop(options_.rank, peer.rank)->direction.index()];
-            peer.comes_by = links_[path.back().direction.opposite().index()];
-        }
+    if (!all_direct())
+        for (Peer& peer : peers_) route(peer);
     if (options_.progress_thread)
         progress_thread_ = std::thread([this] { progress_thread_main(); });
+}
+
+// The way to a peer over the links; none where it is reached directly, on first use.
+void Runtime::route(Peer& peer) {
+    const routing::Torus& torus = options_.torus;
+    const Rank self = options_.rank;
+    const int distance = torus.distance(self, peer.rank);
+    if (distance == 0) return;
+    const auto here = torus.coordinates(self);
+    const auto there = torus.coordinates(peer.rank);
+    for (int d = 0; d < torus.dimensions(); ++d)
+        if (here[std::size_t(d)] != there[std::size_t(d)]) peer.unlike |= std::uint8_t(1u << d);
+    if (distance > 1 && (local_[std::size_t(peer.rank)] || options_.far_direct)) return;
+    const auto path = torus.path(peer.rank, self);
+    peer.via = links_[torus.next_hop(self, peer.rank)->direction.index()];
+    peer.comes_by = links_[path.back().direction.opposite().index()];
+    for (const auto direction : routing::first_directions(torus, self, peer.rank))
+        if (links_[direction.index()]->interface->separate_links())
+            peer.ways_out |= std::uint16_t(1u << direction.index());
+    if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // one way is no choice
+}
+
+// Whether packets of a spread message may come from that peer by that connection.
+bool Runtime::arrives_by(Peer& peer, const Connection& connection) {
+    if (peer.comes_by == &connection) return true;
+    if (!connection.link || peer.comes_by == nullptr || !peer.comes_by->link) return false;
+    if (peer.ways_in == 0)
+        for (const auto first :
+             routing::first_directions(options_.torus, peer.rank, options_.rank)) {
+            const auto path = routing::path_by(options_.torus, peer.rank, options_.rank, first);
+            peer.ways_in |= std::uint16_t(1u << path.back().direction.opposite().index());
+        }
+    return (peer.ways_in >> connection.link->index() & 1) != 0;
 }
 
 void Runtime::on_connect(std::uint32_t port) {
@@ -194,8 +278,14 @@ bool Runtime::progress() {
     return progress_unlocked();
 }
 
+bool Runtime::poll_interfaces() {
+    bool moved = false;
+    for (transport::Interface* it : interfaces_) moved |= it->poll(*this) > 0;
+    return moved;
+}
+
 bool Runtime::progress_unlocked() {
-    bool moved = interface_->poll(*this) > 0;
+    bool moved = poll_interfaces();
     moved |= std::exchange(stirred_, false);
     if (!loopback_->empty()) moved |= loopback_->poll(*this) > 0;
     if (!backlog_.empty()) moved |= flush_backlog();
@@ -206,8 +296,13 @@ bool Runtime::progress_unlocked() {
         log(report());
     }
     // Others may sleep although what they wait for has just been done here.
-    if (moved && sleepers_ != 0) interface_->wake();
+    if (moved && (asleep_ || others_asleep_ != 0)) wake_sleepers();
     return moved;
+}
+
+void Runtime::wake_sleepers() noexcept {
+    interfaces_.front()->wake();
+    moved_.notify_all();
 }
 
 bool Runtime::advance_tasks() {
@@ -274,22 +369,45 @@ void Runtime::Waiter::turn() {
 }
 
 // Sleeps unless something has moved since the caller saw `moves_seen`: with several threads that
-// may have been what it waits for, and nobody would wake it again.
+// may have been what it waits for, and nobody would wake it again. One thread sleeps in the
+// interfaces, the others until that one, or any, has moved something.
 void Runtime::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen) {
-    {
-        Guard guard(*this);
-        interface_->prepare_sleep();
-        progress_unlocked();
-        if (moves_.load(std::memory_order_relaxed) != moves_seen) {
-            // Who sleeps already has been woken by progress_unlocked(), where it moved something.
-            if (sleepers_ == 0) interface_->cancel_sleep();
-            return;
-        }
-        ++sleepers_;
+    std::unique_lock<std::recursive_mutex> lock(mutex_, std::defer_lock);
+    if (locking_) lock.lock();
+    if (asleep_) {
+        ++others_asleep_;
+        const auto news = [&] { return !asleep_ || moves_ != moves_seen; };
+        if (deadline == Clock::time_point::max())
+            moved_.wait(lock, news);
+        else
+            moved_.wait_until(lock, deadline, news);
+        --others_asleep_;
+        return;
     }
-    interface_->sleep(deadline);
-    Guard guard(*this);
-    --sleepers_;
+    for (transport::Interface* it : interfaces_) it->prepare_sleep();
+    progress_unlocked();
+    if (moves_.load(std::memory_order_relaxed) == moves_seen && !stopping_) {
+        asleep_ = true;
+        if (locking_) lock.unlock();
+        sleep_in_interfaces(deadline);
+        if (locking_) lock.lock();
+        asleep_ = false;
+        if (others_asleep_ != 0) moved_.notify_all();  // one of them watches from now on
+    }
+    for (transport::Interface* it : interfaces_) it->cancel_sleep();
+}
+
+void Runtime::sleep_in_interfaces(Clock::time_point deadline) {
+    if (interfaces_.size() == 1) return interfaces_.front()->sleep(deadline);
+    std::array<pollfd, 2> watched{};
+    for (std::size_t i = 0; i < watched.size(); ++i)
+        watched[i] = {interfaces_[i]->descriptor(), POLLIN, 0};
+    // Interfaces with time limits of their own want to be looked at now and then.
+    const auto most = std::chrono::seconds(1);
+    const auto left = std::clamp<std::chrono::nanoseconds>(deadline - Clock::now(),
+                                                           std::chrono::nanoseconds(0), most);
+    const timespec time{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    ppoll(watched.data(), watched.size(), &time, nullptr);
 }
 
 void Runtime::progress_thread_main() {
@@ -304,17 +422,17 @@ void Runtime::progress_thread_main() {
 
 void Runtime::request_report() noexcept {
     report_wanted_ = true;
-    interface_->wake();
+    interfaces_.front()->wake();
 }
 
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {
     Guard guard(*this);
-    return interface_->allocate(bytes, alignment);
+    return interfaces_.front()->allocate(bytes, alignment);
 }
 
 void Runtime::free(void* memory) {
     Guard guard(*this);
-    interface_->free(memory);
+    interfaces_.front()->free(memory);
 }
 
 }  // namespace torusmp::core

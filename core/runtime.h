@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,10 +39,14 @@ namespace torusmp::core {
 struct Options {
     routing::Torus torus;
     Rank rank = 0;
-    // Ranks that the transport reaches directly (the ranks of this host). Empty: only the torus
-    // neighbours, over their links; everybody else by relay.
+    // Ranks that are reached directly, without a link: those of this host, this one included. The
+    // others are reached over the links, beyond the neighbours by relay. Empty: links only.
     std::vector<Rank> direct;
     std::size_t eager_limit = 16384;  // bytes; messages of this size and more go by remote write
+    // Messages of this size and more are spread over all shortest paths, where links are separate
+    // wires.
+    std::size_t spread_limit = 65536;  // bytes
+    bool far_direct = false;  // ranks beyond the links are reached directly: the network forwards
     std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
     int tokens = 64;                  // receive slots of a connection, for packets of its own ends
     int relay_tokens = 16;            // and for each further slot class
@@ -76,22 +81,23 @@ class Runtime final : private transport::Sink {
     using InterfaceFactory = std::function<std::unique_ptr<transport::Interface>(
         const std::vector<transport::PortOptions>&)>;
 
-    // Opens the interface with the ports this rank needs. Then the addresses of all ranks are
-    // exchanged (bootstrap) and given to connect(). Throws std::invalid_argument for options that
-    // cannot be, std::runtime_error for what the transport refuses.
-    Runtime(Options options, const InterfaceFactory& make_interface);
+    // Opens the interfaces with the ports this rank needs: one to the ranks in Options::direct and
+    // one for the links to all others; without make_wire the first serves all. Then the addresses
+    // of all ranks are exchanged (bootstrap) and given to connect(). Throws std::invalid_argument
+    // for options that cannot be, std::runtime_error for what a transport refuses.
+    explicit Runtime(Options options, const InterfaceFactory& make_interface,
+                     const InterfaceFactory& make_wire = {});
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
 
-    std::vector<std::byte> address() const { return interface_->address(); }
+    std::vector<std::byte> address() const;
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
 
     Rank rank() const { return options_.rank; }
     int size() const { return options_.torus.size(); }
     const routing::Torus& torus() const { return options_.torus; }
     const Options& options() const { return options_; }
-    std::string_view transport_name() const { return interface_->name(); }
 
     // --- messages matched by context, source and tag (MPI's rules) ---
     // dest and source are ranks of the torus; precondition: in range (source may be any_source).
@@ -142,6 +148,7 @@ class Runtime final : private transport::Sink {
         std::optional<routing::Direction> link;  // nothing: a direct connection
         Statistics statistics;
         bool down;
+        std::string_view transport;
     };
     std::vector<ConnectionInfo> connections() const;
     // True while nothing of ours is on its way: no queue holds a packet, no request is open.
@@ -158,6 +165,7 @@ class Runtime final : private transport::Sink {
   private:
     friend class SendRequest;
     friend class ControlMessage;
+    friend class Strand;
 
     // One waiting call: decides between polling, sleeping and speaking.
     class Waiter {
@@ -199,13 +207,25 @@ class Runtime final : private transport::Sink {
     void on_down(transport::Channel& channel, std::string_view why) override;
 
     // runtime.cpp: setup and progress
-    std::vector<transport::PortOptions> port_options() const;
+    enum class Reach { host, wire };  // what carries a connection
+    bool all_direct() const { return options_.direct.size() == peers_.size(); }
+    Reach reach_of(Rank peer) const {
+        return local_[std::size_t(peer)] ? Reach::host : Reach::wire;
+    }
+    transport::Interface& interface_to(Rank peer) const;
+    transport::ConstBytes address_of(Rank peer) const;
+    std::vector<transport::PortOptions> port_options(Reach reach) const;
+    void route(Peer& peer);
+    bool arrives_by(Peer& peer, const Connection& connection);
     int tokens_between(Rank a, Rank b) const;
     Connection& open_connection(Rank peer, std::optional<routing::Direction> link);
     Connection& connection_to(Peer& peer) {
         return peer.via != nullptr ? *peer.via : open_connection(peer.rank, std::nullopt);
     }
     bool progress_unlocked();
+    bool poll_interfaces();
+    void sleep_in_interfaces(transport::Clock::time_point deadline);
+    void wake_sleepers() noexcept;
     bool advance_tasks();
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void progress_thread_main();
@@ -246,6 +266,9 @@ class Runtime final : private transport::Sink {
     bool flush(Connection& connection);
     bool flush_backlog();
     bool emit(SendRequest& request, Connection& connection);
+    bool emit_piece(SendRequest& request, Connection& connection);
+    void spread(SendRequest& request, Peer& peer);
+    static void forget_strands(SendRequest& request);
 
     // relay.cpp
     transport::Verdict relay(Connection& in, const transport::PacketHeader& header,
@@ -271,13 +294,19 @@ class Runtime final : private transport::Sink {
     void ask(SendRequest& request, Peer& peer);
     void begin_write(SendRequest& request, std::uint32_t landing,
                      const transport::RemoteMemory& memory, bool tell_matched);
+    transport::Transfer write_to(SendRequest& request, Peer& peer,
+                                 const transport::RemoteMemory& memory);
+    int links_to(const Peer& peer, std::array<Connection*, 2>& links) const;
+    static bool may_land(const ReceiveRequest& request, const Peer& peer);
+    void tell_written(SendRequest& request, Connection& connection);
     void stop_waiting(SendRequest& request);
     SendRequest* take_answered(const Peer& peer, std::uint32_t departure);
     void finish_send(SendRequest& request, Error error = Error::none);
     void answer(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body);
-    transport::RemoteMemory open_landing(ReceiveRequest& request);
+    transport::RemoteMemory open_landing(ReceiveRequest& request, Peer& peer);
     void close_landing(ReceiveRequest& request);
     void finish_landing(ReceiveRequest& request);
+    void finish_if_landed(ReceiveRequest& request);
     bool on_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_clear(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_matched(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
@@ -309,13 +338,18 @@ class Runtime final : private transport::Sink {
     bool on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes);
     void close(Connection& connection, Error error, std::string_view why);
     void link_dead(Rank at, routing::Direction direction, const Connection* heard_from);
+    bool crosses(Rank from, Rank to, Rank at, routing::Direction direction) const;
     void fail_peer(Peer& peer, Error error);
 
     Options options_;
     bool locking_ = false;
     mutable std::recursive_mutex mutex_;
-    std::unique_ptr<transport::Interface> interface_;
+    std::unique_ptr<transport::Interface> host_;  // to the ranks in Options::direct, or to all
+    std::unique_ptr<transport::Interface> wire_;  // to all others; null: host_ serves them
+    std::vector<transport::Interface*> interfaces_;
+    bool two_addresses_ = false;          // an address has a part for each of both
     std::unique_ptr<Loopback> loopback_;  // to ourselves
+    std::vector<bool> local_;             // by rank: in Options::direct
     std::vector<std::vector<std::byte>> addresses_;
 
     std::vector<Peer> peers_;  // by rank
@@ -334,8 +368,10 @@ class Runtime final : private transport::Sink {
     };
     std::vector<DeadLink> dead_links_;
     std::uint64_t open_requests_ = 0;
-    bool stirred_ = false;                 // a poll brought news that is no packet
-    int sleepers_ = 0;                     // threads asleep in wait
+    bool stirred_ = false;   // a poll brought news that is no packet
+    bool asleep_ = false;    // a thread sleeps in the interfaces, for all
+    int others_asleep_ = 0;  // and these until anybody moves something
+    std::condition_variable_any moved_;
     std::atomic<std::uint64_t> moves_{0};  // polls that moved something
 
     std::atomic<bool> report_wanted_{false};

@@ -38,6 +38,11 @@ constexpr bool is_sequenced(PacketKind kind) {
     return kind >= PacketKind::eager && kind <= PacketKind::flow_ready;
 }
 
+// Of messages that may be spread over several links.
+constexpr bool is_spread(PacketKind kind) {
+    return kind == PacketKind::data || kind == PacketKind::written;
+}
+
 struct RequestBody {
     std::uint32_t departure;
     std::uint32_t ordinal;           // flows: the sender's count
@@ -51,7 +56,7 @@ struct ClearBody {
 };
 struct MatchedBody {
     std::uint32_t landing;
-    std::uint32_t whole;  // 1: every byte is in place already
+    std::uint32_t whole;  // 1: every byte is in place already; 0: bytes may come before or after
     std::uint64_t bytes;
 };
 struct AnnounceBody {
@@ -93,7 +98,7 @@ struct DataBody {
 };
 struct WrittenBody {
     std::uint32_t landing;
-    std::uint32_t unused;
+    std::uint32_t parts;  // writes that carry the message; each is followed by this on its link
 };
 struct DepartureBody {
     std::uint32_t departure;

@@ -134,6 +134,9 @@ class Interface {
     // Whether peers may ever read what is exposed; where not, only what they shall write needs to
     // be.
     virtual bool reads() const { return true; }
+    // Whether two links to the same peer carry twice as much as one. Then write() never refuses
+    // what can_write() has allowed, because a message may be half under way over the other.
+    virtual bool separate_links() const { return false; }
     // True while nothing that was sent still waits here for its link.
     virtual bool idle() const { return true; }
     // Whether peers reach this memory of ours by plain stores, so that even small messages gain.

@@ -13,6 +13,7 @@
 
 #include "core/wire.h"
 #include "job.h"
+#include "routing/ways.h"
 
 namespace torusmp::core::testing {
 
@@ -527,7 +528,7 @@ bool Round::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port)
     header.tag = Tag(random_.below(3));
     header.sequence = std::uint32_t(random_.below(8) == 0 ? random_.next() : random_.below(12));
     if (direct_ || header.destination == std::uint32_t(at) || header.source >= ranks ||
-        header.destination >= ranks || header.source == header.destination)
+        header.destination >= ranks)
         return true;
     // On its way to somebody else.
     const auto into = routing::Direction::from_index(int(port)).opposite();
@@ -592,13 +593,16 @@ void Round::end_captured() {
 
 // ---- judging ----
 
+// Large messages take every shortest path, so each of them counts.
 bool Round::crosses_fault(Rank from, Rank to) const {
-    Rank here = from;
-    for (const auto& hop : job_->torus().path(from, to)) {
-        for (const DeadLink& link : dead_links_)
-            if (link.at == here && link.direction == hop.direction) return true;
-        here = hop.rank;
-        if (dead_[std::size_t(here)]) return true;
+    for (const auto first : routing::first_directions(job_->torus(), from, to)) {
+        Rank here = from;
+        for (const auto& hop : routing::path_by(job_->torus(), from, to, first)) {
+            for (const DeadLink& link : dead_links_)
+                if (link.at == here && link.direction == hop.direction) return true;
+            here = hop.rank;
+            if (dead_[std::size_t(here)]) return true;
+        }
     }
     return false;
 }
@@ -617,8 +621,9 @@ bool Round::involved(Rank a, Rank b, const std::vector<bool>& ranks) const {
     if (ranks[std::size_t(a)] || ranks[std::size_t(b)]) return true;
     if (direct_) return false;
     for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)})
-        for (const auto& hop : job_->torus().path(from, to))
-            if (ranks[std::size_t(hop.rank)]) return true;
+        for (const auto first : routing::first_directions(job_->torus(), from, to))
+            for (const auto& hop : routing::path_by(job_->torus(), from, to, first))
+                if (ranks[std::size_t(hop.rank)]) return true;
     return false;
 }
 

@@ -21,6 +21,8 @@ Job::Job(const JobOptions& options)
         Options mine{.torus = torus_, .rank = rank, .direct = {}, .log = {}, .name_of = {}};
         if (options.direct) mine.direct = everybody;
         mine.eager_limit = options.eager_limit;
+        mine.spread_limit =
+            options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;
         mine.tokens = options.tokens;
         mine.relay_tokens = options.relay_tokens;
         mine.watchdog = std::chrono::nanoseconds(0);

@@ -22,6 +22,7 @@ struct JobOptions {
     std::vector<bool> periodic{};  // empty: all
     std::uint64_t seed = 1;
     std::size_t eager_limit = 2048;
+    std::size_t spread_limit = 0;  // 0: three times the eager limit
     int tokens = 8;
     int relay_tokens = 4;
     bool direct = false;  // all ranks reach each other without relay

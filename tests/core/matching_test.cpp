@@ -177,6 +177,7 @@ TEST_CASE("messages match as in the model whatever the delays where receives nam
     JobOptions options = small_job(seed % 2 == 0 ? std::vector{2, 2} : std::vector{4}, seed);
     options.world.write = sim::Remote(seed % 4);
     options.world.read = sim::Remote(seed / 2 % 4);
+    options.world.separate_links = seed % 2 == 0;
     options.direct = seed % 3 == 0;
     Match match(options);
     sim::Random random(seed);

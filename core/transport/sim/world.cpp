@@ -202,6 +202,10 @@ void Interface::deliver_down(Sink& sink, End& end) {
     sink.on_down(*end.channel, end.link->why);
 }
 
+bool Interface::separate_links() const {
+    return world_.options_.separate_links;
+}
+
 RemoteMemory Interface::expose(Bytes memory) {
     const std::uint64_t address = reinterpret_cast<std::uintptr_t>(memory.data());
     return {address, memory.size(), {world_.seal(index_, address, memory.size()), index_}};
@@ -397,6 +401,7 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset, 
     if (offset > remote.length || bytes > remote.length - offset) return Transfer::refused;
     if (end.told_down) return Transfer::refused;
     if (way == Remote::mixed) way = Remote(random_.below(3));
+    if (way == Remote::refused && write && options_.separate_links) way = Remote::immediate;
     if (way == Remote::refused) return Transfer::refused;
     ++counters_.transfers;
     auto* const there = reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;

@@ -54,6 +54,7 @@ struct WorldOptions {
     Delay transfer{Time{2000}, Time{20000}, 0.0, Time{0}};
     Remote write = Remote::pending;
     Remote read = Remote::pending;
+    bool separate_links = true;  // Interface::separate_links()
     // Memory from allocate() is mapped by the peers: to write or read it is immediate.
     bool mapped = false;
     Time down_within{1'000'000};  // both ends of a dead link know of it after at most this
@@ -161,6 +162,7 @@ class Interface final : public transport::Interface {
     std::vector<std::byte> address() const override;
     transport::Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
+    bool separate_links() const override;
     RemoteMemory expose(Bytes memory) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;

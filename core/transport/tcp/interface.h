@@ -49,6 +49,7 @@ class TcpInterface final : public Interface {
     RemoteMemory expose(Bytes memory) override;
     void conceal(const RemoteMemory& memory) override;
     bool reads() const override { return false; }
+    bool separate_links() const override { return true; }
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     bool idle() const override;

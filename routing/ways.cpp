@@ -1,0 +1,36 @@
+#include "routing/ways.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace torusmp::routing {
+
+std::vector<Direction> first_directions(const Torus& torus, Rank from, Rank to) {
+    std::vector<Direction> directions;
+    const int whole = torus.distance(from, to);
+    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+        const Direction direction = Direction::from_index(i);
+        const auto next = torus.neighbour(from, direction);
+        if (next && torus.distance(*next, to) == whole - 1) directions.push_back(direction);
+    }
+    if (const auto hop = torus.next_hop(from, to)) {
+        const auto usual = std::find(directions.begin(), directions.end(), hop->direction);
+        std::rotate(directions.begin(), usual, usual + 1);
+    }
+    return directions;
+}
+
+std::vector<Hop> path_by(const Torus& torus, Rank from, Rank to, Direction first) {
+    std::vector<Hop> hops;
+    const int end = torus.coordinates(to)[std::size_t(first.dimension)];
+    Rank here = from;
+    while (torus.coordinates(here)[std::size_t(first.dimension)] != end) {
+        here = *torus.neighbour(here, first);
+        hops.push_back({first, here});
+    }
+    const auto rest = torus.path(here, to);
+    hops.insert(hops.end(), rest.begin(), rest.end());
+    return hops;
+}
+
+}  // namespace torusmp::routing
