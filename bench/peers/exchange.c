@@ -1,8 +1,10 @@
 /* The exchanges that compare-peers times, written once over net.h: each library under comparison
  * runs this very source.
  *
- *   exchange [--seconds S] TEST:NUMBER ...
+ *   exchange [--seconds S] [--grid 2x2x2] [--line] TEST:NUMBER[@PEER] ...
  *
+ * --grid: how the ranks stand in a torus, the last dimension fastest, for links and node. --line:
+ * they stand in a line that does not wrap around, for hop. @PEER: rank 0's partner, otherwise 1.
  * Rank 0 prints "library NAME" and then, a line per test, "TEST:NUMBER MEDIAN BEST WAY": medians
  * and best over batches, each batch the slowest rank's time; microseconds, MB/s (10^6 bytes),
  * percent of a core or MiB as the test's comment says. Exit code 2: a test that does not exist. */
@@ -16,9 +18,15 @@
 
 #include "net.h"
 
-enum { batches = 9, window = 64, halo_bytes = 8192 };
+enum { batches = 9, window = 64, halo_bytes = 8192, most_dimensions = 6 };
 
 static double budget = 0.2; /* seconds a measurement */
+static int partner = 1;     /* of rank 0 */
+static int on_a_line = 0;
+
+/* As net_declare_grid() wants it: the first dimension fastest. */
+static int grid[most_dimensions];
+static int grid_dimensions = 0;
 
 typedef struct {
     double median;
@@ -166,9 +174,9 @@ static Result half_round_trip(size_t bytes, int peer) {
     return best;
 }
 
-/* latency:BYTES, 2 ranks: microseconds for half a round trip. */
+/* latency:BYTES: microseconds for half a round trip. */
 static Result latency(int bytes) {
-    Result r = half_round_trip((size_t)bytes, 1);
+    Result r = half_round_trip((size_t)bytes, partner);
     r.timing.median *= 1e6;
     r.timing.best *= 1e6;
     return r;
@@ -180,16 +188,16 @@ static Result as_bandwidth(Result r, double bytes) {
     return r;
 }
 
-/* pingpong:BYTES, 2 ranks: MB/s. */
+/* pingpong:BYTES: MB/s. */
 static Result ping_pong_bandwidth(int bytes) {
-    return as_bandwidth(half_round_trip((size_t)bytes, 1), bytes);
+    return as_bandwidth(half_round_trip((size_t)bytes, partner), bytes);
 }
 
-/* hop:BYTES, a ring of ranks: microseconds that each further hop adds to half a round trip, by a
- * straight line through the distances 1 to half way round. */
+/* hop:BYTES, a ring or a line of ranks: microseconds that each further hop adds to half a round
+ * trip, by a straight line through the distances 1 to half way round, or to the end. */
 static Result hop(int bytes) {
-    int farthest = net_size() / 2;
-    if (farthest < 2) net_abort("hop needs a ring of at least 4 ranks");
+    int farthest = on_a_line ? net_size() - 1 : net_size() / 2;
+    if (farthest < 2) net_abort("hop needs a ring of at least 4 ranks, or a line of 3");
     Result r = {{0, 0}, ""};
     double n = 0, sx = 0, sxx = 0, sy = 0, sxy = 0, sb = 0, sxb = 0;
     for (int h = 1; h <= farthest; h++) {
@@ -209,16 +217,17 @@ static Result hop(int bytes) {
 typedef struct {
     Group* data;
     Group* acknowledgement;
-    int sender;
+    int role; /* 0 sends, 1 receives, -1 stands by */
 } Stream;
 
 /* A window of messages, all in flight, then a word back. Receives are started before their
  * messages can arrive, so that no library has to keep unexpected ones. */
 static void stream(void* state, long times) {
     Stream* s = state;
-    if (!s->sender) net_group_start(s->data);
+    if (s->role < 0) return;
+    if (s->role == 1) net_group_start(s->data);
     for (long i = 0; i < times; i++) {
-        if (s->sender) {
+        if (s->role == 0) {
             net_group_start(s->acknowledgement);
             net_group_start(s->data);
             net_group_wait(s->data);
@@ -232,19 +241,38 @@ static void stream(void* state, long times) {
     }
 }
 
-/* stream:BYTES, 2 ranks: MB/s one way with 64 messages in flight, each with a buffer of its own. */
-static Result stream_bandwidth(int bytes) {
-    int sender = net_rank() == 0; /* also the number of the other rank */
-    size_t each = (size_t)bytes;
-    char* data = net_allocate(each * window);
-    char* ack = net_allocate(8);
+/* One run of a stream by one way, its contents checked first. */
+static Timing timed_stream(char* data, char* ack, size_t each, int role, int way, double seconds) {
+    int other = role == 0 ? partner : 0;
     Message messages[window];
-    for (int i = 0; i < window; i++) {
-        Message m = {data + each * (size_t)i, each, sender, -1, 0, sender};
+    Message back = {ack, 8, other, -1, 0, role == 1};
+    Stream s = {NULL, NULL, role};
+    for (int i = 0; i < window && role >= 0; i++) {
+        Message m = {data + each * (size_t)i, each, other, -1, 0, role == 0};
         messages[i] = m;
-        fill(m.buffer, sender ? each : 0, 0, i);
+        if (role == 0) fill(m.buffer, each, 0, i);
     }
-    Message back = {ack, 8, sender, -1, 0, !sender};
+    if (role >= 0) {
+        s.data = net_group(messages, window, way);
+        s.acknowledgement = net_group(&back, 1, way);
+    }
+    if (role == 1) memset(data, 0, each * window);
+    timed(stream, &s, 1);
+    for (int i = 0; i < window && role == 1; i++) verify(messages[i].buffer, each, 0, i);
+    Timing timing = measure(stream, &s, seconds);
+    if (role >= 0) {
+        net_release(s.data);
+        net_release(s.acknowledgement);
+    }
+    return timing;
+}
+
+/* stream:BYTES: MB/s one way with 64 messages in flight, each with a buffer of its own. */
+static Result stream_bandwidth(int bytes) {
+    int role = net_rank() == 0 ? 0 : net_rank() == partner ? 1 : -1;
+    size_t each = (size_t)bytes;
+    char* data = net_allocate(role < 0 ? 8 : each * window);
+    char* ack = net_allocate(8);
     Result best = {{0, 0}, ""};
     double fastest = 0;
     int chosen = -1;
@@ -252,18 +280,12 @@ static Result stream_bandwidth(int bytes) {
         int last = way == net_ways();
         int use = last ? chosen : way;
         if (!net_way_takes_many(use)) continue;
-        Stream s = {net_group(messages, window, use), net_group(&back, 1, use), sender};
-        if (!sender) memset(data, 0, each * window);
-        timed(stream, &s, 1);
-        for (int i = 0; i < window && !sender; i++) verify(messages[i].buffer, each, 0, i);
-        best.timing = measure(stream, &s, last ? budget : budget / 10);
+        best.timing = timed_stream(data, ack, each, role, use, last ? budget : budget / 10);
         if (chosen < 0 || (!last && best.timing.median < fastest)) {
             fastest = best.timing.median;
             chosen = way;
         }
         snprintf(best.way, sizeof best.way, "%s", net_way_name(use));
-        net_release(s.data);
-        net_release(s.acknowledgement);
     }
     net_free(ack);
     net_free(data);
@@ -273,40 +295,33 @@ static Result stream_bandwidth(int bytes) {
 /* ---- halo and sum --------------------------------------------------------------------------- */
 
 static void halo_exchange(void* state, long times) {
+    if (!state) return;
     for (long i = 0; i < times; i++) {
         net_group_start(state);
         net_group_wait(state);
     }
 }
 
-/* Neighbour in a cubic grid whose first dimension is fastest. */
-static int neighbour(int rank, int extent, int axis, int direction) {
+/* Neighbour in the grid. */
+static int neighbour(int rank, int axis, int direction) {
     int stride = 1;
-    for (int i = 0; i < axis; i++) stride *= extent;
-    int at = rank / stride % extent;
-    return rank + ((at + direction + extent) % extent - at) * stride;
+    for (int i = 0; i < axis; i++) stride *= grid[i];
+    int at = rank / stride % grid[axis];
+    return rank + ((at + direction + grid[axis]) % grid[axis] - at) * stride;
 }
 
-/* halo:EXTENT, EXTENT^3 ranks: microseconds for six sends of 8 KiB and six receives on every rank.
- */
-static Result halo(int extent) {
+static void declare_grid(void) {
     static int declared = 0;
-    int extents[3] = {extent, extent, extent};
-    if (net_size() != extent * extent * extent) net_abort("halo: the ranks do not form that cube");
-    if (!declared) net_declare_grid(extents, 3);
+    int ranks = 1;
+    for (int i = 0; i < grid_dimensions; i++) ranks *= grid[i];
+    if (grid_dimensions == 0 || ranks != net_size()) net_abort("the ranks do not form that grid");
+    if (!declared) net_declare_grid(grid, grid_dimensions);
     declared = 1;
-    char* buffers = net_allocate(12 * halo_bytes);
-    memset(buffers, 0, 12 * halo_bytes);
-    Message messages[12];
-    for (int i = 0; i < 6; i++) { /* receives first, as every halo code does */
-        int direction = i % 2 ? -1 : +1;
-        int peer = neighbour(net_rank(), extent, i / 2, direction);
-        Message in = {buffers + i * halo_bytes, halo_bytes, peer, i / 2, direction, 0};
-        Message out = {buffers + (6 + i) * halo_bytes, halo_bytes, peer, i / 2, direction, 1};
-        messages[i] = in;
-        messages[6 + i] = out;
-        fill(out.buffer, halo_bytes, net_rank(), i);
-    }
+}
+
+/* The time of starting and waiting for these messages together, by the fastest way. Received
+ * contents are checked against what `number` says of each message. */
+static Result exchange_of(Message* messages, int count, const int* number) {
     Result best = {{0, 0}, ""};
     double fastest = 0;
     int chosen = -1;
@@ -314,23 +329,72 @@ static Result halo(int extent) {
         int last = way == net_ways();
         int use = last ? chosen : way;
         if (!net_way_takes_many(use)) continue;
-        memset(buffers, 0, 6 * halo_bytes);
-        Group* group = net_group(messages, 12, use);
+        for (int i = 0; i < count; i++)
+            if (!messages[i].sending) memset(messages[i].buffer, 0, messages[i].bytes);
+        Group* group = count ? net_group(messages, count, use) : NULL;
         timed(halo_exchange, group, 1);
-        for (int i = 0; i < 6; i++) /* what came from + was sent towards - */
-            verify(messages[i].buffer, halo_bytes, messages[i].peer, i ^ 1);
+        for (int i = 0; i < count; i++)
+            if (!messages[i].sending)
+                verify(messages[i].buffer, messages[i].bytes, messages[i].peer, number[i]);
         best.timing = measure(halo_exchange, group, last ? budget : budget / 10);
         if (chosen < 0 || (!last && best.timing.median < fastest)) {
             fastest = best.timing.median;
             chosen = way;
         }
         snprintf(best.way, sizeof best.way, "%s", net_way_name(use));
-        net_release(group);
+        if (group) net_release(group);
     }
+    return best;
+}
+
+/* Messages of `bytes` on all links of the grid: from every rank, or from rank 0 alone. */
+static Result grid_exchange(size_t bytes, int from_one) {
+    Message messages[4 * most_dimensions];
+    int number[4 * most_dimensions], count = 0;
+    declare_grid();
+    char* buffers = net_allocate(bytes * 4 * most_dimensions);
+    for (int sending = 0; sending < 2; sending++) /* receives first, as every halo code does */
+        for (int i = 0; i < 2 * grid_dimensions; i++) {
+            int axis = i / 2, direction = i % 2 ? -1 : +1;
+            int peer = neighbour(net_rank(), axis, direction);
+            if (grid[axis] == 1 || (from_one && (sending ? net_rank() : peer) != 0)) continue;
+            Message m = {buffers + bytes * (size_t)count, bytes, peer, axis, direction, sending};
+            messages[count] = m;
+            number[count++] = sending ? i : i ^ 1; /* what came from + was sent towards - */
+            if (sending) fill(m.buffer, bytes, net_rank(), i);
+        }
+    Result best = exchange_of(messages, count, number);
     net_free(buffers);
+    return best;
+}
+
+static double link_ends(void) {
+    int ends = 0;
+    for (int i = 0; i < grid_dimensions; i++) ends += grid[i] > 1 ? 2 : 0;
+    return ends;
+}
+
+/* halo:EXTENT, EXTENT^3 ranks: microseconds for six sends of 8 KiB and six receives on every rank.
+ */
+static Result halo(int extent) {
+    for (int i = 0; i < 3; i++) grid[i] = extent;
+    grid_dimensions = 3;
+    Result best = grid_exchange(halo_bytes, 0);
     best.timing.median *= 1e6;
     best.timing.best *= 1e6;
     return best;
+}
+
+/* links:BYTES: MB/s that all link ends of the grid send, each BYTES at a time, all at once. */
+static Result all_links(int bytes) {
+    Result r = grid_exchange((size_t)bytes, 0);
+    return as_bandwidth(r, (double)bytes * link_ends() * net_size());
+}
+
+/* node:BYTES: MB/s that rank 0 sends on all its links at once; nobody else sends. */
+static Result one_node(int bytes) {
+    Result r = grid_exchange((size_t)bytes, 1);
+    return as_bandwidth(r, (double)bytes * link_ends());
 }
 
 static void sums(void* state, long times) {
@@ -450,6 +514,8 @@ static const struct {
     {"stream", stream_bandwidth},
     {"hop", hop},
     {"halo", halo},
+    {"links", all_links},
+    {"node", one_node},
     {"sum", sum},
     {"idle", idle},
     {"memory", memory},
@@ -461,6 +527,10 @@ static void run(const char* request) {
     size_t length = colon ? (size_t)(colon - request) : 0;
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         if (strlen(tests[i].name) != length || strncmp(tests[i].name, request, length)) continue;
+        const char* at = strchr(colon, '@');
+        partner = at ? atoi(at + 1) : 1;
+        if (partner < 1 || partner >= (net_size() > 1 ? net_size() : 2))
+            net_abort("@PEER is no rank to talk to");
         Result r = tests[i].run(atoi(colon + 1));
         if (net_rank() == 0) {
             printf("%s %.6g %.6g %s\n", request, r.timing.median, r.timing.best, r.way);
@@ -473,12 +543,24 @@ static void run(const char* request) {
     exit(2);
 }
 
+static void read_grid(const char* text) {
+    for (const char* at = text; *at && grid_dimensions < most_dimensions; grid_dimensions++) {
+        memmove(grid + 1, grid, sizeof *grid * (most_dimensions - 1));
+        grid[0] = (int)strtol(at, (char**)&at, 10);
+        if (*at == 'x') at++;
+    }
+}
+
 int main(int argc, char** argv) {
     net_start(&argc, &argv);
     if (net_rank() == 0) printf("library %s\n", net_library());
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
             budget = atof(argv[++i]);
+        else if (strcmp(argv[i], "--grid") == 0 && i + 1 < argc)
+            read_grid(argv[++i]);
+        else if (strcmp(argv[i], "--line") == 0)
+            on_a_line = 1;
         else
             run(argv[i]);
     }
