@@ -1,0 +1,13 @@
+// The probe: torus-check on one host of the machine. It says who it is on every device it is told
+// to use, and keeps what it hears on all of them.
+//
+// Called from main() of the started program, once; uses standard input and output, and ends when
+// standard input does, so that nothing is left on a host whose torus-check is gone.
+#pragma once
+
+namespace torusmp::check {
+
+// Returns the exit code. Throws for a job that cannot be read and a kernel that refuses.
+int run_probe();
+
+}  // namespace torusmp::check
