@@ -13,7 +13,7 @@
 
 #include "config/cpus.h"
 #include "config/load.h"
-#include "core/transport/shm/interface.h"
+#include "qmp/transports.h"
 
 namespace torusmp::qmp {
 namespace {
@@ -36,18 +36,6 @@ double processors_of_job() {
     return quota ? std::min(double(count), *quota) : double(count);
 }
 
-transport::shm::CopyMode copy_mode(config::CopyMode mode) {
-    switch (mode) {
-        case config::CopyMode::cma:
-            return transport::shm::CopyMode::one_copy;
-        case config::CopyMode::pipeline:
-            return transport::shm::CopyMode::packets;
-        case config::CopyMode::automatic:
-            break;
-    }
-    return transport::shm::CopyMode::automatic;
-}
-
 }  // namespace
 
 std::shared_ptr<Process> Process::acquire(bool threads) {
@@ -62,14 +50,7 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
 
 Process::Process(bool threads)
     : bootstrap_(launch::connect_bootstrap()), settings_(config::load_for_rank()) {
-    core::Options chosen = options(threads);
-    transport::shm::InterfaceOptions shm;
-    shm.copy = copy_mode(*settings_.copy);
-    shm.crowded = chosen.oversubscribed;
-    runtime_ = std::make_unique<core::Runtime>(
-        std::move(chosen), [shm](const std::vector<transport::PortOptions>& ports) {
-            return std::make_unique<transport::shm::ShmInterface>(ports, shm);
-        });
+    runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     install_report_signal();
 }
@@ -80,11 +61,6 @@ Process::~Process() {
 
 core::Options Process::options(bool threads) const {
     const auto& local = bootstrap_->local_ranks();
-    if (int(local.size()) != size())
-        throw std::runtime_error(fmt::format(
-            "found {} of {} ranks on this host, expected all: links between hosts are not "
-            "supported yet",
-            local.size(), size()));
     core::Options options{.torus = settings_.rank_torus(size()),
                           .rank = rank(),
                           .direct = {},
@@ -99,6 +75,12 @@ core::Options Process::options(bool threads) const {
     options.threads = threads;
     options.progress_thread = *settings_.progress == config::ProgressMode::thread;
     options.watchdog = *settings_.watchdog;
+    options.far_direct = *settings_.forward == config::Forward::kernel;
+    if (!settings_.hosts->empty() && !settings_.dims->empty())
+        options.name_of = [this](core::Rank rank) {
+            return fmt::format("rank {} ({})", rank,
+                               (*settings_.hosts)[std::size_t(settings_.node_of(rank))]);
+        };
     return options;
 }
 

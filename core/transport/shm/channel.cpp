@@ -30,20 +30,14 @@ void OutRing::reclaim() {
     }
 }
 
-void ring_bell(Control& control) noexcept {
-    if (control.sleeping.load(std::memory_order_relaxed) == 0) return;
-    if (control.sleeping.exchange(0, std::memory_order_acq_rel) == 0) return;
-    syscall(SYS_futex, &control.sleeping, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
 ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote,
                        bool fence, CrossMemory& cross_memory)
     : classes_(int(local.classes)),
       fence_(fence),
       cross_memory_(cross_memory),
       reachable_(reaches(peer)),
-      peer_control_(peer.control()),
       peer_(peer),
+      peer_control_(peer.control()),
       local_(local),
       remote_(remote) {
     for (int k = 0; k < classes_; ++k) {
@@ -103,12 +97,12 @@ void ShmChannel::commit(const PacketHeader& header) {
 
 void ShmChannel::ring() {
     if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
-    ring_bell(peer_control_);
+    wake_if_asleep();
 }
 
 void ShmChannel::grant(TokenWord tokens) {
     remote_.granted.fetch_add(tokens, std::memory_order_release);
-    ring_bell(peer_control_);  // the addition is a full fence
+    wake_if_asleep();  // the addition is a full fence
 }
 
 TokenWord ShmChannel::collect_grants() {

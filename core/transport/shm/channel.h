@@ -11,9 +11,6 @@
 
 namespace torusmp::transport::shm {
 
-// Wakes whoever sleeps in this segment.
-void ring_bell(Control& control) noexcept;
-
 enum class KeyKind : std::uint64_t { heap = 0x68656170, process = 0x70726f63 };
 
 // One class of one direction: slot lines taken in turn, each stamped with the count of the packet
@@ -122,6 +119,10 @@ class ShmChannel final : public Channel {
     // The peer's heap memory that `remote` names, or null.
     std::byte* mapped(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
+    void wake_if_asleep() const {
+        if (peer_control_.sleeping.load(std::memory_order_relaxed) != 0) peer_.ring();
+    }
+
     // Tokens that came home: their slots' bulk blocks may be used again.
     void returned(TokenWord tokens) {
         for (int k = 0; k < classes_; ++k) out_[k].returned(tokens_in(tokens, k));
@@ -134,8 +135,8 @@ class ShmChannel final : public Channel {
     bool fence_;
     CrossMemory& cross_memory_;
     bool reachable_;  // the kernel lets us into the peer's private memory
-    Control& peer_control_;
     const Segment& peer_;
+    const Control& peer_control_;
     Port& local_;   // in our segment: what the peer grants us
     Port& remote_;  // in the peer's: what we grant it
 };

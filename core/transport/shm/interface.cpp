@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ long membarrier(int command) {
 ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options)
     : options_(options),
       cross_memory_(options.copy, options.crowded),
-      segment_(Segment::create(ports)),
+      segment_(Segment::create(ports, options.by_descriptor)),
       heap_(*segment_) {
     // Where sleeping is rare the sleeper pays for the ordering of "I sleep" against "I sent", with
     // membarrier(2), and the senders nothing. Where ranks outnumber cores they sleep all the time:
@@ -70,7 +71,7 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     std::uint32_t unconnected = 0;
     if (remote->active.compare_exchange_strong(unconnected, 1)) {
         peer.control().knocks.fetch_add(1, std::memory_order_acq_rel);
-        ring_bell(peer.control());
+        peer.ring();
     }
     // Ours now: the peer's knock on this port needs no answer any more.
     local->active.store(2, std::memory_order_release);
@@ -116,7 +117,9 @@ void ShmInterface::free(void* memory) {
 
 void ShmInterface::prepare_sleep() {
     Control& control = segment_->control();
-    control.sleeping.store(1, std::memory_order_seq_cst);
+    if (segment_->bell() >= 0) segment_->silence_bell();
+    control.sleeping.store(segment_->bell() >= 0 ? sleeps_on_bell : sleeps_on_futex,
+                           std::memory_order_seq_cst);
     if (control.sleeper_fences != 0) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
@@ -135,12 +138,18 @@ void ShmInterface::sleep(Clock::time_point deadline) {
         time.tv_sec = nanoseconds / 1'000'000'000;
         time.tv_nsec = nanoseconds % 1'000'000'000;
     }
-    syscall(SYS_futex, &control.sleeping, FUTEX_WAIT, 1, forever ? nullptr : &time, nullptr, 0);
+    if (segment_->bell() >= 0) {
+        pollfd bell{segment_->bell(), POLLIN, 0};
+        ppoll(&bell, 1, forever ? nullptr : &time, nullptr);
+        return;
+    }
+    syscall(SYS_futex, &control.sleeping, FUTEX_WAIT, sleeps_on_futex, forever ? nullptr : &time,
+            nullptr, 0);
 }
 
 void ShmInterface::wake() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    ring_bell(segment_->control());
+    segment_->ring();
 }
 
 }  // namespace torusmp::transport::shm

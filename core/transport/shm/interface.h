@@ -23,6 +23,7 @@ namespace torusmp::transport::shm {
 struct InterfaceOptions {
     CopyMode copy = CopyMode::automatic;  // of large messages to private memory
     bool crowded = false;                 // ranks outnumber cores
+    bool by_descriptor = false;           // sleep on descriptor(), beside other interfaces
 };
 
 class ShmChannel;
@@ -44,6 +45,7 @@ class ShmInterface final : public Interface {
     void prepare_sleep() override;
     void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
+    int descriptor() override { return segment_->bell(); }
     void wake() noexcept override;
 
   private:

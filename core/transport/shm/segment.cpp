@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -88,7 +92,11 @@ Port* Segment::find_port(std::uint32_t wanted) const {
     return nullptr;
 }
 
-std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports) {
+std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, bool with_bell) {
+    std::array<int, 2> bell{-1, -1};
+    if (with_bell && pipe2(bell.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("pipe");
+    config::Descriptor bell_read(bell[0]);
+    config::Descriptor bell_write(bell[1]);
     const int descriptor = memfd_create("torusmp", MFD_CLOEXEC);
     if (descriptor < 0) fail("memfd_create");
     const Plan places = plan(ports);
@@ -99,9 +107,15 @@ std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports) 
         ::close(descriptor);
         throw;
     }
-    const Address address{address_magic,  std::uint32_t(getpid()), std::uint32_t(descriptor), 0,
-                          random_nonce(), mapping.second};
+    const Address address{address_magic,
+                          std::uint32_t(getpid()),
+                          std::uint32_t(descriptor),
+                          bell_write ? std::uint32_t(bell_write.get()) : no_bell,
+                          random_nonce(),
+                          mapping.second};
     std::unique_ptr<Segment> segment(new Segment(descriptor, mapping.first, address));
+    segment->bell_read_ = std::move(bell_read);
+    segment->bell_write_ = std::move(bell_write);
     segment->probe_ = std::make_unique<std::uint64_t>(address.nonce);
 
     auto* control = ::new (mapping.first) Control{};
@@ -150,7 +164,30 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
     std::unique_ptr<Segment> segment(new Segment(-1, static_cast<std::byte*>(base), address));
     if (segment->control().magic != control_magic || segment->control().nonce != address.nonce)
         refuse("it belongs to somebody else");
+    if (address.bell != no_bell) {
+        const std::string bell = fmt::format("/proc/{}/fd/{}", address.pid, address.bell);
+        segment->bell_write_ =
+            config::Descriptor(::open(bell.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+        if (!segment->bell_write_)
+            refuse(fmt::format("its bell cannot be opened: {}", std::strerror(errno)));
+    }
     return segment;
+}
+
+void Segment::ring() const noexcept {
+    std::atomic<std::uint32_t>& sleeping = control().sleeping;
+    if (sleeping.load(std::memory_order_relaxed) == 0) return;
+    const std::uint32_t how = sleeping.exchange(0, std::memory_order_acq_rel);
+    if (how == sleeps_on_futex)
+        syscall(SYS_futex, &sleeping, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    else if (how == sleeps_on_bell && write(bell_write_.get(), "", 1) < 0)
+        return;  // full: it rings already
+}
+
+void Segment::silence_bell() const {
+    std::array<char, 64> rings;
+    while (read(bell_read_.get(), rings.data(), rings.size()) == ssize_t(rings.size())) {
+    }
 }
 
 void Segment::discard(std::uint64_t offset, std::uint64_t bytes) const {

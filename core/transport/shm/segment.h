@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "config/descriptor.h"
 #include "core/transport/transport.h"
 
 namespace torusmp::transport::shm {
@@ -21,13 +22,18 @@ struct Address {
     std::uint32_t magic;
     std::uint32_t pid;
     std::uint32_t descriptor;
-    std::uint32_t unused;
+    std::uint32_t bell;   // write end of a pipe that wakes the owner; none: it sleeps on a futex
     std::uint64_t nonce;  // drawn by the owner: tells its segment from one of a reused pid
     std::uint64_t bytes;  // of the whole file
 };
 static_assert(sizeof(Address) == 32);
 
 // First cache line of a slot: where a packet's header and a small payload lie.
+inline constexpr std::uint32_t no_bell = ~0u;
+// Control::sleeping
+inline constexpr std::uint32_t sleeps_on_futex = 1;
+inline constexpr std::uint32_t sleeps_on_bell = 2;
+
 inline constexpr std::size_t line_bytes = 256;
 inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
 
@@ -53,7 +59,7 @@ struct Control {
     std::uint32_t port_count;
     std::uint32_t
         sleeper_fences;  // 1: before it sleeps the owner makes every peer's stores visible
-    // 1: the owner sleeps, or is about to. A futex.
+    // 0: the owner is awake; else what it sleeps on, or is about to.
     alignas(64) std::atomic<std::uint32_t> sleeping;
     // Bumped by every peer that connects.
     alignas(64) std::atomic<std::uint32_t> knocks;
@@ -65,7 +71,9 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 class Segment {
   public:
     // Creates a segment with these ports. Throws std::runtime_error with the reason.
-    static std::unique_ptr<Segment> create(const std::vector<PortOptions>& ports);
+    // with_bell: the owner will sleep on bell() instead of the futex.
+    static std::unique_ptr<Segment> create(const std::vector<PortOptions>& ports,
+                                           bool with_bell = false);
     // Maps a peer's. Throws std::runtime_error that names the process and says what to look at.
     static std::unique_ptr<Segment> open(const Address& address);
     ~Segment();
@@ -78,6 +86,11 @@ class Segment {
     Port* find_port(std::uint32_t port) const;
     std::byte* at(std::uint64_t offset) const { return base_ + offset; }
     Bytes heap() const { return {base_ + control().heap_offset, control().heap_bytes}; }
+    // Of the owner: readable when a peer has rung. -1: it has no bell.
+    int bell() const { return bell_read_.get(); }
+    void silence_bell() const;
+    // Wakes the owner where it sleeps; any thread of any process, also in signal handlers.
+    void ring() const noexcept;
     // Gives the pages of a stretch of the file back to the system.
     void discard(std::uint64_t offset, std::uint64_t bytes) const;
 
@@ -86,6 +99,8 @@ class Segment {
         : descriptor_(descriptor), base_(base), address_(address) {}
 
     int descriptor_;  // -1 in a peer's mapping
+    config::Descriptor bell_read_;
+    config::Descriptor bell_write_;
     std::byte* base_;
     Address address_;
     std::unique_ptr<std::uint64_t> probe_;

@@ -1,0 +1,22 @@
+// Which transport carries what, as the settings and the place of this rank decide: shared memory
+// between the ranks of a host, TCP over the links to other hosts.
+//
+// Called once while a Process comes up, by its thread.
+#pragma once
+
+#include <memory>
+
+#include "config/settings.h"
+#include "core/runtime.h"
+#include "launch/bootstrap.h"
+
+namespace torusmp::qmp {
+
+// Opens the Runtime of this rank on the interfaces it needs; not connected yet. Throws
+// std::runtime_error for what a transport refuses, ConfigError where the settings ask for what is
+// not there.
+std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
+                                            const launch::Bootstrap& bootstrap,
+                                            core::Options options);
+
+}  // namespace torusmp::qmp
