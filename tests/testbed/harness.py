@@ -140,7 +140,7 @@ def udp_arrives(namespace, source, target_namespace, target):
 def become_root():
     """An ordinary user goes on as root of namespaces of its own."""
     os.environ["TESTBED_WAS_USER"] = "1"
-    os.execvp("unshare", ["unshare", "-Urnm", "--", sys.executable, *sys.argv])
+    os.execvp("unshare", ["unshare", "-Urnm", "--", sys.executable, *sys.orig_argv[1:]])
 
 
 def main():

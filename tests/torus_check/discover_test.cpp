@@ -1,0 +1,117 @@
+// A geometry file written from what hosts heard is one that leads to the same wires.
+#include "launch/torus_check/discover.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "config/network.h"
+#include "tests/config/temporary.h"
+#include "tests/torus_check/made_up.h"
+
+using namespace torusmp;
+using Catch::Matchers::Contains;
+using test::MadeUp;
+
+namespace {
+
+bool any_device(const std::string&) {
+    return true;
+}
+
+// Reads the written file as every program does, and holds each of its links against the wires.
+void check_file(const MadeUp& machine, const check::Discovery& discovery) {
+    const test::TemporaryFolder folder;
+    const config::Settings settings =
+        config::load({{}, folder.write("t.toml", discovery.geometry)}, std::vector<std::string>{});
+    const routing::Torus torus = *settings.node_torus();
+    REQUIRE(torus.size() == machine.torus.size());
+    const auto number = [](const std::string& host) { return std::atoi(host.c_str() + 1); };
+    std::size_t links = 0;
+    for (int node = 0; node < torus.size(); ++node)
+        for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+            const auto direction = routing::Direction::from_index(i);
+            const auto peer = torus.neighbour(node, direction);
+            if (!peer) continue;
+            const std::string device = config::link_device(settings, node, direction);
+            const std::string far = config::link_device(settings, *peer, direction.opposite());
+            const int from = number((*settings.hosts)[std::size_t(node)]);
+            const int to = number((*settings.hosts)[std::size_t(*peer)]);
+            bool wired = false;
+            for (const check::Heard& heard : machine.results[std::size_t(from)].report.heard)
+                wired = wired || (heard.device == device && heard.node == to && heard.from == far);
+            INFO(discovery.geometry << "node " << node << " link "
+                                    << config::direction_name(direction));
+            CHECK(wired);
+            ++links;
+        }
+    CHECK(links == 2 * discovery.cables);
+}
+
+}  // namespace
+
+TEST_CASE("A written geometry file has the wires that were found, for tori and meshes") {
+    const std::vector<std::pair<std::vector<int>, std::vector<bool>>> machines = {
+        {{1}, {}},       {{2}, {true}},      {{2}, {false}},          {{5}, {true}},
+        {{2, 2, 2}, {}}, {{3, 2, 4}, {}},    {{3, 4}, {false, true}}, {{3, 3}, {false, false}},
+        {{4, 4}, {}},    {{1, 3, 1, 2}, {}}, {{2, 2}, {false, false}}};
+    for (const auto& [dims, periodic] : machines) {
+        const MadeUp machine(dims, periodic);
+        CAPTURE(machine.torus.describe());
+        const auto found = check::discover(machine.names, machine.results, any_device, "");
+        CAPTURE(found.reason);
+        REQUIRE(found.torus);
+        check_file(machine, found);
+    }
+}
+
+TEST_CASE("A host with other device names gets a table of its own in the written file") {
+    MadeUp machine({3, 3});
+    machine.pull({4, "up0"}, {7, "dn0"});
+    machine.plug({4, "wlan5"}, {7, "dn0"});
+    const auto found = check::discover(machine.names, machine.results, any_device, "ssh -p 2222");
+    REQUIRE(found.torus);
+    CHECK_THAT(found.geometry, Contains("[links.\"h4\"]") && Contains("\"wlan5\"") &&
+                                   Contains("agent = \"ssh -p 2222\""));
+    check_file(machine, found);
+}
+
+TEST_CASE("A network that joins all hosts is left out, with a note") {
+    MadeUp machine({2, 3});
+    for (int a = 0; a < 6; ++a)
+        for (int b = 0; b < 6; ++b)
+            if (a != b) machine.plug({a, "mgmt"}, {b, "mgmt"});
+    const auto found = check::discover(machine.names, machine.results, any_device, "");
+    REQUIRE(found.torus);
+    REQUIRE(found.notes.size() == 1);
+    CHECK_THAT(found.notes[0], Contains("mgmt of 6 hosts"));
+    check_file(machine, found);
+}
+
+TEST_CASE("Of two hosts with a network besides, the wanted devices tell the cables") {
+    MadeUp machine({2});
+    machine.plug({0, "mgmt"}, {1, "mgmt"});
+    CHECK_THAT(check::discover(machine.names, machine.results, any_device, "").reason,
+               Contains("3 cables join h0 and h1"));
+    const auto found = check::discover(
+        machine.names, machine.results, [](const std::string& device) { return device != "mgmt"; },
+        "");
+    REQUIRE(found.torus);
+    check_file(machine, found);
+}
+
+TEST_CASE("Wires that make no torus are refused with the reason and without a file") {
+    MadeUp machine({3, 3});
+    machine.pull({0, "up0"}, {3, "dn0"});
+    auto found = check::discover(machine.names, machine.results, any_device, "");
+    CHECK_FALSE(found.torus);
+    CHECK(found.geometry.empty());
+    CHECK_THAT(found.reason, Contains("h0 (3)") && Contains("h3 (3)"));
+
+    MadeUp silent({3, 3});
+    silent.host(2).trouble = "no such host";
+    found = check::discover(silent.names, silent.results, any_device, "");
+    CHECK_FALSE(found.torus);
+    CHECK_THAT(found.reason, Contains("h2") && Contains("no such host"));
+}

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""torus-check in a bed of namespaces: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+SOURCE, TORUS_CHECK, TORUS_INFO = (sys.argv.pop(1) for _ in range(3))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
+from bed import kernel                                               # noqa: E402
+from bed.bed import Bed                                              # noqa: E402
+from bed.plan import Plan                                            # noqa: E402
+from harness import BedTest, eventually, main, tool                  # noqa: E402
+
+AGENT = "ip netns exec"
+
+
+class CheckTest(BedTest):
+    def up(self, dims, *options, **planned):
+        """A bed to be checked; self.plan and self.geometry are its."""
+        self.bed = self.name()
+        tool("up", dims, "--name", self.bed, *options)
+        self.plan = Plan(self.bed, [int(d) for d in dims.split("x")], **planned)
+        self.geometry = Bed(self.bed).geometry_file
+
+    def check(self, *options, status=0, config=None):
+        words = [TORUS_CHECK] + (["--config", config or self.geometry] if config != "" else []) + list(options)
+        done = subprocess.run(words, text=True, capture_output=True, timeout=200)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def judged(self, status=1, *options):
+        """The report as JSON, and {(host, device): [(fault, text)]} of the cables that are not good."""
+        report = json.loads(self.check("--json", "-", *options, status=status).stdout)
+        bad = {}
+        for cable in report["cables"]:
+            self.assertEqual(cable["good"], not cable["findings"])
+            if cable["findings"]:
+                bad[cable["a"]["node"], cable["a"]["device"]] = [(f["fault"], f["text"]) for f in cable["findings"]]
+        return report, bad
+
+    def everywhere(self, command):
+        for node in self.plan.nodes():
+            subprocess.run(["ip", "netns", "exec", self.plan.host(node), "sh", "-c", command], check=True)
+
+
+class GoodBeds(CheckTest):
+    def test_every_cable_is_good_and_the_verdict_is_one_line(self):
+        self.up("2x2x2")
+        self.assertEqual(self.check().stdout, "8 hosts, 24 cables: all are good\n")
+        shown = self.check("--all").stdout
+        self.assertEqual(shown.count(" good\n"), 24 + 1)
+        report, bad = self.judged(0)
+        self.assertTrue(report["good"])
+        self.assertEqual(len(report["cables"]), 24)
+        self.assertEqual(bad, {})
+
+    def test_an_open_mesh_with_shaped_links_is_good(self):
+        self.up("3x2", "--open", "0", "--mbit", "100", open_dims=[0])
+        self.assertEqual(self.check().stdout, "6 hosts, 10 cables: all are good\n")
+
+    def test_links_without_ipv6_are_tested_by_broadcast(self):
+        self.up("3")
+        self.everywhere("for d in d0p d0m; do echo 1 > /proc/sys/net/ipv6/conf/$d/disable_ipv6; done")
+        self.assertEqual(self.check().stdout, "3 hosts, 3 cables: all are good\n")
+        tool("set", self.bed, "1", "0+", "loss", "100")
+        _, bad = self.judged()
+        self.assertEqual([fault for fault, _ in bad[1, "d0p"]], ["lossy"])
+
+    def test_links_with_link_local_addresses_only_are_tested(self):
+        self.up("2x2", "--ipv6-only", ipv4=False)
+        self.assertEqual(self.check().stdout, "4 hosts, 8 cables: all are good\n")
+
+
+class Cables(CheckTest):
+    def test_swapped_cables_name_each_other(self):
+        self.up("3x2")
+        far_a, far_b = self.plan.peer(0, "d0p"), self.plan.peer(4, "d1p")
+        tool("swap", self.bed, "0:0+", "4:1+")
+        _, bad = self.judged()
+        self.assertEqual(sorted(bad), [(0, "d0p"), (4, "d1p")])
+        for (node, device), far, partner in (((0, "d0p"), far_b, (4, "d1p")), ((4, "d1p"), far_a, (0, "d0p"))):
+            (fault, text), = bad[node, device]
+            self.assertEqual(fault, "swapped")
+            self.assertIn(f"leads to {self.plan.host(far[0])} {far[1]}", text)
+            self.assertIn(f"exchange it with the cable from {self.plan.host(partner[0])} {partner[1]}", text)
+        tool("swap", self.bed, "0:0+", "4:1+")
+        self.check()
+
+    def test_two_cables_exchanged_at_one_host_are_crossed(self):
+        self.up("4x3")
+        self.assertEqual(self.plan.peer(1, "d0p")[0], self.plan.peer(3, "d1p")[0])
+        tool("swap", self.bed, "1:0+", "3:1+")   # both lead to node 4
+        _, bad = self.judged()
+        self.assertEqual({end: [fault for fault, _ in found] for end, found in bad.items()},
+                         {(1, "d0p"): ["crossed"], (3, "d1p"): ["crossed"]})
+
+    def test_a_device_that_is_down_or_gone_is_a_missing_cable(self):
+        self.up("3x2")
+        tool("cut", self.bed, "2:1+")
+        subprocess.run(["ip", "-n", self.plan.host(0), "link", "del", "d0p"], check=True)
+        report, bad = self.judged()
+        self.assertEqual(sorted(bad), [(0, "d0p"), (2, "d1p")])
+        self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"missing"})
+        self.assertIn("is down", bad[2, "d1p"][0][1])
+        self.assertIn("has no device d0p", bad[0, "d0p"][0][1])
+        with open(self.geometry) as f:
+            line = next(i for i, text in enumerate(f, 1) if text.startswith('"0+"'))
+        self.assertTrue(any(f"{self.geometry}:{line}: host {self.plan.host(0)}: device d0p" in message
+                            for message in report["messages"]), report["messages"])
+
+    def test_a_small_mtu_is_seen_at_the_end_that_has_it_and_by_what_does_not_arrive(self):
+        self.up("3x2")
+        tool("set", self.bed, "1", "0+", "mtu", "1500")
+        _, bad = self.judged()
+        (end, found), = bad.items()
+        self.assertEqual(end, (1, "d0p"))
+        self.assertEqual({fault for fault, _ in found}, {"small MTU"})
+        self.assertTrue(any("has MTU 1500, expected 9000" in text for _, text in found))
+        self.assertTrue(any("no packet of 9000 bytes arrives" in text for _, text in found))
+
+    def test_loss_is_seen_with_its_direction(self):
+        self.up("3x2")
+        tool("set", self.bed, "1", "0+", "loss", "40")
+        _, bad = self.judged()
+        (end, found), = bad.items()
+        self.assertEqual(end, (1, "d0p"))
+        self.assertEqual({fault for fault, _ in found}, {"lossy"})
+        peer = self.plan.peer(1, "d0p")
+        for _, text in found:
+            self.assertIn(f"from {self.plan.host(peer[0])} {peer[1]} (0-) to {self.plan.host(1)} d0p (0+)", text)
+
+    def test_cables_in_a_switch_are_shared(self):
+        self.up("3")
+        with open(self.geometry) as f:
+            text = f.read().replace('"0-" = "d0m"', '"0-" = "mgmt"')
+        config = self.path("switched.toml")
+        with open(config, "w") as f:
+            f.write(text)
+        done = self.check(config=config, status=1).stdout
+        self.assertIn("shared", done)
+        self.assertIn("switch", done)
+
+    def test_addresses_of_the_wrong_network_are_found_though_the_cable_is_good(self):
+        self.up("3")
+        host = self.plan.host(0)
+        subprocess.run(["ip", "-n", host, "addr", "flush", "dev", "d0p", "scope", "global"], check=True)
+        subprocess.run(["ip", "-n", host, "addr", "add", "10.99.0.1/30", "dev", "d0p"], check=True)
+        report, bad = self.judged()
+        self.assertEqual(bad, {})
+        message, = report["messages"]
+        self.assertIn("10.99.0.1/30", message)
+        self.assertIn("one network", message)
+
+
+class Hosts(CheckTest):
+    def test_a_host_that_is_gone_is_named_and_the_others_are_tested(self):
+        self.up("4x2")
+        tool("kill-node", self.bed, "5")
+        report, bad = self.judged()
+        troubles = {host["name"]: host["trouble"] for host in report["hosts"] if host["trouble"]}
+        self.assertEqual(list(troubles), [self.plan.host(5)])
+        self.assertIn("Cannot open network namespace", troubles[self.plan.host(5)])
+        near = {tuple(cable[:2]) for cable in self.plan.cables if 5 in (cable[0], cable[2])}
+        self.assertEqual(set(bad), near)
+        self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"unknown"})
+
+    def test_a_host_that_lacks_the_program_and_an_agent_that_is_none_are_told(self):
+        self.up("2")
+        done = self.check("--program", "/nonexistent/torus-check", status=1).stdout
+        self.assertIn("/nonexistent/torus-check", done)
+        done = self.check("--agent", "/nonexistent/agent", status=1).stdout
+        self.assertIn("/nonexistent/agent", done)
+        done = self.check("--program", "/bin/echo", status=1).stdout
+        self.assertIn("could not be asked", done)
+
+    def test_a_host_that_never_answers_is_given_up(self):
+        self.up("3")
+        stuck = self.path("stuck")
+        with open(stuck, "w") as f:
+            f.write(f'#!/bin/sh\ncase $1 in *-1) exec sleep 1000;; *) exec {AGENT} "$@";; esac\n')
+        os.chmod(stuck, 0o755)
+        report, bad = self.judged(1, "--agent", stuck, "--timeout", "10s")
+        troubles = [host["trouble"] for host in report["hosts"]]
+        self.assertIn("did not answer in 10 s", troubles[1])
+        self.assertEqual((troubles[0], troubles[2]), ("", ""))
+        self.assertEqual(set(bad), {(0, "d0p"), (1, "d0p")})
+
+    def test_no_probe_outlives_a_torus_check_that_was_killed(self):
+        self.up("2x2")
+        ids = {kernel.namespace_id(host) for host in self.plan.namespaces()}
+        check = subprocess.Popen([TORUS_CHECK, "--config", self.geometry, "--probes", "100000"])
+        self.addCleanup(check.wait)
+        self.addCleanup(check.kill)
+        eventually("all probes run", lambda: len(kernel.processes_in(ids)) == 4)
+        check.kill()
+        check.wait()
+        eventually("all probes are gone", lambda: not kernel.processes_in(ids))
+
+    def test_hosts_named_twice_by_two_names_are_found(self):
+        self.up("2")
+        agent = self.path("agent")
+        with open(agent, "w") as f:
+            f.write(f'#!/bin/sh\nshift\nexec {AGENT} {self.plan.host(0)} "$@"\n')
+        os.chmod(agent, 0o755)
+        report, _ = self.judged(1, "--agent", agent)
+        self.assertTrue(any("names one machine twice" in message for message in report["messages"]), report)
+
+
+class Discovery(CheckTest):
+    def discover(self, *options, hosts=None, status=0):
+        file = self.path("found.toml")
+        hosts = hosts or [self.plan.host(node) for node in self.plan.nodes()]
+        done = self.check("--discover", file, "--hosts", ",".join(hosts), "--agent", AGENT, *options, config="",
+                          status=status)
+        return file, done
+
+    def test_the_file_written_from_the_wires_of_a_torus_is_one_under_which_all_cables_are_good(self):
+        for dims, options, open_dims in (("2x2x2", (), ()), ("3x1x2", ("--open", "0"), (0,)), ("5", (), ())):
+            with self.subTest(dims):
+                self.up(dims, *options, open_dims=open_dims)
+                nodes = list(self.plan.nodes())
+                # Any order of the hosts will do.
+                hosts = [self.plan.host(node) for node in nodes[1::2] + nodes[0::2]]
+                file, done = self.discover(hosts=hosts)
+                self.assertIn(f"{len(self.plan.cables)} cables", done.stdout)
+                self.assertIn("all are good", self.check(config=file).stdout)
+                told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
+                self.assertEqual(told.returncode, 0, told.stderr)
+
+    def test_hosts_in_row_major_order_give_the_geometry_of_the_bed(self):
+        self.up("3x4")
+        file, _ = self.discover()
+        with open(file) as f:
+            found = f.read()
+        self.assertIn("dims = [3, 4]", found)
+        self.assertIn("periodic = [true, true]", found)
+        hosts = [self.plan.host(node) for node in self.plan.nodes()]
+        self.assertIn(", ".join(f'"{host}"' for host in hosts).replace(", ", ",\n    "), found)
+
+    def test_a_cable_missing_is_no_torus_and_the_two_hosts_are_named(self):
+        self.up("3x3")
+        tool("cut", self.bed, "4:0+")
+        file, done = self.discover(status=1)
+        self.assertIn("no torus", done.stderr)
+        for host in (self.plan.host(4), self.plan.host(self.plan.peer(4, "d0p")[0])):
+            self.assertIn(f"{host} (3)", done.stderr)
+        self.assertFalse(os.path.exists(file))
+
+    def test_of_two_hosts_with_a_network_besides_the_wanted_devices_tell_the_cables(self):
+        self.up("2")
+        _, done = self.discover(status=1)
+        self.assertIn("3 cables join", done.stderr)
+        file, _ = self.discover("--devices", "d*")
+        self.assertIn("2 hosts, 2 cables: all are good", self.check(config=file).stdout)
+
+
+class BadInput(CheckTest):
+    def test_each_mistake_is_one_message_and_exit_code_2(self):
+        self.geometry = None
+        for words, said in (([], "no hosts"), (["--discover", "-"], "--hosts"), (["--hosts", "a"], "--discover"),
+                            (["--discover", "-", "--hosts", "a,a"], "twice"), (["--bogus"], "--bogus"),
+                            (["--discover", "-", "--hosts", "a b"], "a b"), (["--config", "/nonexistent"], "/nonexistent"),
+                            (["--discover", "-", "--hosts", "a", "--probes", "0"], "--probes"),
+                            (["--discover", "-", "--hosts", "a", "--timeout", "5"], "--timeout")):
+            done = self.check(*words, config="", status=2)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_help_has_examples(self):
+        self.assertIn("torus-check --config cluster.toml", self.check("--help", config="").stdout)
+
+    def test_a_probe_that_is_told_nonsense_or_nothing_ends(self):
+        nothing = subprocess.run([TORUS_CHECK, "--probe"], input=b"", capture_output=True, timeout=100)
+        self.assertEqual(nothing.returncode, 0)
+        nonsense = subprocess.run([TORUS_CHECK, "--probe"], input=b"\xff\n", capture_output=True, timeout=100)
+        self.assertEqual(nonsense.returncode, 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+// From what hosts heard to what is wrong with which cable.
+#include "launch/torus_check/verdict.h"
+
+#include <catch2/catch.hpp>
+
+#include "launch/torus_check/report.h"
+#include "tests/torus_check/made_up.h"
+
+using namespace torusmp;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using test::MadeUp;
+
+namespace {
+
+std::string only(const std::vector<std::string>& findings) {
+    INFO(findings.size() << " findings, the last: " << (findings.empty() ? "" : findings.back()));
+    REQUIRE(findings.size() == 1);
+    return findings[0];
+}
+
+}  // namespace
+
+TEST_CASE("torus-check: a machine that is as it should be has no findings") {
+    CHECK(MadeUp({3, 3}).findings().empty());
+    CHECK(MadeUp({2}).findings().empty());
+    CHECK(MadeUp({2, 1, 4}, {true, true, false}).findings().empty());
+    CHECK(check::judge(MadeUp({2, 2, 2}).settings(), MadeUp({2, 2, 2}).results, {}).size() == 24);
+    CHECK(check::judge(MadeUp({4}, {false}).settings(), MadeUp({4}, {false}).results, {}).size() ==
+          3);
+}
+
+TEST_CASE("torus-check: two cables exchanged are swapped, or crossed where both end at one host") {
+    MadeUp swapped({4, 4});
+    swapped.pull({0, "up0"}, {4, "dn0"});
+    swapped.pull({5, "up1"}, {6, "dn1"});
+    swapped.plug({0, "up0"}, {6, "dn1"});
+    swapped.plug({5, "up1"}, {4, "dn0"});
+    auto found = swapped.findings();
+    REQUIRE(found.size() == 2);
+    CHECK_THAT(found[0], StartsWith("swapped: h0 up0 (0+) leads to h6 dn1 (1-), expected h4 dn0") &&
+                             Contains("exchange it with the cable from h5 up1 (1+)"));
+    CHECK_THAT(found[1], StartsWith("swapped: h5 up1 (1+) leads to h4 dn0 (0-)"));
+
+    MadeUp crossed({4, 4});  // node 5 has the cables of its two minus sides exchanged
+    crossed.pull({1, "up0"}, {5, "dn0"});
+    crossed.pull({4, "up1"}, {5, "dn1"});
+    crossed.plug({1, "up0"}, {5, "dn1"});
+    crossed.plug({4, "up1"}, {5, "dn0"});
+    found = crossed.findings();
+    REQUIRE(found.size() == 2);
+    for (const std::string& text : found)
+        CHECK_THAT(text, StartsWith("crossed: ") && Contains("exchange it"));
+}
+
+TEST_CASE(
+    "torus-check: a cable in a device that has no link is misplaced, and so are three in a round") {
+    MadeUp machine({4});
+    machine.pull({0, "up0"}, {1, "dn0"});
+    machine.plug({0, "up0"}, {1, "eth9"});
+    CHECK_THAT(only(machine.findings()),
+               StartsWith("misplaced: h0 up0 (0+) leads to h1 eth9 (no link), expected h1 dn0"));
+
+    MadeUp round({6});
+    for (const int node : {0, 2, 4}) round.pull({node, "up0"}, {node + 1, "dn0"});
+    round.plug({0, "up0"}, {3, "dn0"});
+    round.plug({2, "up0"}, {5, "dn0"});
+    round.plug({4, "up0"}, {1, "dn0"});
+    const auto found = round.findings();
+    CHECK(found.size() == 6);
+    for (const std::string& text : found) CHECK_THAT(text, StartsWith("misplaced: "));
+}
+
+TEST_CASE(
+    "torus-check: a cable that is not there is missing, and what is known of its ends is told") {
+    MadeUp silent({4});
+    silent.pull({2, "up0"}, {3, "dn0"});
+    CHECK_THAT(only(silent.findings()), StartsWith("missing: both ends have a carrier") &&
+                                            Contains("h2 up0 (0+)") && Contains("h3 dn0 (0-)"));
+    MadeUp dark({4});
+    dark.device({2, "up0"}).carrier = false;
+    CHECK_THAT(only(dark.findings()), StartsWith("missing: h2 up0 has no carrier"));
+    MadeUp down({4});
+    down.device({3, "dn0"}).up = false;
+    CHECK_THAT(only(down.findings()), StartsWith("missing: h3 dn0 is down"));
+    MadeUp gone({4});
+    gone.device({3, "dn0"}).name = "eth0";
+    CHECK_THAT(only(gone.findings()), StartsWith("missing: h3 has no device dn0"));
+}
+
+TEST_CASE("torus-check: links that are slower than the others or at half duplex are slow") {
+    MadeUp machine({4});
+    machine.device({1, "up0"}).megabits = 100;
+    CHECK_THAT(only(machine.findings()),
+               StartsWith("slow: h1 up0 (0+) runs at 100 Mbit/s, expected 1000"));
+    machine = MadeUp({4});
+    machine.device({1, "up0"}).full_duplex = false;
+    CHECK_THAT(only(machine.findings()), StartsWith("slow: h1 up0 (0+) runs at half duplex"));
+    machine = MadeUp({4});
+    machine.device({1, "up0"}).megabits.reset();  // a driver that does not say
+    machine.device({1, "up0"}).full_duplex.reset();
+    CHECK(machine.findings().empty());
+    CHECK(machine.findings({10000, {}, 0.01}).size() == 7);
+}
+
+TEST_CASE("torus-check: an MTU below that of the machine is small, told or not") {
+    MadeUp machine({4});
+    machine.device({1, "up0"}).mtu = 1500;
+    CHECK_THAT(only(machine.findings()),
+               StartsWith("small MTU: h1 up0 (0+) has MTU 1500, expected 9000"));
+    machine = MadeUp({4});
+    machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes, 0);
+    CHECK_THAT(
+        only(machine.findings()),
+        StartsWith("small MTU: no packet of 9000 bytes arrives from h1 up0") && Contains("h2 dn0"));
+    CHECK(MadeUp({4}).findings({{}, 9216, 0.01}).size() == 8);
+}
+
+TEST_CASE("torus-check: loss is told by direction, above what is allowed") {
+    MadeUp machine({4});
+    machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes - 10, test::large_probes);
+    CHECK_THAT(only(machine.findings()),
+               StartsWith("lossy: 10 of 200 packets lost from h1 up0 (0+) to h2 dn0 (0-)"));
+    machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes - 2, test::large_probes);
+    CHECK(machine.findings().empty());
+    CHECK(machine.findings({{}, {}, 0.0}).size() == 1);
+    machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes, test::large_probes - 1);
+    CHECK_THAT(only(machine.findings()), StartsWith("lossy: 1 of 8 packets of 9000 bytes"));
+    machine.hear({1, "up0"}, {2, "dn0"}, 0, 0);  // one way only
+    CHECK_THAT(only(machine.findings()), StartsWith("lossy: 200 of 200 packets lost from h1 up0"));
+    // What the receiving host was too slow to take is not the cable's fault.
+    machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes - 10, test::large_probes);
+    for (check::Sent& sent : machine.host(2).report.sent)
+        if (sent.device == "dn0") sent.overflow = 10;
+    CHECK(machine.findings().empty());
+}
+
+TEST_CASE("torus-check: a device that hears several far ends is shared") {
+    MadeUp machine({4});
+    machine.plug({0, "up0"}, {2, "dn0"});
+    const auto found = machine.findings();
+    REQUIRE(found.size() == 2);
+    CHECK_THAT(found[0], StartsWith("shared: h0 up0 (0+) hears 2 far ends") && Contains("switch"));
+}
+
+TEST_CASE(
+    "torus-check: cables of a host that could not be asked are unknown, the others are judged") {
+    MadeUp machine({5});
+    machine.host(1).trouble = "no route to host";
+    machine.device({3, "up0"}).mtu = 1500;
+    const auto found = machine.findings();
+    REQUIRE(found.size() == 3);
+    CHECK_THAT(found[0], StartsWith("unknown: h1 could not be asked"));
+    CHECK_THAT(found[2], StartsWith("small MTU: h3 up0"));
+}
+
+TEST_CASE("torus-check: the report says in one line how it stands, and exits accordingly") {
+    MadeUp machine({2, 2});
+    check::CheckReport report{machine.names, std::vector<std::string>(4), {}, {}};
+    report.cables = check::judge(machine.settings(), machine.results, {});
+    CHECK(report.good());
+    CHECK(check::verdict_line(report) == "4 hosts, 8 cables: all are good");
+    CHECK_THAT(check::report_text(report, true), Contains("h0 up0 (0+)") && Contains("good"));
+    CHECK(check::report_text(report, false) == "4 hosts, 8 cables: all are good\n");
+
+    machine.device({0, "up0"}).carrier = false;
+    report.cables = check::judge(machine.settings(), machine.results, {});
+    CHECK_FALSE(report.good());
+    CHECK(check::verdict_line(report) == "4 hosts, 8 cables: 7 good, 1 missing");
+    report.cables = check::judge(MadeUp({2, 2}).settings(), MadeUp({2, 2}).results, {});
+    report.messages = {"torus.toml:3: a \"quoted\" word"};
+    CHECK_FALSE(report.good());
+    CHECK_THAT(check::verdict_line(report), Contains("settings do not fit"));
+    CHECK_THAT(check::report_json(report),
+               Contains("\\\"quoted\\\"") && Contains("\"good\": false"));
+}
