@@ -303,6 +303,7 @@ class Head : private Attention::Listener,
 
     // What they print on the way is still passed on, for as long as somebody reads it.
     void end_other_hosts() {
+        keepers_.give_up_waiting();
         if (keepers_.empty()) return;
         keepers_.send(KeeperFrame::finish, every_node, nullptr);
         auto patience_ends = Clock::now() + 2 * kill_patience;

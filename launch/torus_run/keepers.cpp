@@ -94,6 +94,11 @@ bool Keepers::all_gone() {
            });
 }
 
+void Keepers::give_up_waiting() {
+    waiting_.clear();
+    std::erase_if(links_, [](const auto& link) { return link->state() == Link::State::greeting; });
+}
+
 void Keepers::drop(bool all) {
     if (all) waiting_.clear();
     std::erase_if(links_,

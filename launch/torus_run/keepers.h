@@ -43,6 +43,8 @@ class Keepers : private Link::Listener {
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
     // Whether nothing is to be expected any more: each is done or lost, and its agent has ended.
     bool all_gone();
+    // Starts no more, and ends the agents that have reached nobody yet.
+    void give_up_waiting();
     // Ends the agents of lost keepers, and of all where `all`.
     void drop(bool all);
     std::vector<pid_t> agents() const;

@@ -86,6 +86,7 @@ void Link::watch_output() {
 
 void Link::send(KeeperFrame kind, std::uint32_t node, SharedBytes bytes) {
     if (state_ == State::lost || !channel_.open()) return;
+    told_to_finish_ = told_to_finish_ || kind == KeeperFrame::finish;
     channel_.send({std::uint32_t(kind), node, 0}, std::move(bytes));
     if (channel_.has_unsent()) loop_.change(channel_.output_fd(), EPOLLOUT);
 }
@@ -101,7 +102,7 @@ void Link::hear() {
     while (state_ != State::greeting && state_ != State::lost && channel_.next(frame)) {
         last_heard_ = Clock::now();
         if (KeeperFrame(frame.header.kind) == KeeperFrame::done &&
-            frame.header.sequence == std::uint32_t(node_))
+            frame.header.sequence == std::uint32_t(node_) && told_to_finish_)
             state_ = State::done;
         listener_.frame(*this, frame);
     }

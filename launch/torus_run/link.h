@@ -77,6 +77,7 @@ class Link {
     Channel channel_;
     State state_ = State::greeting;
     bool agent_ended_ = false;
+    bool told_to_finish_ = false;
     Clock::time_point last_heard_;
     std::optional<Clock::time_point> ended_at_;  // of its standard output
     std::string errors_;                         // the end of what it wrote there

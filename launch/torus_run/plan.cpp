@@ -125,6 +125,15 @@ std::vector<std::string> plan_environment(const config::Settings& settings) {
 
 namespace {
 
+void check_agent(const config::Settings& settings) {
+    try {
+        split_words(*settings.agent);
+    } catch (const AgentError& error) {
+        const std::string& where = settings.agent.origin.where;
+        throw UsageError(where.empty() ? error.what() : fmt::format("{}: {}", where, error.what()));
+    }
+}
+
 // What holds on every host.
 HostJob plan_common(const Options& options, const config::Settings& settings, int ranks) {
     HostJob common;
@@ -157,7 +166,7 @@ Job plan_job(const Options& options) {
     if (here) job.own_program = find_program(options.command.front(), std::getenv("PATH"));
     job.working_directory = std::filesystem::current_path();
     job.torus_run = options.torus_run.empty() ? own_path() : options.torus_run;
-    split_words(*job.settings.agent);  // throws where it is no command line
+    check_agent(job.settings);
     job.tag_output = options.tag_output;
     job.verbose = options.verbose;
     job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));

@@ -18,6 +18,8 @@
 #include "launch/torus_run/packing.h"
 #include "launch/torus_run/prepare.h"
 #include "launch/torus_run/pulse.h"
+#include "launch/torus_run/signals.h"
+#include "launch/torus_run/text.h"
 
 namespace torusmp::launch {
 namespace {
@@ -80,7 +82,7 @@ class RemoteKeeper : private Attention::Listener,
         const auto now = Clock::now();
         if (pulse_.beat(now) && order_) tell_head(KeeperFrame::alive, nullptr);
         last_heard_ += std::chrono::duration_cast<Clock::duration>(pulse_.asleep());
-        if (now - last_heard_ > timeout_) alone_ = true;
+        if (now - last_heard_ > timeout_) leave("nothing was heard of torus-run for too long");
         if (keepers_) {
             keepers_->tick(now, pulse_.asleep());
             keepers_->drop(false);
@@ -90,13 +92,18 @@ class RemoteKeeper : private Attention::Listener,
 
     // Somebody on this host ends this keeper: all that it started ends with it.
     void user_signal(int signal) override {
-        if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT)
-            alone_ = true;
+        if (ends_programs(signal)) leave(fmt::format("it was told so by {}", signal_name(signal)));
     }
     void front_gone() override { alone_ = true; }
     void child_changed(pid_t pid, int status) override {
         if (ranks_ && ranks_->reaped(pid, status)) return;
         if (keepers_) keepers_->reaped(pid, status);
+    }
+
+    // Standard error is what the other end of the agent shows of a host that is lost.
+    void leave(const std::string& why) {
+        if (!alone_) fmt::print(stderr, "torus-run: the keeper of this host ends: {}\n", why);
+        alone_ = true;
     }
 
     // ---- the head, or what is on the way to it ----
@@ -264,7 +271,7 @@ class RemoteKeeper : private Attention::Listener,
         end_keepers();
         for (const pid_t pid : kill_descendants(kill_patience)) end.stuck.push_back(pid);
         while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->drain()) step();
-        if (order_) tell_head(KeeperFrame::done, share(encode(end)));
+        if (order_ && !alone_) tell_head(KeeperFrame::done, share(encode(end)));
         while (!alone_ && head_.has_unsent()) step();
     }
 
@@ -281,6 +288,7 @@ class RemoteKeeper : private Attention::Listener,
     // They have been told by now, or hear the end of their connection.
     void end_keepers() {
         if (!keepers_) return;
+        keepers_->give_up_waiting();
         const auto patience_ends = Clock::now() + kill_patience;
         while (!alone_ && !keepers_->all_gone() && Clock::now() < patience_ends) step();
         keepers_->drop(true);

@@ -186,6 +186,43 @@ bool Process::all_gone() const {
     return true;
 }
 
+std::vector<pid_t> Process::marked(const std::string& name, const std::string& variable) const {
+    std::vector<pid_t> found;
+    for (const pid_t pid : marked()) {
+        const std::string environment = '\0' + read_file(fmt::format("/proc/{}/environ", pid));
+        if (read_file(fmt::format("/proc/{}/comm", pid)) == name + "\n" &&
+            environment.find('\0' + variable + '\0') != std::string::npos)
+            found.push_back(pid);
+    }
+    return found;
+}
+
+bool wait_for_state(pid_t pid, char state) {
+    const auto end = Clock::now() + hang_guard;
+    while (Clock::now() < end) {
+        const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
+        const std::size_t name_end = stat.rfind(')');
+        if (name_end == std::string::npos) return false;
+        if (stat.size() > name_end + 2 && stat[name_end + 2] == state) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+}
+
+pid_t Process::head() const {
+    for (const pid_t pid : marked()) {
+        const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
+        const std::size_t name_end = stat.rfind(')');
+        if (name_end == std::string::npos) continue;
+        std::istringstream words(stat.substr(name_end + 1));
+        char state = 0;
+        pid_t parent = 0;
+        words >> state >> parent;
+        if (parent == pid_ && stat.find("(torus-keeper)") != std::string::npos) return pid;
+    }
+    return -1;
+}
+
 pid_t Process::keeper() const {
     for (const pid_t pid : marked())
         if (read_file(fmt::format("/proc/{}/comm", pid)) == "torus-keeper\n") return pid;

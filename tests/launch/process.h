@@ -52,6 +52,10 @@ class Process {
     // Waits until none is left. False: some stay.
     bool all_gone() const;
     pid_t keeper() const;
+    // The keeper that is a child of this process.
+    pid_t head() const;
+    // Of those, the ones of this name (comm) whose environment has this "NAME=value".
+    std::vector<pid_t> marked(const std::string& name, const std::string& variable) const;
 
   private:
     void collect(int milliseconds);
@@ -65,6 +69,10 @@ class Process {
     std::string output_text_, errors_text_;
     std::chrono::steady_clock::time_point started_;
 };
+
+// Waits until the kernel shows this state ('T': stopped, 'S', ...) of a process. False: it does
+// not.
+bool wait_for_state(pid_t pid, char state);
 
 // Starts, closes standard input, waits.
 Outcome run(const std::vector<std::string>& command,

@@ -11,13 +11,18 @@
 //   spawn-orphan                 leaves a grandchild in a session of its own, asleep
 //   system=COMMAND               a child through the shell
 //   report                       name, rank, size and local ranks
+//   watch                        asks to be told of deaths
+//   deaths=N                     waits until N ranks are dead and prints each
+//   exchange-living              an exchange where the dead give nothing
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -65,6 +70,31 @@ void exchange(std::size_t factor) {
     for (const auto& theirs : joined().exchange(secret))
         if (!std::equal(theirs.begin(), theirs.end(), secret.begin(), secret.end()))
             fail("the secrets differ");
+}
+
+void exchange_living() {
+    const auto mine = contribution(joined().rank() + 1, 1);
+    std::string living;
+    const auto everyone = joined().exchange(mine);
+    for (std::size_t rank = 0; rank < everyone.size(); ++rank)
+        if (!everyone[rank].empty()) living += fmt::format(" {}", rank);
+    fmt::print("living{}\n", living);
+    std::fflush(stdout);
+}
+
+void deaths(int wanted) {
+    std::vector<torusmp::launch::Death> dead;
+    while (int(dead.size()) < wanted) {
+        pollfd notice{joined().deaths_descriptor(), POLLIN, 0};
+        poll(&notice, 1, -1);
+        for (auto& death : joined().deaths()) dead.push_back(death);
+        if (notice.revents & POLLHUP) break;
+    }
+    std::sort(dead.begin(), dead.end(),
+              [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    for (const auto& death : dead)
+        fmt::print("rank {} on {} {}\n", death.rank, death.host, death.cause);
+    std::fflush(stdout);
 }
 
 void report() {
@@ -127,6 +157,9 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"exchange-large", [](const std::string&) { exchange(40'000); }},
     {"barrier", [](const std::string&) { joined().barrier(); }},
     {"finalize", [](const std::string&) { joined().finalize(); }},
+    {"watch", [](const std::string&) { joined().deaths(); }},
+    {"deaths", [](const std::string& count) { deaths(std::atoi(count.c_str())); }},
+    {"exchange-living", [](const std::string&) { exchange_living(); }},
     {"report", [](const std::string&) { report(); }},
     {"print",
      [](const std::string& text) {

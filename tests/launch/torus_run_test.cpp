@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "folder.h"
 #include "process.h"
 
 namespace torusmp::launch::test {
@@ -39,28 +40,6 @@ Words script(int ranks, const std::string& text, const Words& options = {}) {
     words.push_back("P=" + rank_program + "; " + text);
     return words;
 }
-
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        char name[] = "/tmp/torusmp-launch-test.XXXXXX";
-        REQUIRE(mkdtemp(name) != nullptr);
-        path_ = name;
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-    std::string file(const std::string& name) const { return path_ + "/" + name; }
-    std::string write(const std::string& name, const std::string& text) const {
-        std::ofstream(file(name)) << text;
-        return file(name);
-    }
-    bool empty() const { return std::filesystem::is_empty(path_); }
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
 
 #define CHECK_CONTAINS(text, piece) CHECK_THAT(text, Catch::Matchers::Contains(piece))
 
