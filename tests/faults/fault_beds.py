@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""Random faults on jobs over network namespaces, one after the other.
+
+  fault_beds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND] [-v]
+
+Each job is started with torus-run over a bed, talks over all its links, and suffers one fault. Deadly
+ones (a rank killed or stopped, a device down, a node gone) must end it in time with an error that names
+the culprit; the others (garbage, strangers, replays, half-open connections) must cost it nothing. After
+each job no process, no socket in use and no file may be left.
+
+Exit codes: 0 all was right, 1 not (the seed is printed; --faults 1 --seed N repeats that one), 2 usage,
+77 namespaces cannot be made here.
+"""
+import argparse
+import contextlib
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+HERE = Path(__file__).resolve().parent
+TESTBED = HERE.parent / "testbed/torus-netns"
+ATTACK = HERE / "attack.py"
+MARK = "TORUSMP_FAULT_TEST"  # in the environment of everything that a job starts
+TIMEOUT = 3  # seconds, transport.timeout where a fault is deadly
+PATIENCE = 60  # where nothing may happen, also on a crowded machine
+# From a deadly fault to the end of the job: the timeout, the news, the launcher, and what a crowded
+# machine takes for it.
+IN_TIME = TIMEOUT + 17
+
+
+class Wrong(Exception):
+    pass
+
+
+def sh(*words, check=True):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True)
+    if check and done.returncode:
+        raise Wrong(f"{' '.join(map(str, words))} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+class Bed:
+    def __init__(self, torus, work):
+        self.name, self.torus = f"fault{os.getpid()}-{time.monotonic_ns() % 10**6}", torus
+        self.extents = [int(e) for e in torus.split("x")]
+        self.geometry = work / "geometry.toml"
+        sh(TESTBED, "up", torus, "--name", self.name, "--geometry", self.geometry)
+        nodes = 1
+        for extent in self.extents:
+            nodes *= extent
+        self.hosts = [f"{self.name}-{n}" for n in range(nodes)]
+
+    def down(self):
+        sh(TESTBED, "down", self.name, check=False)
+
+    def places(self):
+        return self.hosts + [f"{self.name}-front"]
+
+
+class Job:
+    """torus-run and all that it starts; its files lie in a folder of its own."""
+
+    def __init__(self, arguments, bed, work, timeout):
+        self.bed, self.mark = bed, f"{bed.name}-{time.monotonic_ns()}"
+        self.temporary = work / "tmp"
+        self.temporary.mkdir()
+        self.ready, self.stop = work / "ready", work / "stop"
+        environment = {n: v for n, v in os.environ.items() if not n.startswith("TORUSMP_")}
+        environment |= {MARK: self.mark, "TMPDIR": str(self.temporary)}
+        self.output = open(work / "output", "w+")
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            ["ip", "netns", "exec", f"{bed.name}-front", arguments.torus_run, "--config", bed.geometry,
+             "-np", str(len(bed.hosts)), "--set", f"transport.timeout={timeout}s", arguments.rank,
+             bed.torus, self.ready, self.stop],
+            stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, env=environment,
+            start_new_session=True)
+
+    def said(self):
+        self.output.flush()
+        return Path(self.output.name).read_text(errors="replace")
+
+    def until_ready(self):
+        deadline = time.monotonic() + PATIENCE
+        while not self.ready.exists():
+            if self.process.poll() is not None:
+                raise Wrong(f"the job ended before any fault, with {self.process.returncode}")
+            if time.monotonic() > deadline:
+                raise Wrong(f"the job does not talk after {PATIENCE} s")
+            time.sleep(0.02)
+
+    def end(self, seconds):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Wrong(f"the job has not ended {seconds} s later") from None
+
+    def marked(self):
+        """Processes that came from this job, zombies not counted."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if f"{MARK}={self.mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append(int(folder.name))
+        return found
+
+    def ranks(self, host):
+        """Processes of the rank on a node."""
+        return [pid for pid in map(int, sh("ip", "netns", "pids", host).split())
+                if pid in self.marked() and "fault_rank" in command_of(pid).split(" ")[0]]
+
+    def finish(self):
+        """Whatever becomes of the test: nothing of the job lives on."""
+        for pid in self.marked():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(10)
+        self.output.close()
+
+
+def command_of(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return ""
+
+
+def listening(place):
+    """TCP ports somebody listens on in a namespace, of either family."""
+    ports = set()
+    for table in ("tcp", "tcp6"):
+        for line in sh("ip", "netns", "exec", place, "cat", f"/proc/net/{table}", check=False).splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A":
+                ports.add(int(words[1].rsplit(":", 1)[1], 16))
+    return sorted(ports)
+
+
+def sockets_in_use(place):
+    """Lines of the tables whose socket belongs to somebody: not what the kernel still winds up."""
+    lines = []
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        for line in sh("ip", "netns", "exec", place, "cat", f"/proc/net/{table}", check=False).splitlines()[1:]:
+            if line.split()[9] != "0":
+                lines.append(f"{place} {table}: {line.strip()}")
+    return lines
+
+
+# ---- faults: each returns what the error must name (any of them), or nothing where none may come ----
+
+
+def some_rank(job, dice):
+    number = dice.randrange(len(job.bed.hosts))
+    pids = job.ranks(job.bed.hosts[number])
+    if len(pids) != 1:
+        raise Wrong(f"{job.bed.hosts[number]} has the rank processes {pids}, expected one")
+    return number, pids[0]
+
+
+def kill_rank(job, dice):
+    number, pid = some_rank(job, dice)
+    os.kill(pid, dice.choice((signal.SIGKILL, signal.SIGSEGV)))
+    return [rf"rank {number}\b"]
+
+
+def stop_rank(job, dice):
+    number, pid = some_rank(job, dice)
+    os.kill(pid, signal.SIGSTOP)
+    return [rf"rank {number}\b"]
+
+
+def cut_device(job, dice):
+    number = dice.randrange(len(job.bed.hosts))
+    device = f"d{dice.randrange(len(job.bed.extents))}{dice.choice('pm')}"
+    sh(TESTBED, "cut", job.bed.name, f"{number}:{device}")
+    return [rf"rank {number}\b", re.escape(job.bed.hosts[number])]
+
+
+def kill_node(job, dice):
+    number = dice.randrange(len(job.bed.hosts))
+    sh(TESTBED, "kill-node", job.bed.name, number)
+    return [rf"rank {number}\b", re.escape(job.bed.hosts[number])]
+
+
+def attack(kind):
+    def act(job, dice):
+        # From a neighbour's side of a cable, from the node itself, and from the management network.
+        target = dice.choice(job.bed.places())
+        ports = listening(target)
+        if not ports:
+            return None
+        for source in dice.sample(job.bed.places(), 2) + [target]:
+            sh("ip", "netns", "exec", source, sys.executable, ATTACK, kind, str(dice.randrange(10**9)),
+               *addresses(target), "--", *ports, check=False)
+        return None
+    return act
+
+
+def addresses(place):
+    return re.findall(r"inet (\d+\.\d+\.\d+\.\d+)", sh("ip", "-n", place, "-4", "addr"))
+
+
+FAULTS = {
+    "killed": kill_rank,
+    "stopped": stop_rank,
+    "device": cut_device,
+    "node": kill_node,
+    "garbage": attack("garbage"),
+    "stranger": attack("stranger"),
+    "half-open": attack("half-open"),
+    "replay": attack("replay"),
+}
+DEADLY = ("killed", "stopped", "device", "node")
+
+
+# ---- one fault ----
+
+
+def suffer(arguments, bed, kind, dice, work):
+    """One job with one fault; seconds until it had ended."""
+    recorder = start_recorder(bed, work, dice) if kind == "replay" else None
+    job = Job(arguments, bed, work, TIMEOUT if kind in DEADLY else PATIENCE)
+    try:
+        if kind not in DEADLY and dice.random() < 0.5:
+            FAULTS[kind](job, dice)  # while connections come about, too
+        job.until_ready()
+        time.sleep(dice.uniform(0, 0.3))
+        begun = time.monotonic()
+        culprits = FAULTS[kind](job, dice)
+        if culprits is None:
+            time.sleep(dice.uniform(0, 0.2))
+            if job.process.poll() is not None:
+                raise Wrong(f"it ended the job, with {job.process.returncode}")
+            begun = time.monotonic()
+            job.stop.touch()
+        status = job.end(IN_TIME if culprits else PATIENCE)
+        seconds = time.monotonic() - begun
+        judge(job, status, culprits)
+        return seconds
+    except Wrong as wrong:
+        raise Wrong(f"{wrong}\n{job.said()}") from None
+    finally:
+        job.finish()
+        if recorder:
+            recorder.kill()
+            recorder.wait()
+
+
+def judge(job, status, culprits):
+    said = job.said()
+    if culprits is None and status != 0:
+        raise Wrong(f"the job ended with {status}, expected 0: the fault is none of its business")
+    if culprits and status == 0:
+        raise Wrong("the job ended with 0, expected an error")
+    if culprits and not any(re.search(culprit, said) for culprit in culprits):
+        raise Wrong(f"nothing names the culprit: expected one of {culprits}")
+    if "wrong bytes" in said:
+        raise Wrong("wrong bytes arrived")
+    # What was killed needs a moment to be gone.
+    deadline = time.monotonic() + 10
+    while (left := left_behind(job)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if left:
+        raise Wrong("left behind: " + "; ".join(left))
+
+
+def left_behind(job):
+    left = [f"process {pid}: {command_of(pid)}" for pid in job.marked()]
+    left += [f"file {path}" for path in job.temporary.rglob("*")]
+    alive = sh("ip", "netns", "list").split()
+    for place in job.bed.places():
+        if place in alive:
+            left += sockets_in_use(place)
+    return left
+
+
+def start_recorder(bed, work, dice):
+    """Records what a rank says on one of its devices from the first packet on."""
+    host = dice.choice(bed.hosts)
+    recorder = subprocess.Popen(
+        ["ip", "netns", "exec", host, sys.executable, str(ATTACK), "record", str(work / "recording")],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    recorder.stdout.readline()  # it listens
+    os.environ["TORUSMP_FAULT_RECORDING"] = str(work / "recording")
+    return recorder
+
+
+def run(arguments):
+    shared_before = set(os.listdir("/dev/shm"))
+    times = {}
+    bed = None
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        try:
+            for n in range(arguments.faults):
+                seed = arguments.seed + n
+                dice = random.Random(seed)
+                kind = arguments.only or list(FAULTS)[seed % len(FAULTS)]
+                work = Path(folder) / str(n)
+                work.mkdir()
+                bed = bed or Bed(arguments.torus, work)
+                try:
+                    seconds = suffer(arguments, bed, kind, dice, work)
+                except Wrong as wrong:
+                    print(f"fault_beds: seed {seed}, {kind}: {wrong}", file=sys.stderr)
+                    return 1
+                times.setdefault(kind, []).append(seconds)
+                if arguments.v:
+                    print(f"seed {seed}: {kind}, over after {seconds:.2f} s", flush=True)
+                bed = mended(bed, kind)
+        finally:
+            if bed:
+                bed.down()
+    left = set(os.listdir("/dev/shm")) - shared_before
+    if any("torusmp" in name for name in left):
+        print(f"fault_beds: left in /dev/shm: {sorted(left)}", file=sys.stderr)
+        return 1
+    print(f"fault_beds: {arguments.faults} faults on {arguments.torus}, each job ended rightly and in time")
+    for kind, seconds in times.items():
+        print(f"  {kind:9} {len(seconds):4} times, over after {sum(seconds) / len(seconds):.2f} s on "
+              f"average, {max(seconds):.2f} s at most")
+    return 0
+
+
+def mended(bed, kind):
+    """The bed as good as new; nothing where the next job needs another."""
+    if kind == "device":
+        sh(TESTBED, "heal", bed.name)
+    if kind != "node":
+        return bed
+    bed.down()
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--torus-run", required=True)
+    parser.add_argument("--rank", required=True)
+    parser.add_argument("--faults", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--torus", default="2x2")
+    parser.add_argument("--only", choices=list(FAULTS))
+    parser.add_argument("-v", action="store_true", help="a line for each fault")
+    arguments = parser.parse_args()
+    possible = subprocess.run([TESTBED, "possible"], capture_output=True, text=True)
+    if possible.returncode or os.geteuid():
+        print(possible.stderr.strip() or "fault_beds: a bed that stays needs root")
+        return 77
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through the finally above
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
