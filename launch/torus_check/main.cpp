@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -172,7 +173,8 @@ check::CrewPlan make_plan(const po::variables_map& given, const config::Settings
     job.small_probes = *number_option(given, "probes", 1, 100000);
     job.large_probes = large_probes;
     job.routes = *settings.forward == config::Forward::kernel;
-    job.geometry = settings.file;
+    // Absolute: an agent starts elsewhere.
+    if (!settings.file.empty()) job.geometry = std::filesystem::absolute(settings.file).string();
     for (std::size_t node = 0; node < hosts.size(); ++node) {
         job.node = int(node);
         plan.jobs.push_back(job);

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
 
@@ -27,8 +28,10 @@ def state_root():
 def make_state_root():
     root = state_root()
     os.makedirs(root, mode=0o700, exist_ok=True)
-    if os.stat(root).st_uid != os.geteuid():
-        raise PlanError(f"{root} belongs to somebody else; remove it, or set {STATE_VARIABLE} to a directory of yours")
+    found = os.lstat(root)   # /tmp is everybody's: a link to another place is not believed
+    if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
+        raise PlanError(f"{root} belongs to somebody else, or is no directory: remove it, or set {STATE_VARIABLE} "
+                        "to a directory of yours")
     return root
 
 
