@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-from program import BUILD, SOURCE, Case, clean_environment, main
+from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_beds
 
 SCRIPT = SOURCE / "bench/compare-peers"
 PEERS = ("openmpi", "mpich")
@@ -28,7 +28,10 @@ class Comparison(Case):
         """An environment whose PATH has nothing of MPI."""
         programs = self.work / "bin"
         programs.mkdir()
-        for name in ("python3", "sh", "sleep", "mv"):
+        for name in ("python3", "sh", "sleep", "mv", "ip", "cc", "as", "ld", "taskset", "tc", "unshare",
+                     "sysctl"):
+            if not shutil.which(name):
+                continue
             os.symlink(shutil.which(name), programs / name)
         return clean_environment() | {"PATH": str(programs)}
 
@@ -90,8 +93,30 @@ class Measures(Comparison):
         names = done.stdout.split()
         self.assertEqual(len(names), len(set(names)))
         for name in ("shm.latency.8", "shm.bandwidth.stream.4MiB", "shm.oversubscribed.halo.27",
-                     "shm.oversubscribed.sum.64", "shm.startup.64", "shm.idle", "shm.memory.64"):
+                     "shm.oversubscribed.sum.64", "shm.startup.64", "shm.idle", "shm.memory.64",
+                     "tcp.latency.8", "tcp.bandwidth.stream.1MiB", "aggregate.links.1MiB",
+                     "aggregate.node.1MiB", "relay.tcp.hop.8", "relay.tcp.stream.4",
+                     "wilson.2x2x2", "wilson.3x3x2"):
             self.assertIn(name, names)
+
+
+class Beds(Comparison):
+    def setUp(self):
+        skip_without_beds()
+        super().setUp()
+
+    def test_bare_sockets_and_the_wire_stand_beside_ours(self):
+        done = self.compare("--only", "tcp.latency.8", "--only", "relay.tcp.diagonal.4MiB",
+                            environment=self.without_mpi())
+        self.assert_ok(done)
+        lines = [l for l in done.stdout.splitlines() if not l.startswith("#")]
+        pair = next(l for l in lines if l.startswith("tcp.latency.8 "))
+        self.assertRegex(pair, r"ours=[\d.]+us openmpi=absent mpich=absent ratio=none "
+                               r"raw=[\d.]+us to_raw=[\d.]+$")
+        diagonal = next(l for l in lines if l.startswith("relay.tcp.diagonal"))
+        self.assertRegex(diagonal, r"ours=[\d.]+MB/s .* of_wire=[\d.]+$")
+        beds = self.run_program(SOURCE / "tests/testbed/torus-netns", "list")
+        self.assertNotIn("cmp", beds.stdout, "a bed was left behind")
 
 
 class Absent(Comparison):
@@ -108,7 +133,9 @@ class BadInput(Comparison):
     def test_one_message_and_exit_code_2(self):
         for words, part in ((["--only", "no.such.*"], "no.such.*"), (["--runs", "0"], "--runs"),
                             (["--bogus"], "--bogus"), (["--seconds", "x"], "--seconds"),
-                            (["--json", "no/such/folder.json"], "no/such/folder.json")):
+                            (["--json", "no/such/folder.json"], "no/such/folder.json"),
+                            (["--upstream", "openmpi=/nowhere"], "/nowhere"),
+                            (["--upstream", "lam=/usr"], "lam")):
             with self.subTest(words=words):
                 self.assert_refused(self.compare(*words), part)
 

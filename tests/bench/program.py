@@ -49,5 +49,14 @@ class Case(unittest.TestCase):
             self.assertIn(part, done.stderr)
 
 
+def skip_without_beds():
+    """Ends the test as skipped where no namespaces can be made."""
+    possible = subprocess.run([SOURCE / "tests/testbed/torus-netns", "possible"],
+                              capture_output=True, text=True)
+    if possible.returncode or os.geteuid():
+        print(possible.stderr.strip() or "a bed that stays needs root")
+        sys.exit(77)
+
+
 def main():
     unittest.main(argv=[sys.argv[0]] + sys.argv[3:], verbosity=2)

@@ -6,10 +6,11 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as xml
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-from program import BUILD, Case, clean_environment, main
+from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_beds
 
 BENCH = BUILD / "bench/torus-bench"
 TORUS_RUN = BUILD / "launch/torus-run"
@@ -247,6 +248,46 @@ class BadInput(Program):
         done = self.run_program(TORUS_RUN, "-np", "1", BENCH, "latency", "--torus", "2")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("give the option to the launcher", done.stderr)
+
+
+class Beds(Program):
+    """Over links between hosts, each a network namespace."""
+
+    def setUp(self):
+        skip_without_beds()
+        super().setUp()
+        self.bed = f"bench{os.getpid()}-{time.monotonic_ns() % 10**6}"
+
+    def on_bed(self, torus, *words, bed=()):
+        done = self.run_program(SOURCE / "tests/testbed/torus-netns", "run", torus, "--name",
+                                self.bed, *bed, "--", BENCH, *words, *QUICK, "--json", "out.json",
+                                environment=clean_environment() | {"TMPDIR": str(self.work)})
+        self.assert_ok(done)
+        return json.loads((self.work / "out.json").read_text()), done.stdout
+
+    def test_a_bare_socket_stands_beside_us_on_the_same_link(self):
+        for what, columns in (("latency", 5), ("bandwidth", 9), ("sweep", 5)):
+            document, printed = self.on_bed("2", what, "--raw", "--sizes", "1:64KiB", "--step",
+                                            "1024", bed=("--open", "0"))
+            with self.subTest(what=what):
+                self.assertEqual(len(document["columns"]), columns)
+                for row in document["rows"]:
+                    self.assertEqual(len(row["figures"]), columns)
+                    self.assertTrue(all(f["median"] > 0 for f in row["figures"]), row)
+                links = self.check_links(document, [(0, "0+"), (1, "0-")])
+                self.assertEqual([l["device"] for l in links.values()], ["d0p", "d0m"])
+                # The bare socket's bytes are not ours.
+                self.assertGreater(links[0, "0+"]["bytes_sent"], 0)
+                self.assertIn("d0p", printed)
+
+    def test_all_link_ends_at_once(self):
+        document, _ = self.on_bed("2x2", "aggregate", "--raw", "--sizes", "256KiB:256KiB")
+        self.assertEqual([c["name"] for c in document["columns"]],
+                         ["a link", "a node", "all nodes", "bare node", "ratio"] * 2)
+        links = self.check_links(document, [(r, d) for r in range(4)
+                                            for d in ("0+", "0-", "1+", "1-")])
+        for link in links.values():
+            self.assertGreaterEqual(link["bytes_sent"], 64 << 10, "a link stands idle")
 
 
 class Terminal(Program):

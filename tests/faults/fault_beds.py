@@ -4,7 +4,7 @@
   fault_beds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND] [-v]
 
 Each job is started with torus-run over a bed, talks over all its links, and suffers one fault. Deadly
-ones (a rank killed or stopped, a device down, a node gone) must end it in time with an error that names
+ones (a rank or the launcher killed, a rank stopped, a device down, a node gone) must end it in time with an error that names
 the culprit; the others (garbage, strangers, replays, half-open connections) must cost it nothing. After
 each job no process, no socket in use and no file may be left.
 
@@ -33,6 +33,10 @@ PATIENCE = 60  # where nothing may happen, also on a crowded machine
 # From a deadly fault to the end of the job: the timeout, the news, the launcher, and what a crowded
 # machine takes for it.
 IN_TIME = TIMEOUT + 17
+
+
+sys.path.insert(0, str(TESTBED.parent))
+from bed.plan import Torus  # noqa: E402
 
 
 class Wrong(Exception):
@@ -153,7 +157,7 @@ def sockets_in_use(place):
     return lines
 
 
-# ---- faults: each returns what the error must name (any of them), or nothing where none may come ----
+# ---- faults: each returns what the error must name (one of them), or nothing where none may come ----
 
 
 def some_rank(job, dice):
@@ -164,29 +168,41 @@ def some_rank(job, dice):
     return number, pids[0]
 
 
+def closed_link_to(number):
+    """A neighbour may see it before the launcher does, and end the job."""
+    return rf"link \S+ to rank {number}\b[^\n]* is closed"
+
+
 def kill_rank(job, dice):
     number, pid = some_rank(job, dice)
-    os.kill(pid, dice.choice((signal.SIGKILL, signal.SIGSEGV)))
-    return [rf"rank {number}\b"]
+    os.kill(pid, dice.choice((signal.SIGKILL, signal.SIGTERM)))
+    return [rf"rank {number} \(host [^,]*, pid {pid}\) was killed", closed_link_to(number)]
 
 
 def stop_rank(job, dice):
     number, pid = some_rank(job, dice)
     os.kill(pid, signal.SIGSTOP)
-    return [rf"rank {number}\b"]
+    return [rf"rank {number} \(host [^,]*, pid {pid}\) is stopped", closed_link_to(number)]
 
 
 def cut_device(job, dice):
     number = dice.randrange(len(job.bed.hosts))
-    device = f"d{dice.randrange(len(job.bed.extents))}{dice.choice('pm')}"
-    sh(TESTBED, "cut", job.bed.name, f"{number}:{device}")
-    return [rf"rank {number}\b", re.escape(job.bed.hosts[number])]
+    dimension, sign = dice.randrange(len(job.bed.extents)), dice.choice("pm")
+    sh(TESTBED, "cut", job.bed.name, f"{number}:d{dimension}{sign}")
+    torus = Torus(job.bed.extents, [True] * len(job.bed.extents))
+    other = torus.neighbour(number, dimension, 1 if sign == "p" else -1)
+    return [rf"link between rank {a}\b[^\n]* and rank {b}\b" for a, b in ((number, other), (other, number))]
 
 
 def kill_node(job, dice):
     number = dice.randrange(len(job.bed.hosts))
     sh(TESTBED, "kill-node", job.bed.name, number)
-    return [rf"rank {number}\b", re.escape(job.bed.hosts[number])]
+    return [rf"node {number}, rank {number}\) is lost", closed_link_to(number)]
+
+
+def kill_launcher(job, dice):
+    job.process.kill()
+    return [""]  # it can say nothing any more
 
 
 def attack(kind):
@@ -212,12 +228,13 @@ FAULTS = {
     "stopped": stop_rank,
     "device": cut_device,
     "node": kill_node,
+    "launcher": kill_launcher,
     "garbage": attack("garbage"),
     "stranger": attack("stranger"),
     "half-open": attack("half-open"),
     "replay": attack("replay"),
 }
-DEADLY = ("killed", "stopped", "device", "node")
+DEADLY = ("killed", "stopped", "device", "node", "launcher")
 
 
 # ---- one fault ----
