@@ -66,21 +66,13 @@ Transfer Runtime::write_to(SendRequest& request, Peer& peer,
     const transport::ConstBytes whole{request.buffer_.base, request.buffer_.bytes};
     request.parts_ = std::uint8_t(whole.size() < options_.spread_limit ? 1 : links_to(peer, links));
     request.part_failed_ = false;
-    if (request.parts_ == 1) {
-        request.parts_left_ = 1;
-        const Transfer transfer = connection.channel->write(memory, 0, whole, request.departure_);
-        if (transfer != Transfer::refused) connection.statistics.bytes_written += whole.size();
-        return transfer;
-    }
     request.parts_left_ = request.parts_;
+    if (request.parts_ == 1) return write_part(request, connection, memory, 0, whole.size());
     std::size_t from = 0;
     for (int i = 0; i < request.parts_; ++i) {
-        Connection& link = *links[std::size_t(i)];
         const std::size_t bytes = (whole.size() - from) / std::size_t(request.parts_ - i);
-        const Transfer transfer =
-            link.channel->write(memory, from, whole.subspan(from, bytes), request.departure_);
+        const Transfer transfer = write_part(request, *links[std::size_t(i)], memory, from, bytes);
         if (transfer == Transfer::refused) return transfer;  // the first: see separate_links()
-        link.statistics.bytes_written += bytes;
         from += bytes;
         if (transfer != Transfer::pending) {
             --request.parts_left_;
@@ -90,8 +82,23 @@ Transfer Runtime::write_to(SendRequest& request, Peer& peer,
     return Transfer::pending;
 }
 
+Transfer Runtime::write_part(SendRequest& request, Connection& connection,
+                             const transport::RemoteMemory& memory, std::size_t from,
+                             std::size_t bytes) {
+    transport::Channel& channel = *connection.channel;
+    const transport::ConstBytes local{request.buffer_.base + from, bytes};
+    const std::uint64_t notice = request.landing_ | std::uint64_t(request.parts_) << 32;
+    const Transfer transfer =
+        channel.notifies()
+            ? channel.write_with_notice(memory, from, local, request.departure_, notice)
+            : channel.write(memory, from, local, request.departure_);
+    if (transfer != Transfer::refused) connection.statistics.bytes_written += bytes;
+    return transfer;
+}
+
 // Tells the receiver that the write over this link is complete: the notice comes behind it.
 void Runtime::tell_written(SendRequest& request, Connection& connection) {
+    if (connection.channel->notifies()) return;  // the write has told
     const WrittenBody body{request.landing_, request.parts_};
     send_over(connection, peers_[request.peer_], PacketKind::written,
               std::as_bytes(std::span(&body, 1)), 0, 0);
@@ -105,9 +112,17 @@ void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
     Connection& connection = connection_to(peer);
     request.landing_ = landing;
     request.parts_out_ = 0;
+    // Where the write itself tells that it is complete, the match goes ahead and both go together.
+    const bool ahead =
+        tell_matched && connection.peer == peer.rank && connection.channel->notifies();
+    const MatchedBody matched{landing, 0, request.buffer_.bytes};
+    if (ahead) {
+        connection.channel->cork();
+        send_body(peer, PacketKind::matched, matched);
+    }
     const Transfer transfer = write_to(request, peer, memory);
     const bool whole = transfer == Transfer::done;
-    if (tell_matched)
+    if (tell_matched && !ahead)
         send_body(peer, PacketKind::matched,
                   MatchedBody{landing, whole ? 1u : 0u, request.buffer_.bytes});
     else if (whole)
@@ -335,6 +350,20 @@ bool Runtime::on_data(Peer& peer, const PacketHeader& header, const std::byte* p
 bool Runtime::on_written(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     WrittenBody body;
     if (!read_body(header, payload, body)) return false;
+    return part_written(peer, body);
+}
+
+void Runtime::on_notice(transport::Channel& channel, std::uint64_t notice) {
+    auto& connection = *static_cast<Connection*>(channel.owner);
+    stirred_ = true;
+    if (connection.down) return;
+    Peer& peer = peers_[connection.peer];
+    if (!peer.dead &&
+        !part_written(peer, WrittenBody{std::uint32_t(notice), std::uint32_t(notice >> 32)}))
+        close(connection, Error::protocol, "a write for memory that awaits none");
+}
+
+bool Runtime::part_written(Peer& peer, const WrittenBody& body) {
     ReceiveRequest* request = landings_.find(body.landing);
     if (request == nullptr || !may_land(*request, peer) || body.parts == 0 ||
         body.parts > most_parts || (request->parts_ != 0 && request->parts_ != body.parts))

@@ -202,6 +202,7 @@ class Runtime final : private transport::Sink {
     // transport::Sink
     transport::Verdict on_packet(transport::Channel& channel, const transport::PacketHeader& header,
                                  const std::byte* payload) override;
+    void on_notice(transport::Channel& channel, std::uint64_t notice) override;
     void on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) override;
     void on_connect(std::uint32_t port) override;
     void on_down(transport::Channel& channel, std::string_view why) override;
@@ -299,6 +300,9 @@ class Runtime final : private transport::Sink {
     int links_to(const Peer& peer, std::array<Connection*, 2>& links) const;
     static bool may_land(const ReceiveRequest& request, const Peer& peer);
     void tell_written(SendRequest& request, Connection& connection);
+    transport::Transfer write_part(SendRequest& request, Connection& connection,
+                                   const transport::RemoteMemory& memory, std::size_t from,
+                                   std::size_t bytes);
     void stop_waiting(SendRequest& request);
     SendRequest* take_answered(const Peer& peer, std::uint32_t departure);
     void finish_send(SendRequest& request, Error error = Error::none);
@@ -312,6 +316,7 @@ class Runtime final : private transport::Sink {
     bool on_matched(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_data(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_written(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool part_written(Peer& peer, const WrittenBody& body);
     bool on_pulled(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
     // announce.cpp: receiver-announced remote writes

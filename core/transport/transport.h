@@ -54,6 +54,8 @@ class Sink {
     // Packets of one class of one channel come in the order they were sent.
     virtual Verdict on_packet(Channel& channel, const PacketHeader& header,
                               const std::byte* payload) = 0;
+    // A peer's write with a notice is complete: every byte of it is in place.
+    virtual void on_notice(Channel& channel, std::uint64_t notice) = 0;
     // A transfer that was pending is finished, or failed with its link.
     virtual void on_transfer(Channel& channel, std::uint64_t cookie, bool ok) = 0;
     // A peer opened a channel to `port`, which nobody here has connected yet. Core connects it.
@@ -96,6 +98,16 @@ class Channel {
                            std::uint64_t cookie) = 0;
     virtual Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
                           std::uint64_t cookie) = 0;
+    // Whether a write can tell the other end when it has arrived; then write_with_notice() is
+    // there.
+    virtual bool notifies() const { return false; }
+    virtual Transfer write_with_notice(const RemoteMemory& /*remote*/, std::size_t /*offset*/,
+                                       ConstBytes /*local*/, std::uint64_t /*cookie*/,
+                                       std::uint64_t /*notice*/) {
+        return Transfer::refused;
+    }
+    // What is sent from now on may wait for the next write(), or poll, to go with it.
+    virtual void cork() {}
 
     // Gives the link up for good and lets the other end know why, where the transport can. Nothing
     // comes from this channel afterwards, and on_down() is not called.

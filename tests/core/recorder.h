@@ -26,6 +26,7 @@ class Recorder final : public Sink {
         packets.push_back({&channel, header, {payload, payload + header.length}});
         return Verdict::taken;
     }
+    void on_notice(Channel&, std::uint64_t notice) override { notices.push_back(notice); }
     void on_transfer(Channel&, std::uint64_t cookie, bool ok) override {
         transfers.emplace_back(cookie, ok);
     }
@@ -40,6 +41,7 @@ class Recorder final : public Sink {
     int offered = 0;
     std::vector<Seen> packets;
     std::vector<std::pair<std::uint64_t, bool>> transfers;
+    std::vector<std::uint64_t> notices;
     std::vector<std::uint32_t> connects;
     std::vector<std::pair<Channel*, std::string>> downs;
     std::function<Verdict(const PacketHeader&)> decide;

@@ -52,7 +52,7 @@ TcpChannel::FrameHead TcpChannel::head_of(const PacketHeader& header,
 // Small packets of one poll go out together at its end, and so do those of a caller that sends
 // many without polling: a system call costs more than their copy.
 bool TcpChannel::sends_at_once(std::size_t bytes) const {
-    if (blocked_ || state_ != State::open) return false;
+    if (blocked_ || corked_ || state_ != State::open) return false;
     if (bytes >= worth_a_call) return true;
     return !interface_.polling_ && burst_ <= most_singles;
 }
@@ -131,12 +131,13 @@ bool TcpChannel::can_write(const RemoteMemory& remote) const {
     return remote.length != 0 && state_ < State::finished;
 }
 
-Transfer TcpChannel::write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                           std::uint64_t cookie) {
-    if (!can_write(remote) || offset > remote.length || local.size() > remote.length - offset)
+Transfer TcpChannel::start_write(const Write& write, const RemoteMemory& remote) {
+    corked_ = false;
+    if (!can_write(remote) || write.offset > remote.length ||
+        write.left.size() > remote.length - write.offset)
         return Transfer::refused;
-    if (local.empty()) return Transfer::done;
-    writes_.push_back({remote.key[0], offset, local, cookie});
+    if (write.left.empty() && !write.notifies) return Transfer::done;
+    writes_.push_back(write);
     if (state_ == State::open && !blocked_) flush();
     // Out whole already: then it was the last to be noted.
     auto& transfers = interface_.transfers_;
@@ -177,6 +178,11 @@ void TcpChannel::next_piece() {
     header.context = std::uint32_t(write.memory);
     header.sequence = std::uint32_t(write.memory >> 32);
     header.grants = write.offset;
+    if (write.notifies && piece_bytes_ == write.left.size()) {
+        header.kind = 1;
+        header.source = std::uint32_t(write.notice);
+        header.destination = std::uint32_t(write.notice >> 32);
+    }
     // The offset is no grant here, and must be under the checksum: so it is summed as it stands.
     piece_head_ = {header, 0};
     if (interface_.options_.checksum) {
@@ -272,8 +278,9 @@ void TcpChannel::set_blocked(bool blocked) {
 
 int TcpChannel::receive(Sink& sink) {
     int taken = 0;
+    corked_ = false;
     for (int i = 0; i < reads_a_poll && state_ == State::open; ++i) {
-        const bool more = receive_some();
+        const bool more = receive_some(sink);
         taken += parse(sink);
         if (!more) break;
     }
@@ -281,7 +288,7 @@ int TcpChannel::receive(Sink& sink) {
 }
 
 // One system call. True: there may be more.
-bool TcpChannel::receive_some() {
+bool TcpChannel::receive_some(Sink& sink) {
     if (in_begin_ == in_end_) in_begin_ = in_end_ = 0;
     // The longest frame that is parsed whole must fit behind in_begin_.
     if (in_begin_ != 0 && in_bytes_ - in_begin_ < sizeof(FrameHead) + port_.slot_bytes) {
@@ -313,8 +320,8 @@ bool TcpChannel::receive_some() {
         return false;
     }
     const std::size_t straight = std::min(std::size_t(got), memory.size());
-    if (straight != 0) land(straight, memory.data());
     in_end_ += std::size_t(got) - straight;
+    if (straight != 0) land(sink, straight, memory.data());
     return std::size_t(got) == memory.size() + room;
 }
 
@@ -341,8 +348,9 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
             landing_.header.context | std::uint64_t(landing_.header.sequence) << 32,
             landing_.header.grants + done, bytes);
         if (!memory.empty()) std::memcpy(memory.data(), from, bytes);
-        land(bytes, from);
         in_begin_ += bytes;
+        land(sink, bytes, from);
+        if (landing_left_ == 0) ++taken;
         return true;
     }
     if (there < head_bytes()) return false;
@@ -364,6 +372,7 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
         landing_ = head;
         landing_left_ = header.length;
         landing_sum_ = 0;
+        if (landing_left_ == 0) land(sink, 0, from);
         return true;
     }
     const std::size_t most = frame == Frame::packet   ? port_.slot_bytes
@@ -410,11 +419,15 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
 }
 
 // `bytes` more of the arriving write are in place, or thrown away.
-void TcpChannel::land(std::size_t bytes, const std::byte* from) {
+void TcpChannel::land(Sink& sink, std::size_t bytes, const std::byte* from) {
     if (interface_.options_.checksum) landing_sum_ = crc32c(from, bytes, landing_sum_);
     landing_left_ -= bytes;
-    if (landing_left_ == 0 && interface_.options_.checksum && landing_sum_ != landing_.header.stamp)
-        fail("a remote write arrived with a wrong checksum: the link corrupts data");
+    if (landing_left_ != 0) return;
+    if (interface_.options_.checksum && landing_sum_ != landing_.header.stamp)
+        return fail("a remote write arrived with a wrong checksum: the link corrupts data");
+    if (landing_.header.kind == 1)
+        sink.on_notice(*this, landing_.header.source | std::uint64_t(landing_.header.destination)
+                                                           << 32);
 }
 
 int TcpChannel::deliver(Sink& sink, const PacketHeader& header, const std::byte* payload) {

@@ -38,7 +38,15 @@ class TcpChannel final : public Channel {
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& /*remote*/) const override { return false; }
     Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                   std::uint64_t cookie) override;
+                   std::uint64_t cookie) override {
+        return start_write({remote.key[0], offset, local, cookie, 0, false}, remote);
+    }
+    bool notifies() const override { return true; }
+    Transfer write_with_notice(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                               std::uint64_t cookie, std::uint64_t notice) override {
+        return start_write({remote.key[0], offset, local, cookie, notice, true}, remote);
+    }
+    void cork() override { corked_ = true; }
     Transfer read(const RemoteMemory& /*remote*/, std::size_t /*offset*/, Bytes /*local*/,
                   std::uint64_t /*cookie*/) override {
         return Transfer::refused;
@@ -55,6 +63,8 @@ class TcpChannel final : public Channel {
         std::uint64_t offset;
         ConstBytes left;
         std::uint64_t cookie;
+        std::uint64_t notice;
+        bool notifies;
     };
     // Packets of a class that were held: as many slots as the class has tokens.
     struct Held {
@@ -68,6 +78,7 @@ class TcpChannel final : public Channel {
     };
 
     // --- out ---
+    Transfer start_write(const Write& write, const RemoteMemory& remote);
     std::size_t head_bytes() const;
     FrameHead head_of(const PacketHeader& header, const std::byte* payload) const;
     bool sends_at_once(std::size_t bytes) const;
@@ -83,7 +94,7 @@ class TcpChannel final : public Channel {
 
     // --- in ---
     int receive(Sink& sink);
-    bool receive_some();
+    bool receive_some(Sink& sink);
     int offer_held(Sink& sink);
     int parse(Sink& sink);
     bool parse_one(Sink& sink, int& taken);
@@ -91,7 +102,7 @@ class TcpChannel final : public Channel {
     int deliver(Sink& sink, const PacketHeader& header, const std::byte* payload);
     bool keep(const PacketHeader& header, const std::byte* payload);
     void begin_landing(const PacketHeader& header);
-    void land(std::size_t bytes, const std::byte* from);
+    void land(Sink& sink, std::size_t bytes, const std::byte* from);
     void end_of_stream();
 
     void open(config::Descriptor socket);
@@ -115,9 +126,10 @@ class TcpChannel final : public Channel {
     std::size_t first_write_ = 0;
     FrameHead piece_head_{};  // the piece of the first write that is on its way
     std::size_t piece_sent_ = 0;
-    std::size_t piece_bytes_ = 0;            // payload of the piece; 0: none on its way
-    bool full_ = false;                      // the last call took less than it was given
-    bool blocked_ = false;                   // so the socket is watched for room
+    std::size_t piece_bytes_ = 0;  // payload of the piece; 0: none on its way
+    bool full_ = false;            // the last call took less than it was given
+    bool blocked_ = false;         // so the socket is watched for room
+    bool corked_ = false;
     bool dirty_ = false;                     // stands in the interface's list of what to flush
     unsigned burst_ = 0;                     // packets sent since poll number
     unsigned burst_turn_ = 0;                // this

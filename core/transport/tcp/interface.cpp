@@ -30,8 +30,10 @@ std::uint64_t mark(const void* object, Watched kind) {
 // While connections come about, time is looked at this often.
 constexpr std::chrono::milliseconds attention(100);
 constexpr int events_a_look = 32;
-// With one connection there is no other to miss: look around less often.
-constexpr unsigned look_mask_alone = 15;
+// Polls of the busiest socket for each look at all of them: few where several are busy, many where
+// one is.
+constexpr unsigned least_look_mask = 1;
+constexpr unsigned most_look_mask = 15;
 // Unsent bytes in the kernel beyond which a socket counts as full, so that packets behind a large
 // write do not wait for megabytes.
 constexpr int most_unsent = 256 << 10;
@@ -209,7 +211,6 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     channel.peer_ = peer.id;
     ++waiting_;
     wait_until_ = Clock::now() + options_.timeout;
-    look_mask_ = channels_.size() == 1 ? look_mask_alone : 1;
 
     const Introduction introduction{address_.id, peer.id, options.local_port, options.remote_port};
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
@@ -430,10 +431,13 @@ int TcpInterface::poll(Sink& sink) {
     if (holding_ != 0)
         for (const auto& it : channels_)
             if (it->held_count_ != 0) taken += it->offer_held(sink);
-    if ((turn_ & look_mask_) != 0 && hot_ != nullptr && blocked_ == 0)
-        taken += hot_->receive(sink);
-    else
+    if ((turn_ & look_mask_) != 0 && hot_ != nullptr && blocked_ == 0) {
+        const int brought = hot_->receive(sink);
+        if (brought != 0) look_mask_ = std::min(2 * look_mask_ + 1, most_look_mask);
+        taken += brought;
+    } else {
         taken += look(sink);
+    }
     flush_dirty();
     polling_ = false;
     expire();
@@ -473,7 +477,7 @@ int TcpInterface::serve(TcpChannel& channel, std::uint32_t events, Sink& sink) {
     if ((events & EPOLLOUT) != 0) channel.flush();
     if ((events & ~std::uint32_t(EPOLLOUT)) == 0) return 0;
     const int taken = channel.receive(sink);
-    if (taken != 0) hot_ = &channel;
+    if (taken != 0 && std::exchange(hot_, &channel) != &channel) look_mask_ = least_look_mask;
     return taken;
 }
 

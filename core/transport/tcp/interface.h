@@ -123,7 +123,7 @@ class TcpInterface final : public Interface {
     TcpChannel* hot_ = nullptr;  // the last that brought something
     Exposures exposures_;
     unsigned turn_ = 0;
-    unsigned look_mask_ = 1;
+    unsigned look_mask_ = 1;   // every so many polls look at all sockets
     std::size_t blocked_ = 0;  // channels whose socket is full
     std::size_t holding_ = 0;  // channels with held packets
     std::size_t waiting_ = 0;  // channels that are not open yet
