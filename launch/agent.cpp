@@ -16,6 +16,7 @@ namespace torusmp::launch {
 namespace {
 
 constexpr std::string_view place_of_host = "{host}";
+constexpr std::string_view place_of_address = "{address}";
 
 bool safe_in_a_shell(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -76,11 +77,10 @@ class WordReader {
     std::size_t at_ = 0;
 };
 
-bool put_host(std::string& word, const std::string& host) {
+bool put(std::string& word, std::string_view place, const std::string& text) {
     bool found = false;
-    for (std::size_t at = 0; (at = word.find(place_of_host, at)) != std::string::npos;
-         at += host.size()) {
-        word.replace(at, place_of_host.size(), host);
+    for (std::size_t at = 0; (at = word.find(place, at)) != std::string::npos; at += text.size()) {
+        word.replace(at, place.size(), text);
         found = true;
     }
     return found;
@@ -156,16 +156,25 @@ std::string quote_for_shell(const std::string& word) {
 }
 
 std::vector<std::string> agent_command(const std::string& agent, const std::string& host,
-                                       const std::vector<std::string>& command) {
+                                       const std::vector<std::string>& command,
+                                       const std::string& address) {
     std::vector<std::string> words = split_words(agent);
     const bool shell = goes_through_a_shell(words.front());
     bool placed = false;
-    for (std::string& word : words) placed = put_host(word, host) || placed;
-    if (base_name(words.front()) == "ssh" && !placed)
-        words.insert(words.end(), {"-x", "-T", "-o", "BatchMode=yes"});
+    const std::string& link = address.empty() ? host : address;
+    for (std::string& word : words)
+        // "{host}" may name what to log, and "{address}" whom to call.
+        placed = int(put(word, place_of_host, host)) + int(put(word, place_of_address, link)) > 0 ||
+                 placed;
+    if (base_name(words.front()) == "ssh")
+        words.insert(words.begin() + 1, {"-x", "-T", "-o", "BatchMode=yes"});
     if (!placed) words.push_back(host);
     for (const std::string& word : command) words.push_back(shell ? quote_for_shell(word) : word);
     return words;
+}
+
+bool wants_address(const std::string& agent) {
+    return agent.find(place_of_address) != std::string::npos;
 }
 
 AgentProcess::AgentProcess(const std::vector<std::string>& command) {

@@ -32,11 +32,15 @@ std::vector<std::string> split_words(std::string_view command);
 std::string quote_for_shell(const std::string& word);
 
 // What runs `command` on `host`: AGENT HOST COMMAND. Where a word of the agent has "{host}" in it,
-// the name goes there and not behind the agent. ssh and its kin get the command quoted for the
-// shell that reads it, and the options that keep them from asking questions, behind the user's own,
-// which come first. Throws AgentError.
+// the name goes there and not behind the agent; so does `address` where it has "{address}", the
+// address of the host on the link that leads to it. ssh and its kin get the command quoted for the
+// shell that reads it, and ssh the options that keep it from asking what nobody could answer. Throws
+// AgentError.
 std::vector<std::string> agent_command(const std::string& agent, const std::string& host,
-                                       const std::vector<std::string>& command);
+                                       const std::vector<std::string>& command,
+                                       const std::string& address = {});
+// Whether the agent is told of links: its command line has "{address}" in it.
+bool wants_address(const std::string& agent);
 
 class AgentProcess {
   public:

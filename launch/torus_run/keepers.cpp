@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "config/load.h"
+#include "launch/torus_run/link_address.h"
+
 namespace torusmp::launch {
 namespace {
 
@@ -33,6 +36,7 @@ Keepers::Keepers(Loop& loop, int self, const HostOrder& tree, std::chrono::nanos
                  Listener& listener)
     : loop_(loop),
       self_(self),
+      tree_(tree),
       parents_(tree.parents),
       hosts_(tree.hosts),
       agent_(tree.agent),
@@ -43,7 +47,18 @@ Keepers::Keepers(Loop& loop, int self, const HostOrder& tree, std::chrono::nanos
 void Keepers::start(int except) {
     for (int node = int(parents_.size()); node-- > 0;)
         if (parents_[std::size_t(node)] == self_ && node != except) waiting_.push_back(node);
+    if (wants_address(agent_)) find_addresses();
     start_some();
+}
+
+// Waits for the neighbours' answers, but not so long that this keeper itself seems dead.
+void Keepers::find_addresses() {
+    if (self_ < 0 || waiting_.empty()) return;
+    constexpr std::chrono::milliseconds longest{2000};
+    const auto patience =
+        std::min(longest, std::chrono::duration_cast<std::chrono::milliseconds>(timeout_ / 4));
+    addresses_ =
+        link_addresses(config::load_for_rank({}, tree_.job.environment), self_, waiting_, patience);
 }
 
 void Keepers::start_some() {
@@ -53,18 +68,29 @@ void Keepers::start_some() {
     for (auto room = most_at_a_time - greeting; room > 0 && !waiting_.empty(); --room) {
         const int node = waiting_.back();
         waiting_.pop_back();
-        const std::string& host = hosts_[std::size_t(node)];
-        Link::Listener& listener = *this;
-        const auto milliseconds =
-            std::chrono::duration_cast<std::chrono::milliseconds>(timeout_).count();
-        try {
-            links_.push_back(std::make_unique<Link>(
-                node, host,
-                agent_command(agent_, host, {torus_run_, "--keeper", std::to_string(milliseconds)}),
-                loop_, timeout_, listener));
-        } catch (const AgentError& error) {
-            listener_.keeper_lost(node, fmt::format("cannot be reached: {}", error.what()));
-        }
+        start_one(node);
+    }
+}
+
+void Keepers::start_one(int node) {
+    const std::string& host = hosts_[std::size_t(node)];
+    // A head outside of the torus has no link to it, and calls the first host by its name.
+    const bool over_a_link = wants_address(agent_) && self_ >= 0;
+    if (over_a_link && !addresses_.contains(node))
+        return listener_.keeper_lost(
+            node, fmt::format("cannot be reached: nothing answers on the link to it from host {}; "
+                              "torus-check tests the cables",
+                              hosts_[std::size_t(self_)]));
+    const auto milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(timeout_).count();
+    const std::vector<std::string> command =
+        agent_command(agent_, host, {torus_run_, "--keeper", std::to_string(milliseconds)},
+                      over_a_link ? addresses_[node] : host);
+    Link::Listener& listener = *this;
+    try {
+        links_.push_back(std::make_unique<Link>(node, host, command, loop_, timeout_, listener));
+    } catch (const AgentError& error) {
+        listener_.keeper_lost(node, fmt::format("cannot be reached: {}", error.what()));
     }
 }
 

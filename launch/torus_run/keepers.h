@@ -4,6 +4,7 @@
 // Owned by a keeper and used by its one thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ class Keepers : private Link::Listener {
         virtual ~Listener() = default;
     };
 
-    // `self`: this keeper's node, -1: the head. Nothing is started yet.
+    // `self`: this keeper's node, -1: the head. `tree` must outlive this. Nothing is started yet.
     Keepers(Loop& loop, int self, const HostOrder& tree, std::chrono::nanoseconds timeout,
             Listener& listener);
 
@@ -55,15 +56,19 @@ class Keepers : private Link::Listener {
     void lost(Link& link, const std::string& why) override;
     void muttered(Link& link, const std::string& text) override;
     void start_some();
+    void start_one(int node);
+    void find_addresses();
 
     Loop& loop_;
     const int self_;
+    const HostOrder& tree_;
     const std::vector<int> parents_;
     const std::vector<std::string> hosts_;
     const std::string agent_, torus_run_;
     const std::chrono::nanoseconds timeout_;
     Listener& listener_;
-    std::vector<int> waiting_;  // nodes, the next one last
+    std::vector<int> waiting_;              // nodes, the next one last
+    std::map<int, std::string> addresses_;  // of neighbours, on the links to them
     std::vector<std::unique_ptr<Link>> links_;
 };
 

@@ -26,7 +26,9 @@ po::options_description describe_options() {
         "what a rank is bound to: auto, core, numa or none; short for --set launch.bind=HOW");
     add("agent", po::value<std::string>()->value_name("COMMAND"),
         "what starts a program on another host, as COMMAND HOST PROGRAM ARGUMENTS, or with {host} "
-        "in it; short for --set launch.agent=COMMAND");
+        "or, over the torus, {address} in it; short for --set launch.agent=COMMAND");
+    add("here", po::value<std::string>()->value_name("HOST"),
+        "which of nodes.hosts this host is, where it calls itself otherwise");
     add("torus-run", po::value<std::string>()->value_name("PATH"),
         "where torus-run is on the other hosts; default: where it is on this one");
     add("keep-going", po::bool_switch(),
@@ -113,6 +115,7 @@ Options parse_options(int argc, const char* const* argv) {
     options.tag_output = given["tag-output"].as<bool>();
     options.verbose = given["verbose"].as<bool>();
     options.keep_going = given["keep-going"].as<bool>();
+    if (given.count("here")) options.here = given["here"].as<std::string>();
     if (given.count("torus-run")) options.torus_run = given["torus-run"].as<std::string>();
     options.settings = config::request_from(given);
     if (given.count("agent"))
@@ -155,8 +158,10 @@ std::string help_text() {
            "else\n"
            "goes over its standard input and output. Environment, working directory and settings "
            "are\n"
-           "carried along. With launch.through = \"torus\" each host is reached over its "
-           "neighbour.\n\n"
+           "carried along. With launch.through = \"torus\" each host is reached from a neighbour, "
+           "and\n"
+           "only neighbours need to know each other's names; with {address} in the agent not even\n"
+           "they: it stands for the IPv6 address that answers on the link.\n\n"
            "Standard input goes to rank 0. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,\n"
            "SIGTSTP and SIGCONT are passed on; a second SIGINT or SIGTERM kills the job.\n"
            "Exit code: 0 when every rank ends with 0; else the code of the first rank that failed\n"

@@ -16,6 +16,7 @@ struct Options {
     bool tag_output = false;
     bool verbose = false;
     bool keep_going = false;
+    std::string here;       // the name of this host among nodes.hosts; empty: its own
     std::string torus_run;  // its path on other hosts; empty: the same as here
     bool help = false;
     bool version = false;

@@ -62,6 +62,7 @@ HostOrder make_tree(const Job& job) {
     for (const HostPlan& host : job.hosts) tree.hosts.push_back(host.name);
     tree.agent = *job.settings.agent;
     tree.torus_run = job.torus_run;
+    tree.job.environment = job.common.environment;  // the settings are in it
     return tree;
 }
 

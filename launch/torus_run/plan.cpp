@@ -82,7 +82,7 @@ std::vector<HostPlan> plan_hosts(const config::Settings& settings, const std::st
     return hosts;
 }
 
-void check_own_host(const std::vector<HostPlan>& hosts, const std::string& self) {
+void check_own_host(const std::vector<HostPlan>& hosts, const std::string& self, bool told) {
     const HostPlan* own = nullptr;
     for (const HostPlan& host : hosts) {
         if (host.here && own)
@@ -92,6 +92,8 @@ void check_own_host(const std::vector<HostPlan>& hosts, const std::string& self)
                             host.where, own->name, host.name, self));
         if (host.here) own = &host;
     }
+    if (told && !own)
+        throw UsageError(fmt::format("--here {}: nodes.hosts has no such host", self));
 }
 
 // ---- the environment ----
@@ -155,11 +157,11 @@ Job plan_job(const Options& options) {
         throw UsageError("no program given; torus-run [options] PROGRAM [its arguments]");
     Job job;
     job.settings = config::load(options.settings);
-    job.host = host_name();
+    job.host = options.here.empty() ? host_name() : options.here;
     const int ranks = rank_count(options, job.settings);
     job.settings.rank_torus(ranks);  // throws where the torus and the ranks do not agree
     job.hosts = plan_hosts(job.settings, job.host, ranks);
-    check_own_host(job.hosts, job.host);
+    check_own_host(job.hosts, job.host, !options.here.empty());
     job.common = plan_common(options, job.settings, ranks);
     const bool here = std::any_of(job.hosts.begin(), job.hosts.end(),
                                   [](const HostPlan& host) { return host.here; });

@@ -44,7 +44,7 @@ TEST_CASE("An agent without words, or with an open quote, is refused") {
 TEST_CASE("ssh gets a command that the other host's shell reads back word by word") {
     CHECK(
         agent_command("/usr/bin/ssh -p 22", "qcd001", {"/opt/my tools/run", "--keeper", "it's"}) ==
-        Words{"/usr/bin/ssh", "-p", "22", "-x", "-T", "-o", "BatchMode=yes", "qcd001",
+        Words{"/usr/bin/ssh", "-x", "-T", "-o", "BatchMode=yes", "-p", "22", "qcd001",
               "'/opt/my tools/run'", "--keeper", "'it'\\''s'"});
 }
 
@@ -56,6 +56,15 @@ TEST_CASE("Other agents get the command as it is") {
 TEST_CASE("The host goes where the agent names it") {
     CHECK(agent_command("nsenter --net=/run/netns/{host} --", "t3", {"run"}) ==
           Words{"nsenter", "--net=/run/netns/t3", "--", "run"});
+}
+
+TEST_CASE(
+    "The address on the link goes where the agent names it, and the name where there is none") {
+    CHECK(agent_command("rexec -l {host} {address}", "t3", {"run"}, "fe80::1%eth1") ==
+          Words{"rexec", "-l", "t3", "fe80::1%eth1", "run"});
+    CHECK(agent_command("rexec {address}", "t3", {"run"}) == Words{"rexec", "t3", "run"});
+    CHECK(wants_address("ssh {address}"));
+    CHECK_FALSE(wants_address("ssh"));
 }
 
 TEST_CASE("A quoted word comes out of a shell unchanged") {

@@ -450,8 +450,9 @@ TEST_CASE("A mistake is told in one message with exit code 2, and nothing is sta
 TEST_CASE("The help shows examples and every option") {
     const Outcome outcome = run({torus_run, "--help"});
     CHECK(outcome.code == 0);
-    for (const char* word : {"--np", "--torus", "--config", "--set", "--bind", "--tag-output",
-                             "--timeout", "--verbose", "Examples"})
+    for (const char* word :
+         {"--np", "--here", "--agent", "--keep-going", "--torus", "--config", "--set", "--bind",
+          "--tag-output", "--timeout", "--verbose", "Examples"})
         CHECK_CONTAINS(outcome.output, word);
 }
 

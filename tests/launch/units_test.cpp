@@ -1,6 +1,7 @@
 // The parts of torus-run that need no processes.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,9 +10,16 @@
 #include <span>
 
 #include "launch/torus_run/channel.h"
+#include "launch/torus_run/coordinator.h"
 #include "launch/torus_run/gathering.h"
+#include "launch/torus_run/keepers.h"
+#include "launch/torus_run/loop.h"
+#include "launch/torus_run/messages.h"
 #include "launch/torus_run/options.h"
+#include "launch/torus_run/order.h"
 #include "launch/torus_run/output.h"
+#include "launch/torus_run/packing.h"
+#include "launch/torus_run/prepare.h"
 #include "launch/torus_run/text.h"
 
 namespace torusmp::launch {
@@ -32,6 +40,7 @@ class Pipe {
         close(ends_[0]);
         close(ends_[1]);
     }
+    int reader() const { return ends_[0]; }
     int writer() const { return ends_[1]; }
     std::string text() const {
         std::string all(65536, '\0');
@@ -188,6 +197,142 @@ TEST_CASE("The command begins at the first word that is neither an option nor it
     CHECK(parse({"--tag-output", "--", "-odd-name", "b"}).command == Command{"-odd-name", "b"});
     CHECK(parse({"--torus", "2x2", "a"}).settings.flags.at(0).option == "--torus");
     CHECK(parse({}).command.empty());
+}
+
+TEST_CASE("A gathering does not wait for who is gone, before or within a call") {
+    Gathering gathering(3);
+    gathering.leave(1);
+    gathering.leave(1);
+    CHECK_FALSE(gathering.complete());  // nobody has called
+    CHECK_FALSE(gathering.join(0, FrameKind::exchange, 0, bytes("a")));
+    CHECK_FALSE(gathering.join(2, FrameKind::exchange, 0, bytes("c")));
+    REQUIRE(gathering.complete());
+    gathering.finish();
+    // What a rank gave before it went still counts.
+    CHECK_FALSE(gathering.join(2, FrameKind::barrier, 1, {}));
+    gathering.leave(2);
+    CHECK_FALSE(gathering.complete());
+    CHECK_FALSE(gathering.join(0, FrameKind::barrier, 1, {}));
+    REQUIRE(gathering.complete());
+    gathering.finish();
+    CHECK_FALSE(gathering.join(0, FrameKind::barrier, 2, {}));
+    CHECK(gathering.complete());
+}
+
+TEST_CASE("What keepers tell each other comes out as it went in") {
+    HostOrder order;
+    order.job.node = 3;
+    order.job.host = "qcd003";
+    order.job.size = 16;
+    order.job.ranks = {6, 7};
+    order.job.secret[15] = std::byte(0xfe);
+    order.job.program = "./app";
+    order.job.arguments = {"./app", "", "in.xml"};
+    order.job.environment = {"A=b c", "EMPTY="};
+    order.job.bind = config::Bind::numa;
+    order.job.keep_going = true;
+    order.job.timeout = std::chrono::milliseconds(1500);
+    order.working_directory = "/home/of/user";
+    order.file_mode_mask = 077;
+    order.geometry = "/etc/torus.toml";
+    order.parents = {-1, 0, 0, 1};
+    order.hosts = {"a", "b", "c", "d"};
+    order.agent = "ssh -p 22";
+    const HostOrder read = decode_order(encode(order));
+    CHECK(read.job.ranks == order.job.ranks);
+    CHECK(read.job.secret == order.job.secret);
+    CHECK(read.job.arguments == order.job.arguments);
+    CHECK(read.job.environment == order.job.environment);
+    CHECK(read.job.bind == order.job.bind);
+    CHECK(read.job.keep_going);
+    CHECK(read.job.timeout == order.job.timeout);
+    CHECK(read.working_directory == order.working_directory);
+    CHECK(read.file_mode_mask == order.file_mode_mask);
+    CHECK(read.parents == order.parents);
+    CHECK(read.hosts == order.hosts);
+    CHECK(encode(read) == encode(order));
+
+    const RankEvent event{RankEvent::Kind::collective, 5, -7, 17, "text", bytes("payload")};
+    CHECK(encode(decode_event(encode(event))) == encode(event));
+    const HostFacts facts{"qcd003", "boot", {"no program", "no folder"}, "lines\n"};
+    CHECK(decode_facts(encode(facts)).problems == facts.problems);
+    CHECK(decode_end(encode(HostEnd{{1, 2}, {3}})).stuck == std::vector<int>{3});
+}
+
+TEST_CASE("A message between keepers that is cut short, or lies about a count, is refused") {
+    HostOrder order;
+    order.job.ranks = {1, 2, 3};
+    order.job.arguments = {"a", "b"};
+    const std::vector<std::byte> whole = encode(order);
+    for (std::size_t length = 0; length < whole.size(); ++length)
+        CHECK_THROWS_AS(decode_order(std::span(whole).first(length)), PackingError);
+    // The count of ranks stands behind the node, the host's name, and the size.
+    std::vector<std::byte> lying = whole;
+    lying[sizeof(int) + sizeof(std::uint64_t) + sizeof(int) + 7] = std::byte(0x7f);
+    CHECK_THROWS_AS(decode_order(lying), PackingError);
+}
+
+TEST_CASE("The tree over the torus reaches every node by a shortest way") {
+    const std::vector<int> dims{3, 4, 2};
+    const routing::Torus nodes(dims);
+    const int start = GENERATE(0, 13);
+    const std::vector<int> parents = spanning_tree(nodes, start);
+    CHECK(parents[std::size_t(start)] == -1);
+    for (int node = 0; node < nodes.size(); ++node) {
+        int steps = 0;
+        for (int at = node; at != start; at = parents[std::size_t(at)]) {
+            REQUIRE(nodes.distance(at, parents[std::size_t(at)]) == 1);
+            ++steps;
+        }
+        CHECK(steps == nodes.distance(start, node));
+    }
+    CHECK(subtree_of(parents, start).size() == 24);
+}
+
+TEST_CASE("A message for a node below goes to the child on the way, and to none for others") {
+    const std::vector<int> parents{-1, 0, 1, 1, 0};
+    CHECK(next_on_the_way(parents, -1, 3) == 0);
+    CHECK(next_on_the_way(parents, 0, 3) == 1);
+    CHECK(next_on_the_way(parents, 1, 3) == 3);
+    CHECK_FALSE(next_on_the_way(parents, 4, 3));
+    CHECK_FALSE(next_on_the_way(parents, 0, 99));
+    CHECK_FALSE(next_on_the_way(parents, 0, -5));
+    CHECK(subtree_of(parents, 1) == std::vector<int>{1, 2, 3});
+    CHECK(subtree_of(parents, 4) == std::vector<int>{4});
+}
+
+TEST_CASE("Ranks are listed in few words") {
+    CHECK(list_ranks({}) == "no rank");
+    CHECK(list_ranks({3}) == "rank 3");
+    CHECK(list_ranks({3, 9}) == "ranks 3 and 9");
+    CHECK(list_ranks({4, 5, 6, 7}) == "ranks 4 to 7");
+    CHECK(list_ranks({1, 3, 5}) == "ranks 1, 3, 5");
+}
+
+TEST_CASE("A handler may forget a descriptor whose event has already been taken") {
+    Loop loop;
+    Pipe first, second;
+    int heard = 0;
+    const auto forget_both = [&](auto) {
+        ++heard;
+        loop.forget(first.reader());
+        loop.forget(second.reader());
+    };
+    REQUIRE(loop.watch(first.reader(), EPOLLIN, forget_both));
+    REQUIRE(loop.watch(second.reader(), EPOLLIN, forget_both));
+    REQUIRE(write(first.writer(), "x", 1) == 1);
+    REQUIRE(write(second.writer(), "x", 1) == 1);
+    loop.step(1000, [] {});
+    CHECK(heard == 1);
+    loop.step(0, [] {});
+    CHECK(heard == 1);
+}
+
+TEST_CASE("Variables of a host or a login are not carried to another") {
+    for (const char* name : {"HOME", "HOSTNAME", "SSH_CONNECTION", "XDG_RUNTIME_DIR", "DISPLAY"})
+        CHECK(belongs_to_a_host(name));
+    for (const char* name : {"PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "HOMEWORK", "LANG"})
+        CHECK_FALSE(belongs_to_a_host(name));
 }
 
 }  // namespace torusmp::launch

@@ -1,0 +1,20 @@
+// Finds out how neighbours are called on the links that lead to them, where there is no network but
+// the torus: each answers on its own cable to an ICMPv6 echo for all nodes of the link.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace torusmp::launch {
+
+// "fe80::1%eth1" for each of `neighbours` that answers within `patience`; needs their links in the
+// settings. Others are left out. Waits no longer than it must.
+std::map<int, std::string> link_addresses(const config::Settings& settings, int node,
+                                          const std::vector<int>& neighbours,
+                                          std::chrono::milliseconds patience);
+
+}  // namespace torusmp::launch

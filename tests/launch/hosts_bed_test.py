@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""torus-run over the nodes of a bed of namespaces: hosts_bed_test.py SOURCE TORUS_RUN RANK_PROGRAM [CLASS]."""
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+SOURCE, TORUS_RUN, RANK_PROGRAM = (sys.argv.pop(1) for _ in range(3))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
+from bed.bed import Bed                                              # noqa: E402
+from harness import BedTest, eventually, main, tool                  # noqa: E402
+
+PATIENCE = 100
+SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin")
+
+
+class Run:
+    """One torus-run, its output in files so that nothing blocks. Ended with the test whatever happens."""
+
+    def __init__(self, test, words):
+        self.test, self.output, self.errors = test, test.path("output"), test.path("errors")
+        with open(self.output, "w") as out, open(self.errors, "w") as err:
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        test.addCleanup(self.process.wait)
+        test.addCleanup(self.process.kill)
+
+    def text(self, which):
+        with open(which) as f:
+            return f.read()
+
+    def wait_for(self, line, times):
+        def there():
+            if self.process.poll() is not None:
+                raise AssertionError(f"ended too early: {self.text(self.output)}{self.text(self.errors)}")
+            return self.text(self.output).count(line + "\n") >= times
+        eventually(f"{times} times '{line}'", there)
+
+    def end(self, code=None):
+        """(output, errors); `code` None: any but 0."""
+        self.process.wait(PATIENCE)
+        output, errors = self.text(self.output), self.text(self.errors)
+        right = self.process.returncode == code if code is not None else self.process.returncode != 0
+        self.test.assertTrue(right, f"exit {self.process.returncode}\n{output}{errors}")
+        return output, errors
+
+
+class HostsTest(BedTest):
+    def up(self, dims, *options):
+        self.bed = self.name()
+        tool("up", dims, "--name", self.bed, *options)
+        self.geometry = Bed(self.bed).geometry_file
+        size = 1
+        for extent in dims.split("x"):
+            size *= int(extent)
+        self.hosts = [f"{self.bed}-{node}" for node in range(size)]
+
+    def run_on_bed(self, *words, before=(), agent="ip netns exec"):
+        return Run(self, [*before, TORUS_RUN, "--config", self.geometry, "--agent", agent, *words])
+
+    def job(self, *steps, options=(), **how):
+        return self.run_on_bed(*options, RANK_PROGRAM, *steps, **how)
+
+    def processes(self, host):
+        done = subprocess.run(["ip", "netns", "pids", host], text=True, capture_output=True)
+        return {int(pid) for pid in done.stdout.split()}
+
+    def expect_hosts_empty(self, known=frozenset(), hosts=None):
+        for host in hosts or self.hosts:
+            eventually(f"processes on {host} are gone", lambda h=host: not self.processes(h) - known)
+
+
+class Network(HostsTest):
+    def test_every_rank_runs_on_its_own_node_and_meets_the_others(self):
+        self.up("2x2x2", "--ranks-per-node", "2x1x1")
+        output, errors = self.job("connect", "exchange", "barrier", "report", "finalize").end(0)
+        self.assertEqual(errors, "")
+        self.assertEqual(output.count("torus-run rank "), 16)
+        self.assertIn("torus-run rank 5 of 16, local 1 5\n", output)
+        where = "echo $(stat -Lc %i /proc/self/ns/net)"
+        inodes = self.run_on_bed("sh", "-c", where).end(0)[0].split()
+        self.assertEqual(len(set(inodes)), 8)
+        self.assertEqual(len(inodes), 16)
+        self.expect_hosts_empty()
+
+    def test_a_node_that_goes_is_named_and_nothing_is_left_of_the_job(self):
+        self.up("2x2x2")
+        run = self.job("connect", "spawn-orphan", "print=ready", "sleep")
+        run.wait_for("ready", 8)
+        tool("kill-node", self.bed, "5")
+        errors = run.end()[1]
+        self.assertIn(f"host {self.bed}-5", errors)
+        self.assertEqual(errors.count("torus-run: "), 1, errors)
+        self.expect_hosts_empty(hosts=self.hosts[:5] + self.hosts[6:])
+
+    def test_a_device_that_is_down_or_absent_is_found_before_any_rank_starts(self):
+        self.up("2x2x2")
+        started = self.path("started")
+        tool("cut", self.bed, "3:d0p")
+        errors = self.job(f"touch={started}").end(2)[1]
+        self.assertIn(f"host {self.bed}-3: device d0p", errors)
+        self.assertRegex(errors, self.geometry + r":\d+: ")
+        subprocess.run(["ip", "-n", f"{self.bed}-6", "link", "del", "d1m"], check=True)
+        errors = self.job(f"touch={started}").end(2)[1]
+        self.assertIn(f"host {self.bed}-3: device d0p", errors)
+        self.assertIn(f"host {self.bed}-6: device d1m", errors)
+        self.assertFalse(os.path.exists(started))
+        self.expect_hosts_empty()
+
+
+@unittest.skipUnless(SSHD and os.geteuid() == 0 and not os.environ.get("TESTBED_WAS_USER"),
+                     "needs sshd (Debian: openssh-server) and root")
+class Ssh(HostsTest):
+    """Real ssh to a real sshd on every node, over links that have nothing but IPv6 link-local addresses."""
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs("/run/sshd", exist_ok=True)   # sshd's own, where no boot has made it
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.path("key")], check=True)
+        self.write("sshd_config", f"""
+            Port 2222
+            HostKey {self.path("key")}
+            AuthorizedKeysFile {self.path("key")}.pub
+            PermitRootLogin yes
+            PasswordAuthentication no
+            StrictModes no
+            PidFile none
+            MaxStartups 100
+            """)
+        self.write("ssh_config", f"""
+            Port 2222
+            IdentityFile {self.path("key")}
+            IdentitiesOnly yes
+            StrictHostKeyChecking no
+            UserKnownHostsFile /dev/null
+            LogLevel ERROR
+            """)
+        self.agent = f"ssh -F {self.path('ssh_config')} {{address}}"
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write("\n".join(line.strip() for line in text.strip().splitlines()) + "\n")
+
+    def serve(self):
+        self.servers = set()
+        for host in self.hosts:
+            log = self.path(f"sshd-{host}")
+            server = subprocess.Popen(["ip", "netns", "exec", host, SSHD, "-D", "-f", self.path("sshd_config"),
+                                       "-E", log])
+            self.addCleanup(server.wait)
+            self.addCleanup(server.kill)
+            self.servers.add(server.pid)
+
+            def listens(log=log, server=server):
+                self.assertIsNone(server.poll(), "sshd did not start")
+                return "listening" in text_of(log)
+            eventually(f"sshd on {host}", listens)
+
+    def over_the_torus(self, *steps, options=()):
+        return self.job(*steps, options=["--here", self.hosts[0], "--set", "launch.through=torus", *options],
+                        before=["ip", "netns", "exec", self.hosts[0]], agent=self.agent)
+
+    def test_a_job_runs_over_the_torus_alone(self):
+        self.up("3x2", "--no-management", "--no-routes", "--ipv6-only")
+        self.serve()
+        output, errors = self.over_the_torus("connect", "exchange-large", "barrier", "report", "finalize").end(0)
+        self.assertEqual(errors, "")
+        self.assertEqual(output.count("torus-run rank "), 6)
+        self.expect_hosts_empty(self.servers)
+        errors = self.over_the_torus("connect", "barrier", "5:exit=7", "sleep").end(7)[1]
+        self.assertIn(f"rank 5 (host {self.hosts[5]}, pid ", errors)
+        self.expect_hosts_empty(self.servers)
+
+    def test_a_node_whose_cables_are_pulled_is_named_in_time_and_all_ends(self):
+        self.up("3", "--no-management", "--no-routes", "--ipv6-only", "--open", "0")
+        self.serve()
+        run = self.over_the_torus("connect", "spawn-orphan", "print=ready", "sleep",
+                                  options=["--set", "transport.timeout=3s"])
+        run.wait_for("ready", 3)
+        tool("cut", self.bed, "2:0-")
+        errors = run.end()[1]
+        self.assertIn(f"host {self.hosts[2]} (node 2, rank 2) is lost: nothing was heard of its keeper for longer "
+                      "than transport.timeout = 3s", errors)
+        # Cut off as it is, the far host ends its part by itself. A session of sshd's that still waits for the
+        # dead connection is not ours.
+        self.expect_hosts_empty(self.servers, self.hosts[:1])
+        eventually("the far ranks are gone", lambda: not any(
+            "rank_program" in command(pid) or "--keeper" in command(pid)
+            for host in self.hosts for pid in self.processes(host)))
+
+    def test_a_link_that_nobody_answers_on_is_named(self):
+        self.up("3", "--no-management", "--no-routes", "--ipv6-only", "--open", "0")
+        self.serve()
+        subprocess.run(["ip", "-n", self.hosts[2], "link", "set", "d0m", "down"], check=True)
+        errors = self.over_the_torus("connect", options=["--set", "transport.timeout=2s"]).end(2)[1]
+        self.assertIn(f"host {self.hosts[2]} cannot be reached: nothing answers on the link to it from host "
+                      f"{self.hosts[1]}", errors)
+        self.assertEqual(errors.count("torus-run: "), 1, errors)
+        self.expect_hosts_empty(self.servers)
+
+
+def text_of(path):
+    try:
+        with open(path) as f:
+            return f.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def command(pid):
+    return text_of(f"/proc/{pid}/cmdline")
+
+
+main()
