@@ -104,7 +104,8 @@ class Job:
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Wrong(f"the job has not ended {seconds} s later") from None
+            alive = "\n".join(f"  {pid} {state_of(pid)}: {command_of(pid)}" for pid in self.marked())
+            raise Wrong(f"the job has not ended {seconds} s later; still there:\n{alive}") from None
 
     def marked(self):
         """Processes that came from this job, zombies not counted."""
@@ -128,6 +129,14 @@ class Job:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(10)
         self.output.close()
+
+
+def state_of(pid):
+    """Like "S (sleeping) in do_epoll_wait"."""
+    with contextlib.suppress(OSError):
+        state = re.search(r"State:\s*(.*)", Path(f"/proc/{pid}/status").read_text())[1]
+        return f"{state} in {Path(f'/proc/{pid}/wchan').read_text()}"
+    return "gone"
 
 
 def command_of(pid):
