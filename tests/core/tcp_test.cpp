@@ -1,0 +1,479 @@
+// What is TCP's own: who gets in, what damaged or hostile bytes cost, and which addresses are used.
+// The enemy is a plain socket; both ends and it live in this process, on this host's addresses.
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <memory>
+
+#include "config/descriptor.h"
+#include "core/transport/tcp/frame.h"
+#include "core/transport/tcp/handshake.h"
+#include "core/transport/tcp/interface.h"
+#include "recorder.h"
+
+using namespace torusmp;
+using namespace torusmp::transport;
+using namespace torusmp::transport::testing;
+using tcp::Handshake;
+
+namespace {
+
+constexpr std::size_t slot_bytes = 4096;
+
+std::vector<PortOptions> one_port(std::uint32_t number) {
+    PortOptions port{number, 1, {}, slot_bytes};
+    port.tokens[0] = 4;
+    return {port};
+}
+
+tcp::Secret secret_of(const char* text) {
+    return tcp::derive_secret(std::as_bytes(std::span(text, std::strlen(text))));
+}
+
+tcp::InterfaceOptions options(const char* host, bool checksum = false) {
+    tcp::InterfaceOptions options;
+    options.host = host;
+    options.secret = secret_of("the job's");
+    options.checksum = checksum;
+    options.timeout = std::chrono::seconds(60);
+    return options;
+}
+
+// An interface with port 1, and the enemy's socket to its listener.
+struct Besieged {
+    explicit Besieged(bool checksum = false) : victim(one_port(1), options("victim", checksum)) {}
+
+    tcp::Address address() const { return tcp::Address::decode(victim.address()); }
+    config::Descriptor dial() const {
+        const tcp::Address to = address();
+        const tcp::IpAddress& ip = to.anywhere.addresses.front();
+        const sockaddr_storage there = ip.socket_address(to.anywhere.listens_on, 0);
+        config::Descriptor socket(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        REQUIRE(::connect(
+                    socket.get(), reinterpret_cast<const sockaddr*>(&there),
+                    there.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6)) == 0);
+        return socket;
+    }
+    void turn(int times = 20) {
+        for (int i = 0; i < times; ++i) victim.poll(recorder);
+    }
+    // Turns until done() or, where a test fails, for half a minute.
+    template <class Done>
+    bool turn_until(Done&& done) {
+        const auto end = Clock::now() + std::chrono::seconds(30);
+        while (!done()) {
+            if (Clock::now() > end) return false;
+            turn(1);
+        }
+        return true;
+    }
+    // Plays the caller's part of the handshake to its end. Returns whether it was let in.
+    bool get_in(const config::Descriptor& socket, Handshake& handshake,
+                std::vector<std::byte>* said = nullptr) {
+        std::array<std::byte, 256> buffer{};
+        bool broken = false;
+        turn_until([&] {
+            const auto out = handshake.to_write();
+            if (!out.empty()) {
+                if (said != nullptr) said->insert(said->end(), out.begin(), out.end());
+                broken = send(socket.get(), out.data(), out.size(), MSG_NOSIGNAL) < 0;
+                handshake.written(out.size());
+            }
+            const std::size_t wanted = std::min(handshake.wants(), buffer.size());
+            if (wanted != 0 && !broken) {
+                const ssize_t got = recv(socket.get(), buffer.data(), wanted, MSG_DONTWAIT);
+                broken = got == 0 || (got < 0 && errno != EAGAIN) ||
+                         (got > 0 && !handshake.read(std::span(buffer).first(std::size_t(got))));
+            }
+            return broken || handshake.finished() || handshake.refused();
+        });
+        return !broken && handshake.finished();
+    }
+    // Whether the victim has closed this connection.
+    bool dropped(const config::Descriptor& socket) {
+        std::array<std::byte, 256> buffer{};
+        return turn_until([&] {
+            const ssize_t got = recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+            return got == 0 || (got < 0 && errno != EAGAIN);
+        });
+    }
+    Channel& expect_peer(const tcp::Id& id) {
+        tcp::Address peer;
+        peer.id = id;
+        peer.host = "enemy";
+        peer.anywhere = address().anywhere;  // an address that this host can dial
+        return victim.connect(peer.encode(), {1, 7, true});
+    }
+
+    tcp::TcpInterface victim;
+    Recorder recorder;
+};
+
+// Larger than every other, so that it is the enemy who calls.
+tcp::Id enemy_id() {
+    tcp::Id id;
+    id.fill(std::byte{0xff});
+    return id;
+}
+
+tcp::Introduction introduction(const Besieged& besieged) {
+    return {enemy_id(), besieged.address().id, 7, 1};
+}
+
+// The enemy as a member of the job: what it sends from here on is frames.
+struct Traitor {
+    explicit Traitor(bool checksum = false) : besieged(checksum) {
+        channel = &besieged.expect_peer(enemy_id());
+        socket = besieged.dial();
+        Handshake handshake = Handshake::call(secret_of("the job's"), introduction(besieged));
+        REQUIRE(besieged.get_in(socket, handshake));
+    }
+    void send_bytes(const void* bytes, std::size_t count) {
+        REQUIRE(send(socket.get(), bytes, count, MSG_NOSIGNAL) == ssize_t(count));
+    }
+    // Sends a frame and says how the victim called the connection's end.
+    std::string end_of(const PacketHeader& header, std::size_t payload_bytes = 0) {
+        std::vector<std::byte> frame(sizeof header + payload_bytes, std::byte{1});
+        std::memcpy(frame.data(), &header, sizeof header);
+        send_bytes(frame.data(), frame.size());
+        besieged.turn_until([&] { return !besieged.recorder.downs.empty(); });
+        return besieged.recorder.downs.empty() ? "" : besieged.recorder.downs.front().second;
+    }
+
+    Besieged besieged;
+    Channel* channel = nullptr;
+    config::Descriptor socket;
+};
+
+PacketHeader frame(tcp::Frame kind, std::uint32_t length) {
+    PacketHeader header{};
+    header.place = std::uint8_t(kind);
+    header.length = length;
+    return header;
+}
+
+}  // namespace
+
+TEST_CASE("a caller that knows the secret is let in and named", "[tcp]") {
+    Besieged besieged;
+    besieged.expect_peer(enemy_id());
+    const auto socket = besieged.dial();
+    Handshake handshake = Handshake::call(secret_of("the job's"), introduction(besieged));
+    CHECK(besieged.get_in(socket, handshake));
+}
+
+TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
+    Besieged besieged;
+    besieged.expect_peer(enemy_id());
+    const auto socket = besieged.dial();
+    SECTION("another secret") {
+        Handshake handshake = Handshake::call(secret_of("another's"), introduction(besieged));
+        CHECK_FALSE(besieged.get_in(socket, handshake));
+    }
+    SECTION("somebody else is meant") {
+        tcp::Introduction wrong = introduction(besieged);
+        wrong.listener[0] ^= std::byte{1};
+        Handshake handshake = Handshake::call(secret_of("the job's"), wrong);
+        CHECK_FALSE(besieged.get_in(socket, handshake));
+    }
+    SECTION("a port that is not there") {
+        tcp::Introduction wrong = introduction(besieged);
+        wrong.to_port = 99;
+        Handshake handshake = Handshake::call(secret_of("the job's"), wrong);
+        CHECK_FALSE(besieged.get_in(socket, handshake));
+    }
+    SECTION("the right port, but not the peer that belongs there") {
+        tcp::Introduction wrong = introduction(besieged);
+        wrong.caller[3] ^= std::byte{1};
+        Handshake handshake = Handshake::call(secret_of("the job's"), wrong);
+        CHECK_FALSE(besieged.get_in(socket, handshake));
+    }
+    SECTION("a browser") {
+        const std::string text =
+            "GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n" + std::string(200, ' ');
+        REQUIRE(send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) > 0);
+        CHECK(besieged.dropped(socket));
+    }
+    SECTION("noise") {
+        std::vector<std::byte> noise(500);
+        for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = std::byte(i * 37 % 251);
+        REQUIRE(send(socket.get(), noise.data(), noise.size(), MSG_NOSIGNAL) > 0);
+        CHECK(besieged.dropped(socket));
+    }
+    SECTION("nobody speaks, again and again") {
+        std::vector<config::Descriptor> silent;
+        for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_strangers; ++n) {
+            silent.push_back(besieged.dial());
+            besieged.turn(2);
+        }
+    }
+    // Whatever that was, the one who belongs here still gets in.
+    const auto friendly = besieged.dial();
+    Handshake handshake = Handshake::call(secret_of("the job's"), introduction(besieged));
+    CHECK(besieged.get_in(friendly, handshake));
+    CHECK(besieged.recorder.downs.empty());
+}
+
+TEST_CASE("a recorded handshake does not open a second connection", "[tcp]") {
+    Besieged besieged;
+    std::vector<std::byte> said;
+    {
+        // Recorded where nobody had connected the port: the caller waits for its verdict.
+        const auto socket = besieged.dial();
+        Handshake handshake = Handshake::call(secret_of("the job's"), introduction(besieged));
+        besieged.recorder.connect = [&](std::uint32_t) { besieged.expect_peer(enemy_id()); };
+        REQUIRE(besieged.get_in(socket, handshake, &said));
+    }
+    Besieged other;
+    other.expect_peer(enemy_id());
+    const auto replay = other.dial();
+    REQUIRE(send(replay.get(), said.data(), said.size(), MSG_NOSIGNAL) == ssize_t(said.size()));
+    CHECK(other.dropped(replay));
+    // And to the same listener again, with its own id in it.
+    const auto again = besieged.dial();
+    REQUIRE(send(again.get(), said.data(), said.size(), MSG_NOSIGNAL) == ssize_t(said.size()));
+    CHECK(besieged.dropped(again));
+}
+
+TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]") {
+    Traitor traitor;
+    SECTION("an unknown kind") {
+        CHECK_THAT(traitor.end_of(frame(tcp::Frame(77), 0)), Catch::Contains("kind 77"));
+    }
+    SECTION("a packet longer than a slot") {
+        CHECK_THAT(traitor.end_of(frame(tcp::Frame::packet, slot_bytes + 1)),
+                   Catch::Contains("4097 B"));
+    }
+    SECTION("a packet of a class that the port does not have") {
+        PacketHeader header = frame(tcp::Frame::packet, 0);
+        header.slot_class = 1;
+        CHECK_THAT(traitor.end_of(header), Catch::Contains("class 1"));
+    }
+    SECTION("a write without end") {
+        CHECK_THAT(traitor.end_of(frame(tcp::Frame::write, 1u << 31)),
+                   Catch::Contains("2147483648 B"));
+    }
+    SECTION("a grant with a payload") {
+        CHECK_THAT(traitor.end_of(frame(tcp::Frame::grant, 8), 8), Catch::Contains("cannot be"));
+    }
+    SECTION("more tokens than a lane holds") {
+        PacketHeader header = frame(tcp::Frame::grant, 0);
+        header.grants = 0x80;
+        CHECK_THAT(traitor.end_of(header), Catch::Contains("tokens"));
+    }
+    SECTION("more packets than there are slots, while they are held") {
+        traitor.besieged.recorder.decide = [](const PacketHeader&) { return Verdict::held; };
+        for (int n = 0; n < 4; ++n) {
+            const PacketHeader header = frame(tcp::Frame::packet, 0);
+            traitor.send_bytes(&header, sizeof header);
+        }
+        CHECK_THAT(traitor.end_of(frame(tcp::Frame::packet, 0)), Catch::Contains("slots"));
+    }
+    SECTION("the end without a farewell") {
+        traitor.socket.reset();
+        traitor.besieged.turn_until([&] { return !traitor.besieged.recorder.downs.empty(); });
+        REQUIRE(traitor.besieged.recorder.downs.size() == 1);
+        CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("farewell"));
+    }
+    SECTION("the reason that the other end gives is passed on") {
+        const std::string reason = "its tokens do not add up";
+        std::vector<char> bytes(sizeof(PacketHeader) + reason.size());
+        const PacketHeader header = frame(tcp::Frame::closed, std::uint32_t(reason.size()));
+        std::memcpy(bytes.data(), &header, sizeof header);
+        std::memcpy(bytes.data() + sizeof header, reason.data(), reason.size());
+        traitor.send_bytes(bytes.data(), bytes.size());
+        traitor.besieged.turn_until([&] { return !traitor.besieged.recorder.downs.empty(); });
+        REQUIRE(traitor.besieged.recorder.downs.size() == 1);
+        CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains(reason));
+    }
+    REQUIRE(traitor.besieged.recorder.downs.size() == 1);
+    CHECK(traitor.besieged.recorder.downs[0].first == traitor.channel);
+    // Both ends' names are in it.
+    CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("enemy"));
+}
+
+TEST_CASE("a write for memory that is concealed goes nowhere", "[tcp]") {
+    Traitor traitor;
+    std::vector<std::byte> memory(3000, std::byte{9});
+    const RemoteMemory remote = traitor.besieged.victim.expose(memory);
+    PacketHeader header = frame(tcp::Frame::write, 1000);
+    header.context = std::uint32_t(remote.key[0]);
+    header.sequence = std::uint32_t(remote.key[0] >> 32);
+    bool written = false;
+    SECTION("beyond its end") {
+        header.grants = 2001;
+    }
+    SECTION("far beyond") {
+        header.grants = ~std::uint64_t{0} - 10;
+    }
+    SECTION("after it was concealed") {
+        traitor.besieged.victim.conceal(remote);
+    }
+    SECTION("under an id of its place's next life") {
+        ++header.sequence;
+    }
+    SECTION("but inside it arrives") {
+        header.grants = 2000;
+        written = true;
+    }
+    std::vector<std::byte> bytes(sizeof header + 1000, std::byte{5});
+    std::memcpy(bytes.data(), &header, sizeof header);
+    traitor.send_bytes(bytes.data(), bytes.size());
+    // Behind it the connection goes on.
+    const PacketHeader next = frame(tcp::Frame::packet, 0);
+    traitor.send_bytes(&next, sizeof next);
+    traitor.besieged.turn_until([&] { return !traitor.besieged.recorder.packets.empty(); });
+    REQUIRE(traitor.besieged.recorder.packets.size() == 1);
+    CHECK(traitor.besieged.recorder.downs.empty());
+    std::vector<std::byte> expected(3000, std::byte{9});
+    if (written) std::fill(expected.begin() + 2000, expected.end(), std::byte{5});
+    CHECK(memory == expected);
+}
+
+TEST_CASE("checksums find what the link has changed", "[tcp]") {
+    Traitor traitor(true);
+    PacketHeader header = frame(tcp::Frame::packet, 100);
+    header.tag = 5;
+    std::vector<std::byte> payload(100, std::byte{3});
+    header.stamp = tcp::checksum_of(header, payload.data());
+    std::uint32_t check = tcp::checksum_of(header);
+    bool intact = false;
+    std::string found;
+    SECTION("in the payload") {
+        payload[50] ^= std::byte{4};
+        found = "payload";
+    }
+    SECTION("in the header") {
+        header.tag = 4;
+        found = "header";
+    }
+    SECTION("in the header, mended by a rank on the way") {
+        header.tag = 4;
+        check = tcp::checksum_of(header);
+        found = "payload";
+    }
+    SECTION("nothing") {
+        intact = true;
+    }
+    std::vector<std::byte> bytes(sizeof header + sizeof check + payload.size());
+    std::memcpy(bytes.data(), &header, sizeof header);
+    std::memcpy(bytes.data() + sizeof header, &check, sizeof check);
+    std::memcpy(bytes.data() + sizeof header + sizeof check, payload.data(), payload.size());
+    traitor.send_bytes(bytes.data(), bytes.size());
+    const Recorder& recorder = traitor.besieged.recorder;
+    traitor.besieged.turn_until(
+        [&] { return !recorder.packets.empty() || !recorder.downs.empty(); });
+    if (intact) {
+        REQUIRE(recorder.packets.size() == 1);
+        CHECK(recorder.packets[0].payload == payload);
+    } else {
+        REQUIRE(recorder.downs.size() == 1);
+        CHECK(recorder.packets.empty());
+        CHECK_THAT(recorder.downs[0].second, Catch::Contains("wrong checksum"));
+        CHECK_THAT(recorder.downs[0].second, Catch::Contains(found));
+    }
+}
+
+TEST_CASE("the checksum is CRC-32C of RFC 3720", "[tcp]") {
+    const std::array<unsigned char, 32> zeros{};
+    CHECK(tcp::crc32c(zeros.data(), zeros.size()) == 0x8a9136aau);
+    std::array<unsigned char, 32> ones{};
+    ones.fill(0xff);
+    CHECK(tcp::crc32c(ones.data(), ones.size()) == 0x62a8ab43u);
+    std::array<unsigned char, 32> up{};
+    for (std::size_t i = 0; i < up.size(); ++i) up[i] = static_cast<unsigned char>(i);
+    CHECK(tcp::crc32c(up.data(), up.size()) == 0x46dd794eu);
+    CHECK(tcp::crc32c(up.data() + 10, 22, tcp::crc32c(up.data(), 10)) == 0x46dd794eu);
+}
+
+TEST_CASE("an interface's address survives its way and nothing else is taken for one", "[tcp]") {
+    tcp::Address address;
+    address.id.fill(std::byte{3});
+    address.host = "qcd000";
+    address.endpoints.push_back({2, 4711, "enp1s0f0", {}});
+    tcp::IpAddress v4;
+    v4.prefix = 30;
+    v4.bytes = {10, 0, 0, 1};
+    tcp::IpAddress v6;
+    v6.family = 6;
+    v6.prefix = 64;
+    v6.bytes = {0xfe, 0x80};
+    v6.bytes[15] = 9;
+    address.endpoints[0].addresses = {v4, v6};
+    const auto bytes = address.encode();
+    const tcp::Address back = tcp::Address::decode(bytes);
+    CHECK(back.encode() == bytes);
+    CHECK(back.endpoint(2).device == "enp1s0f0");
+    CHECK(back.endpoint(2).addresses[1].text() == "fe80::9");
+    for (std::size_t cut = 0; cut < bytes.size(); ++cut)
+        CHECK_THROWS_AS(tcp::Address::decode(std::span(bytes).first(cut)), std::runtime_error);
+    auto longer = bytes;
+    longer.push_back(std::byte{0});
+    CHECK_THROWS_AS(tcp::Address::decode(longer), std::runtime_error);
+}
+
+TEST_CASE("a cable's ends use one network, or their link-local addresses", "[tcp]") {
+    const auto v4 = [](int last, int prefix, int third = 0) {
+        tcp::IpAddress address;
+        address.prefix = std::uint8_t(prefix);
+        address.bytes = {10, 0, std::uint8_t(third), std::uint8_t(last)};
+        return address;
+    };
+    tcp::IpAddress local;
+    local.family = 6;
+    local.prefix = 64;
+    local.bytes = {0xfe, 0x80};
+    tcp::IpAddress other = local;
+    local.bytes[15] = 1;
+    other.bytes[15] = 2;
+    const tcp::Endpoint a{0, 1, "d0", {v4(1, 30), local}};
+    const auto pair = tcp::choose_pair(a, {0, 1, "d1", {v4(2, 30), other}});
+    REQUIRE(pair);
+    CHECK(pair->peer.text() == "10.0.0.2");
+    const auto fallback = tcp::choose_pair(a, {0, 1, "d1", {v4(6, 30), other}});
+    REQUIRE(fallback);
+    CHECK(fallback->peer.text() == "fe80::2");
+    CHECK_FALSE(tcp::choose_pair(a, {0, 1, "d1", {v4(6, 30)}}));
+    // Where no cable joins them, an address of the loopback device is what routes lead to.
+    tcp::IpAddress node = v4(9, 32, 255);
+    node.on_loopback = 1;
+    tcp::IpAddress far = v4(8, 32, 255);
+    far.on_loopback = 1;
+    const auto routed =
+        tcp::choose_pair({0, 1, "", {node, v4(1, 24)}}, {0, 1, "", {v4(2, 24), far}});
+    REQUIRE(routed);
+    CHECK(routed->peer.text() == "10.0.255.8");
+}
+
+TEST_CASE("a device that is not there is named before anything starts", "[tcp]") {
+    tcp::InterfaceOptions wrong = options("qcd000");
+    wrong.devices = {{1, "nosuch0"}};
+    CHECK_THROWS_WITH(tcp::TcpInterface(one_port(1), wrong), Catch::Contains("qcd000") &&
+                                                                 Catch::Contains("nosuch0") &&
+                                                                 Catch::Contains("does not exist"));
+}
+
+TEST_CASE("an end that says farewell is no dead link", "[tcp]") {
+    Recorder at_a;
+    tcp::TcpInterface a(one_port(1), options("a"));
+    Recorder at_b;
+    auto b = std::make_unique<tcp::TcpInterface>(one_port(1), options("b"));
+    Channel& from_a = a.connect(b->address(), {1, 1, true});
+    Channel& from_b = b->connect(a.address(), {1, 1, true});
+    from_b.send(header_of(0, 1, 0), {});
+    for (int i = 0; i < 100'000 && at_a.packets.empty(); ++i) {
+        a.poll(at_a);
+        b->poll(at_b);
+    }
+    REQUIRE(at_a.packets.size() == 1);
+    b.reset();
+    for (int i = 0; i < 1000; ++i) a.poll(at_a);
+    CHECK(at_a.downs.empty());
+    from_a.send(header_of(0, 2, 0), {});  // swallowed
+    a.poll(at_a);
+    CHECK(at_a.downs.empty());
+}

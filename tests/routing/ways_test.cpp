@@ -1,0 +1,65 @@
+#include "routing/ways.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "random_torus.h"
+
+using namespace torusmp::routing;
+using namespace torusmp::routing::test;
+
+TEST_CASE("every way is a shortest path that crosses each dimension at most once") {
+    const int seed = GENERATE(range(0, 60));
+    Random random{std::uint32_t(seed)};
+    const Shape shape = random_shape(random, 150);
+    const Torus torus = shape.torus();
+    CAPTURE(torus.describe());
+    for (int n = 0; n < 40; ++n) {
+        const Rank from = Rank(random() % unsigned(torus.size()));
+        const Rank to = Rank(random() % unsigned(torus.size()));
+        const auto firsts = first_directions(torus, from, to);
+        REQUIRE(firsts.empty() == (from == to));
+        if (!firsts.empty()) REQUIRE(firsts.front() == torus.next_hop(from, to)->direction);
+        std::set<int> seen;
+        for (const Direction first : firsts) {
+            CAPTURE(from, to, first.dimension, first.sign);
+            REQUIRE(seen.insert(first.index()).second);
+            const auto path = path_by(torus, from, to, first);
+            REQUIRE(path.front().direction == first);
+            REQUIRE(path.back().rank == to);
+            REQUIRE(int(path.size()) == torus.distance(from, to));
+            Rank here = from;
+            std::set<int> finished;
+            int dimension = first.dimension;
+            for (const Hop& hop : path) {
+                REQUIRE(torus.neighbour(here, hop.direction) == hop.rank);
+                if (hop.direction.dimension != dimension) finished.insert(dimension);
+                dimension = hop.direction.dimension;
+                REQUIRE(finished.count(dimension) == 0);
+                here = hop.rank;
+            }
+        }
+        // None is missing: a first step is one exactly where it comes nearer.
+        for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+            const auto next = torus.neighbour(from, Direction::from_index(i));
+            const bool nearer = next && torus.distance(*next, to) == torus.distance(from, to) - 1;
+            REQUIRE(nearer == (seen.count(i) == 1));
+        }
+    }
+}
+
+TEST_CASE("both cables of a ring of two are ways to the neighbour") {
+    const Torus torus(std::vector{2, 3});
+    const auto ways = first_directions(torus, 0, torus.rank({1, 0}));
+    CHECK(ways == std::vector<Direction>{{0, +1}, {0, -1}});
+}
+
+TEST_CASE("to a diagonal neighbour there is a way through each of both") {
+    const Torus torus(std::vector{4, 4});
+    const Rank to = torus.rank({1, 1});
+    const auto ways = first_directions(torus, 0, to);
+    REQUIRE(ways.size() == 2);
+    CHECK(path_by(torus, 0, to, ways[0]).front().rank !=
+          path_by(torus, 0, to, ways[1]).front().rank);
+}
