@@ -221,16 +221,21 @@ class Crew {
         for (Member& member : members_) member.act();
     }
 
+    // Only time in which this program ran counts: one that was stopped, or starved by a busy host,
+    // has not been kept waiting.
     void await(Member::Stage stage, const char* what, const char* failure) {
-        const auto end = Clock::now() + plan_.timeout;
+        constexpr auto slice = std::chrono::milliseconds(100);
+        auto left = std::chrono::duration_cast<Clock::duration>(plan_.timeout);
         for (;;) {
             const auto done = std::size_t(
                 std::count_if(members_.begin(), members_.end(),
                               [&](const Member& member) { return member.reached(stage); }));
             progress_(what, done, members_.size());
             if (done == members_.size()) return;
-            if (Clock::now() >= end) break;
-            serve(std::chrono::milliseconds(100));
+            if (left <= Clock::duration::zero()) break;
+            const auto before = Clock::now();
+            serve(slice);
+            left -= std::min<Clock::duration>(Clock::now() - before, 2 * slice);
         }
         for (Member& member : members_)
             if (!member.reached(stage))
