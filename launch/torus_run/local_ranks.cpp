@@ -405,6 +405,8 @@ void LocalRanks::hello(Rank& rank, const Frame& frame) {
     if (rank.connected_process)
         loop_.watch(rank.connected_process.get(), EPOLLIN,
                     [this, &rank](auto) { connected_process_ended(rank); });
+    else if (errno == ESRCH)  // its wrapper has reaped it already
+        connected_process_ended(rank);
 }
 
 void LocalRanks::aborted(Rank& rank, const Frame& frame) {
