@@ -114,7 +114,7 @@ class Head : private Attention::Listener,
         if (pulse_.beat(now)) keepers_.send(KeeperFrame::ping, every_node, nullptr);
         keepers_.tick(now, pulse_.asleep());
         keepers_.drop(false);
-        if (local_) local_->tick(now);
+        if (local_) local_->tick(now, pulse_.asleep());
         coordinator_.tick(now);
         outputs_.pump();
     }

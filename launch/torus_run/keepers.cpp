@@ -81,8 +81,7 @@ void Keepers::start_one(int node) {
             node, fmt::format("cannot be reached: nothing answers on the link to it from host {}; "
                               "torus-check tests the cables",
                               hosts_[std::size_t(self_)]));
-    const auto milliseconds =
-        std::chrono::duration_cast<std::chrono::milliseconds>(timeout_).count();
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(timeout_).count();
     const std::vector<std::string> command =
         agent_command(agent_, host, {torus_run_, "--keeper", std::to_string(milliseconds)},
                       over_a_link ? addresses_[node] : host);

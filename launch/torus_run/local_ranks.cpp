@@ -314,13 +314,17 @@ bool LocalRanks::any_under_a_wrapper() const {
                        [](const Rank& rank) { return rank.running && rank.connected_process; });
 }
 
-void LocalRanks::tick(Clock::time_point now) {
+void LocalRanks::tick(Clock::time_point now, std::chrono::nanoseconds asleep) {
     if (terminate_watchers_at_ && now >= *terminate_watchers_at_) {
         terminate_watchers_at_.reset();
         for (Rank& rank : ranks_) rank.watching = false;
         terminate();
     }
-    for (Rank& rank : ranks_) look_for_stops(rank, now);
+    for (Rank& rank : ranks_) {
+        if (rank.stopped_since)
+            *rank.stopped_since += std::chrono::duration_cast<Clock::duration>(asleep);
+        look_for_stops(rank, now);
+    }
 }
 
 std::optional<Clock::time_point> LocalRanks::next_tick() const {

@@ -70,7 +70,8 @@ class LocalRanks {
     // ---- what the keeper does ----
     // True: it was a rank of this host. The status is waitpid's, with WUNTRACED and WCONTINUED.
     bool reaped(pid_t pid, int status);
-    void tick(Clock::time_point now);
+    // `asleep`: how long the keeper itself has not run; a rank stopped with it is not overdue.
+    void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
     // When tick() has something to do; nothing: never.
     std::optional<Clock::time_point> next_tick() const;
     void pause(int stream, bool paused);

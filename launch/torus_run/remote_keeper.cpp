@@ -87,7 +87,7 @@ class RemoteKeeper : private Attention::Listener,
             keepers_->tick(now, pulse_.asleep());
             keepers_->drop(false);
         }
-        if (ranks_) ranks_->tick(now);
+        if (ranks_) ranks_->tick(now, pulse_.asleep());
     }
 
     // Somebody on this host ends this keeper: all that it started ends with it.
