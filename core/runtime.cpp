@@ -291,10 +291,8 @@ bool Runtime::progress_unlocked() {
     if (!backlog_.empty()) moved |= flush_backlog();
     if (moved && !tasks_.empty()) advance_tasks();
     if (moved) moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    if (report_wanted_.load(std::memory_order_relaxed)) [[unlikely]] {
-        report_wanted_ = false;
-        log(report());
-    }
+    if (asked_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        answer_asked();
     // Others may sleep although what they wait for has just been done here.
     if (moved && (asleep_ || others_asleep_ != 0)) wake_sleepers();
     return moved;
@@ -420,9 +418,18 @@ void Runtime::progress_thread_main() {
     }
 }
 
-void Runtime::request_report() noexcept {
-    report_wanted_ = true;
+void Runtime::ask(unsigned what) noexcept {
+    asked_ |= what;
     interfaces_.front()->wake();
+}
+
+void Runtime::answer_asked() {
+    const unsigned asked = asked_.exchange(0);
+    if ((asked & report_asked) != 0) log(report());
+    if ((asked & interrupt_asked) != 0 && options_.on_interrupt) {
+        options_.on_interrupt();
+        stirred_ = true;  // what it did may have ended a wait
+    }
 }
 
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {

@@ -58,6 +58,7 @@ struct Options {
     // Where reports of waits and faults go: whole lines without a newline at the end.
     std::function<void(std::string_view)> log;
     std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
+    std::function<void()> on_interrupt = {};   // see Runtime::interrupt()
 
     // Payload of one packet of a large message.
     std::size_t fragment() const { return std::max<std::size_t>(eager_limit, 4096); }
@@ -158,7 +159,10 @@ class Runtime final : private transport::Sink {
     // Every pending wait: what, rank, peer, link, tokens held. Many lines.
     std::string report() const;
     // Prints report() through Options::log as soon as the Runtime next runs; async-signal-safe.
-    void request_report() noexcept;
+    void request_report() noexcept { ask(report_asked); }
+    // Calls Options::on_interrupt as soon as the Runtime next runs, by the thread that runs it;
+    // from any thread and from signal handlers.
+    void interrupt() noexcept { ask(interrupt_asked); }
     // Completes every request to and from a rank that is known to be dead with Error::unreachable.
     void peer_died(Rank peer, std::string_view why);
 
@@ -225,6 +229,8 @@ class Runtime final : private transport::Sink {
     }
     bool progress_unlocked();
     bool poll_interfaces();
+    void ask(unsigned what) noexcept;
+    void answer_asked();
     void sleep_in_interfaces(transport::Clock::time_point deadline);
     void wake_sleepers() noexcept;
     bool advance_tasks();
@@ -379,7 +385,9 @@ class Runtime final : private transport::Sink {
     std::condition_variable_any moved_;
     std::atomic<std::uint64_t> moves_{0};  // polls that moved something
 
-    std::atomic<bool> report_wanted_{false};
+    static constexpr unsigned report_asked = 1;
+    static constexpr unsigned interrupt_asked = 2;
+    std::atomic<unsigned> asked_{0};
     std::atomic<bool> stopping_{false};
     std::thread progress_thread_;
 };

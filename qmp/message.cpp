@@ -152,6 +152,7 @@ inline void start_one(Handle& handle, const char* call) {
     if (handle.active || (handle.memory.base == nullptr && handle.memory.bytes > 0)) [[unlikely]]
         fail_start(handle, call);
     handle.active = true;
+    handle.error = QMP_SUCCESS;
     if (handle.kind == Kind::send)
         runtime().start(*handle.send_flow, handle.send, handle.buffer);
     else
@@ -159,12 +160,15 @@ inline void start_one(Handle& handle, const char* call) {
     if (handle.clear_to_send == QMP_CTS_READY) handle.clear_to_send = QMP_CTS_NOT_READY;
 }
 
-[[noreturn]] [[gnu::cold]] void fail_message(const Handle& handle, const core::Status& status,
-                                             const char* call) {
+// Ends the job; where it lives on after a death, the caller is told instead.
+[[gnu::cold]] void fail_message(Handle& handle, const core::Status& status, const char* call) {
     if (status.error == core::Error::truncated)
         fail(call, fmt::format("node {} sent {} bytes, longer than the {} of this node",
                                handle.peer, status.bytes, handle.describe()));
-    fail(call, fmt::format("the {} failed: {}", handle.describe(), core::describe(status.error)));
+    const std::string what =
+        fmt::format("the {} failed: {}", handle.describe(), core::describe(status.error));
+    if (!library().process->keeps_going()) fail(call, what);
+    handle.error = complain(QMP_ERROR, call, what);
 }
 
 // Takes note that an exchange is complete.
@@ -192,7 +196,12 @@ void start(Handle& handle, const char* call) {
 void wait(Handle& handle, const char* call) {
     if (handle.kind != Kind::multiple) return wait_one(handle, call);
     if (!handle.active) return;
-    for (const auto& part : handle.parts) wait_one(*part, call);
+    handle.error = QMP_SUCCESS;
+    for (const auto& part : handle.parts) {
+        wait_one(*part, call);
+        if (part->error != QMP_SUCCESS) [[unlikely]]
+            handle.error = part->error;
+    }
     handle.active = false;
 }
 
@@ -369,7 +378,7 @@ QMP_status_t QMP_wait(QMP_msghandle_t h) {
     Handle& handle = existing(h, __func__);
     const CallTimer timer;
     wait(handle, __func__);
-    return QMP_SUCCESS;
+    return handle.error;
 }
 
 QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num) {
@@ -378,8 +387,12 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num) {
         return complain(QMP_INVALID_ARG, __func__, "found no handles (null), or fewer than none");
     const CallTimer timer;
     for (int i = 0; i < num; ++i) existing(h[i], __func__);
-    for (int i = 0; i < num; ++i) wait(*h[i], __func__);
-    return QMP_SUCCESS;
+    QMP_status_t status = QMP_SUCCESS;
+    for (int i = 0; i < num; ++i) {
+        wait(*h[i], __func__);
+        if (h[i]->error != QMP_SUCCESS) status = h[i]->error;
+    }
+    return status;
 }
 
 QMP_bool_t QMP_is_complete(QMP_msghandle_t h) {

@@ -52,6 +52,8 @@ Process::Process(bool threads)
     : bootstrap_(launch::connect_bootstrap()), settings_(config::load_for_rank()) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
+    if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
+        death_watch_ = std::make_unique<DeathWatch>(*bootstrap_, *runtime_);
     install_report_signal();
 }
 
@@ -75,6 +77,9 @@ core::Options Process::options(bool threads) const {
     options.threads = threads;
     options.progress_thread = *settings_.progress == config::ProgressMode::thread;
     options.watchdog = *settings_.watchdog;
+    options.on_interrupt = [this] {
+        if (death_watch_ != nullptr) death_watch_->tell();
+    };
     options.far_direct = *settings_.forward == config::Forward::kernel;
     if (!settings_.hosts->empty() && !settings_.dims->empty())
         options.name_of = [this](core::Rank rank) {
@@ -119,6 +124,7 @@ void Process::leave() {
     } else {
         bootstrap_->barrier();
     }
+    death_watch_.reset();
     bootstrap_->finalize();
     left_ = true;
 }

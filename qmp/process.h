@@ -13,6 +13,7 @@
 #include "config/settings.h"
 #include "core/runtime.h"
 #include "launch/bootstrap.h"
+#include "qmp/death_watch.h"
 
 namespace torusmp::qmp {
 
@@ -33,6 +34,9 @@ class Process {
     // first.
     bool threads() const { return runtime_->options().threads; }
 
+    // Whether the job lives on when a rank dies, and errors are returned to the caller.
+    bool keeps_going() const { return bootstrap_->keeps_going(); }
+
     // Collective over all ranks of the job: returns when nobody needs this one any more, be it only
     // to pass packets on. Nothing may be started afterwards.
     void leave();
@@ -48,6 +52,7 @@ class Process {
     std::unique_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;
     std::unique_ptr<core::Runtime> runtime_;
+    std::unique_ptr<DeathWatch> death_watch_;  // where the job lives on after a death
     bool report_signal_ = false;
     bool left_ = false;
 };

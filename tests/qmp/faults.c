@@ -2,6 +2,7 @@
  * same; those that are not at fault wait where the fault would leave them waiting for ever. */
 #include "check.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 static int me, nodes;
@@ -129,6 +130,20 @@ static void killed_in_sum(void) {
         QMP_sum_double(&value);
     }
 }
+/* A process dies, the others are told and go on (torus-run --keep-going). */
+static void goes_on(void) {
+    char memory[24] = {0};
+    QMP_msgmem_t mem = QMP_declare_msgmem(memory, sizeof memory);
+    QMP_msghandle_t receive = QMP_declare_receive_from(mem, nodes - 1, 0);
+    QMP_status_t status;
+    if (me == nodes - 1) raise(SIGKILL);
+    QMP_start(receive);
+    status = QMP_wait(receive);
+    printf("node %d goes on: %s\n", me, status == QMP_SUCCESS ? "success" : QMP_error_string(status));
+    fflush(stdout);
+    QMP_free_msghandle(receive);
+    QMP_free_msgmem(mem);
+}
 static void nothing(void) {}
 
 static const struct test_case all_cases[] = {
@@ -155,6 +170,7 @@ static const struct test_case all_cases[] = {
     {"abort_with_code", abort_with_code},
     {"abort_with_string", abort_with_string},
     {"killed_in_sum", killed_in_sum},
+    {"goes_on", goes_on},
     {"nothing", nothing},
 };
 
