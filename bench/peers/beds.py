@@ -164,7 +164,11 @@ class Bed:
         hosts = ",".join(f"{host}:1" for host in self.hosts[:ranks])
         networks = ",".join(sorted({str(a.network) for links in self.links
                                     for a in links.values()}))
-        return ["ip", "netns", "exec", self.hosts[0], launcher, "--allow-run-as-root", "-np", ranks,
+        # As mpirun itself does where it knows that ranks outnumber cores; here every node looks free.
+        crowded = ranks > len(os.sched_getaffinity(0))
+        yielding = ["--mca", "mpi_yield_when_idle", "1"] if crowded else []
+        return ["ip", "netns", "exec", self.hosts[0], launcher, "--allow-run-as-root", *yielding,
+                "-np", ranks,
                 "--host", hosts, "--bind-to", "none", "--mca", "plm_rsh_agent", self.agent,
                 "--mca", "plm", "rsh", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
                 "--mca", "btl_tcp_if_include", networks,
@@ -175,7 +179,7 @@ class Bed:
         return ["ip", "netns", "exec", self.hosts[0], launcher, "-np", ranks, "-hosts",
                 ",".join(self.hosts[:ranks]), "-launcher", "ssh", "-launcher-exec", self.agent,
                 "-iface", "mgmt", "-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES",
-                devices, "-genv", "UCX_WARN_UNUSED_ENV_VARS", "n", *words]
+                devices, "-genv", "UCX_LOG_LEVEL", "error", *words]
 
     def start_raw(self, _launcher, ranks, words, _settings):
         lines = ["#!/bin/sh", f"export NET_RAW_PLAN={shlex.quote(str(self.raw_plan))}"]

@@ -92,13 +92,13 @@ class Exchange {
         std::vector<std::size_t> sends, receives;
         for (const auto& link : part.sends) sends.push_back(at(link));
         for (const auto& link : part.receives) receives.push_back(at(link));
-        return [=, this, sleep = crowded()](long times) {
+        return [=, this, spin = spin_time()](long times) {
             for (long i = 0; i < times; ++i) {
                 for (std::size_t n = 0; n < receives.size(); ++n)
                     sockets[receives[n]].start_receive(in_[n].data(), bytes_);
                 for (std::size_t n = 0; n < sends.size(); ++n)
                     sockets[sends[n]].start_send(out_[n].data(), bytes_);
-                finish(sockets, sleep);
+                finish(sockets, spin);
             }
         };
     }

@@ -210,7 +210,23 @@ bool RawSocket::move() {
     return moved;
 }
 
-void finish(std::span<RawSocket> sockets, bool crowded) {
+namespace {
+
+void sleep_until_one_can_move(std::span<const RawSocket> sockets) {
+    std::array<pollfd, 2 * routing::max_dimensions> wanted;
+    nfds_t count = 0;
+    for (const RawSocket& socket : sockets)
+        if (!socket.done() && count < wanted.size())
+            wanted[count++] = {
+                socket.descriptor(),
+                short((socket.sends() ? POLLOUT : 0) | (socket.receives() ? POLLIN : 0)), 0};
+    poll(wanted.data(), count, 1000);
+}
+
+}  // namespace
+
+void finish(std::span<RawSocket> sockets, std::chrono::nanoseconds spin) {
+    Clock::time_point idle_since{};
     for (;;) {
         bool moved = false, done = true;
         for (RawSocket& socket : sockets) {
@@ -218,15 +234,13 @@ void finish(std::span<RawSocket> sockets, bool crowded) {
             done = done && socket.done();
         }
         if (done) return;
-        if (moved || !crowded) continue;
-        std::array<pollfd, 2 * routing::max_dimensions> wanted;
-        nfds_t count = 0;
-        for (const RawSocket& socket : sockets)
-            if (!socket.done() && count < wanted.size())
-                wanted[count++] = {
-                    socket.descriptor(),
-                    short((socket.sends() ? POLLOUT : 0) | (socket.receives() ? POLLIN : 0)), 0};
-        poll(wanted.data(), count, 1000);
+        if (moved) {
+            idle_since = {};
+            continue;
+        }
+        const auto now = Clock::now();
+        if (idle_since == Clock::time_point{}) idle_since = now;
+        if (now - idle_since >= spin) sleep_until_one_can_move(sockets);
     }
 }
 
@@ -278,8 +292,9 @@ std::vector<Direction> link_of(const Context& context, const Pair& pair) {
     return {pair.role == 0 ? direction : direction.opposite()};
 }
 
-bool crowded() {
-    return runtime().options().oversubscribed;
+std::chrono::nanoseconds spin_time() {
+    const core::Options& options = runtime().options();
+    return options.oversubscribed ? std::chrono::nanoseconds(0) : options.spin;
 }
 
 std::function<void(long)> raw_round_trips(const Pair& pair, std::span<RawSocket> sockets,
@@ -287,14 +302,14 @@ std::function<void(long)> raw_round_trips(const Pair& pair, std::span<RawSocket>
     if (pair.role < 0) return [](long) {};
     const bool serves = pair.role == 0;
     bytes = std::max<std::size_t>(bytes, 1);  // a stream knows no empty message
-    return [=, sleep = crowded()](long times) {
+    return [=, spin = spin_time()](long times) {
         for (long i = 0; i < times; ++i)
             for (const bool sending : {serves, !serves}) {
                 if (sending)
                     sockets[0].start_send(out, bytes);
                 else
                     sockets[0].start_receive(in, bytes);
-                finish(sockets, sleep);
+                finish(sockets, spin);
             }
     };
 }

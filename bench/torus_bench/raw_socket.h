@@ -1,11 +1,12 @@
 // The bare socket beside which torus-bench puts us (--raw): one TCP connection on the very device
-// and addresses of a link, Nagle off, buffers as large as ours, polled without sleeping as long as
-// there is a core for each rank. No tokens, no matching, no headers.
+// and addresses of a link, Nagle off, buffers as large as ours, polled as long as ours is before it
+// sleeps. No tokens, no matching, no headers.
 //
 // A RawSocket owns its descriptor; the buffers belong to the caller and stay in place until the
 // transfer is over. One thread, inside a Session.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -47,9 +48,9 @@ class RawSocket {
     Way in_;
 };
 
-// Until all have done what was started. crowded: ranks outnumber cores, so sleep where nothing
-// moves instead of polling.
-void finish(std::span<RawSocket> sockets, bool crowded);
+// Until all have done what was started. Polls; when nothing has moved for `spin`, sleeps in
+// poll(2).
+void finish(std::span<RawSocket> sockets, std::chrono::nanoseconds spin);
 
 // Throws config::UsageError where that link of a rank has no device. Every rank asks for all links
 // that will be opened, so that all of them refuse together.
@@ -64,8 +65,8 @@ std::vector<RawSocket> open_raw_links(const Context& context,
 // Throws config::UsageError on all ranks where there is no such link.
 std::vector<routing::Direction> link_of(const Context& context, const Pair& pair);
 
-// More ranks on this host than processors.
-bool crowded();
+// As long as ours polls before it sleeps (progress.spin).
+std::chrono::nanoseconds spin_time();
 
 // The same work as with QMP, over a pair's only socket.
 std::function<void(long)> raw_round_trips(const Pair& pair, std::span<RawSocket> sockets,

@@ -76,7 +76,7 @@ Body BothWays::body() {
 Body raw_one_way(const Pair& pair, std::span<RawSocket> sockets, const Buffer& data,
                  Messages window) {
     if (pair.role < 0) return nothing;
-    return [=, sends = pair.role == 0, bytes = data.data(), sleep = crowded()](long times) {
+    return [=, sends = pair.role == 0, bytes = data.data(), spin = spin_time()](long times) {
         std::byte word[word_back]{};
         for (long i = 0; i < times; ++i)
             for (const bool data_goes : {true, false}) {
@@ -85,7 +85,7 @@ Body raw_one_way(const Pair& pair, std::span<RawSocket> sockets, const Buffer& d
                 if (data_goes && !sends) socket.start_receive(bytes, window.bytes, window.count);
                 if (!data_goes && sends) socket.start_receive(word, word_back);
                 if (!data_goes && !sends) socket.start_send(word, word_back);
-                finish(sockets, sleep);
+                finish(sockets, spin);
             }
     };
 }
@@ -93,11 +93,11 @@ Body raw_one_way(const Pair& pair, std::span<RawSocket> sockets, const Buffer& d
 Body raw_both_ways(const Pair& pair, std::span<RawSocket> sockets, const Buffer& out,
                    const Buffer& in, Messages window) {
     if (pair.role < 0) return nothing;
-    return [=, from = out.data(), to = in.data(), sleep = crowded()](long times) {
+    return [=, from = out.data(), to = in.data(), spin = spin_time()](long times) {
         for (long i = 0; i < times; ++i) {
             sockets[0].start_receive(to, window.bytes, window.count);
             sockets[0].start_send(from, window.bytes, window.count);
-            finish(sockets, sleep);
+            finish(sockets, spin);
         }
     };
 }
