@@ -21,7 +21,7 @@ constexpr milliseconds grace{700};
 // The same where ranks name the dead before they get SIGTERM.
 constexpr milliseconds grace_with_names{1500};
 // On several hosts the death of a rank may be heard later than what it does to its peers.
-constexpr milliseconds time_to_settle{250};
+constexpr milliseconds time_to_settle{500};
 
 }  // namespace
 

@@ -270,12 +270,14 @@ TEST_CASE("The failing rank's code, signal or text comes from whatever host it i
 }
 
 TEST_CASE("A rank that fails because another was killed does not hide who was killed") {
-    // Rank 0 sees the death of rank 1 at once and fails of it, on a host that is heard first.
+    // Rank 0 fails of the death of rank 1 as soon as that one is reaped, on a host that is heard
+    // first.
     const Cluster cluster("[2]", {"localhost", "qb"});
     const std::string file = cluster.folder().file("pid");
     const std::string script = fmt::format(
         "if [ $TORUSMP_RANK = 1 ]; then echo $$ > {0}.new; mv {0}.new {0}; sleep 600; fi; "
-        "while [ ! -f {0} ]; do sleep 0.01; done; kill -9 $(cat {0}); exit 3",
+        "while [ ! -f {0} ]; do sleep 0.01; done; kill -9 $(cat {0}); "
+        "while kill -0 $(cat {0}); do sleep 0.01; done 2> /dev/null; exit 3",
         file);
     const Outcome outcome = run(cluster.start({"/bin/sh", "-c", script}));
     INFO(outcome.errors);
