@@ -43,20 +43,21 @@ Figure relative_to(const Figure& first, const Figure& figure) {
     return {percent, 100 * figure.best / first.best, {percent}};
 }
 
-void explain(Table& table, std::size_t small, std::size_t large, int window) {
+void explain(Table& table, std::size_t small, Messages window, int farthest) {
     table.notes = {
         fmt::format("Half trip: of {}. A further hop: what it adds to the distance before.",
                     config::format_size(small)),
         fmt::format("One way: {} messages of {} in flight, 10^6 bytes a second; beside it, in "
                     "percent of one hop.",
-                    window, config::format_size(large))};
+                    window.count, config::format_size(window.bytes))};
     std::vector<double> times;
     for (const Row& row : table.rows) times.push_back(row.figures[0].value);
     if (times.size() > 1)
         table.notes.push_back(
             fmt::format("A hop costs {} us by the straight line through all distances.",
                         shorten(slope(times))));
-    if (!runtime().options().direct.empty())
+    const auto& direct = runtime().options().direct;
+    if (std::find(direct.begin(), direct.end(), farthest) != direct.end())
         table.notes.push_back(
             "These ranks reach each other directly, so nothing was relayed: "
             "--set transport.local=links makes them use the links.");
@@ -97,7 +98,7 @@ Table measure_relay(const Context& context) {
         const Figure share = relative_to(i > 0 ? table.rows[0].figures[2] : rate, rate);
         table.rows.push_back({i + 1, {time, more, rate, share}});
     }
-    explain(table, small, window.bytes, window.count);
+    explain(table, small, window, others.back());
     return table;
 }
 
