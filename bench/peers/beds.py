@@ -122,7 +122,9 @@ class Bed:
         each library would bind all its ranks to the same core."""
         self.agent = self.work / "agent"
         cores = sorted(os.sched_getaffinity(0))
-        lines = ["#!/bin/sh", 'while [ "${1#-}" != "$1" ]; do shift; done', "host=$1", "shift"]
+        # Open MPI's daemons believe to be on one host, and would share one folder of files.
+        lines = ["#!/bin/sh", 'while [ "${1#-}" != "$1" ]; do shift; done', "host=$1", "shift",
+                 f'export TMPDIR={shlex.quote(str(self.work))}/"$host"', 'mkdir -p "$TMPDIR"']
         if ranks <= len(cores):
             cases = " ".join(f"{host}) core={cores[rank]};;"
                              for rank, host in enumerate(self.hosts[:ranks]))
@@ -162,8 +164,10 @@ class Bed:
 
     def start_openmpi(self, launcher, ranks, words, _settings):
         hosts = ",".join(f"{host}:1" for host in self.hosts[:ranks])
-        networks = ",".join(sorted({str(a.network) for links in self.links
-                                    for a in links.values()}))
+        every = [a.network for links in self.links for a in links.values()]
+        links = every[0]
+        while not all(network.subnet_of(links) for network in every):
+            links = links.supernet()
         # As mpirun itself does where it knows that ranks outnumber cores; here every node looks free.
         crowded = ranks > len(os.sched_getaffinity(0))
         yielding = ["--mca", "mpi_yield_when_idle", "1"] if crowded else []
@@ -171,7 +175,7 @@ class Bed:
                 "-np", ranks,
                 "--host", hosts, "--bind-to", "none", "--mca", "plm_rsh_agent", self.agent,
                 "--mca", "plm", "rsh", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
-                "--mca", "btl_tcp_if_include", networks,
+                "--mca", "btl_tcp_if_include", links,
                 "--mca", "oob_tcp_if_include", f"{self.management[0]}/16", *words]
 
     def start_mpich(self, launcher, ranks, words, _settings):
