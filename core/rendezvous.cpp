@@ -33,8 +33,10 @@ void Runtime::ask(SendRequest& request, Peer& peer) {
         const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
         if (connection.interface == nullptr)
             body.memory = Loopback::expose(memory);
-        else if (connection.peer == peer.rank && connection.interface->reads())
-            body.memory = connection.interface->expose(memory);
+        else if (connection.peer == peer.rank && connection.interface->reads()) {
+            request.exposed_at_ = connection.interface;
+            body.memory = request.exposed_ = connection.interface->expose(memory);
+        }
     }
     if (request.flow_ != nullptr)
         send_body(peer, PacketKind::flow_request, body, request.flow_->label);
@@ -179,6 +181,8 @@ void Runtime::finish_send(SendRequest& request, Error error) {
         request.departure_ = 0;
     }
     if (request.strands_ != nullptr) forget_strands(request);
+    if (request.exposed_at_ != nullptr)
+        std::exchange(request.exposed_at_, nullptr)->conceal(request.exposed_);
     request.stage_ = SendRequest::Stage::idle;
     complete(request, error);
 }

@@ -113,6 +113,8 @@ class SendRequest : public Request, private Outgoing {
     Strand* strands_ = nullptr;    // of a stream that is spread over several links
     std::uint8_t parts_ = 0;       // remote writes that carry the message, one a link
     std::uint8_t parts_left_ = 0;  // and how many are still under way
+    transport::RemoteMemory exposed_{};  // while the receiver may read it
+    transport::Interface* exposed_at_ = nullptr;
     std::uint8_t parts_out_ = 0;   // by bit: out at once when they were started
     bool part_failed_ = false;
 };

@@ -1,35 +1,10 @@
-// A file descriptor with an owner.
+// The owner of a file descriptor, under the name that the launcher's code uses.
 #pragma once
 
-#include <unistd.h>
-
-#include <utility>
+#include "config/descriptor.h"
 
 namespace torusmp::launch {
 
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        if (this != &other) {
-            reset();
-            fd_ = std::exchange(other.fd_, -1);
-        }
-        return *this;
-    }
-    ~Descriptor() { reset(); }
-
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
-    void reset() {
-        if (fd_ >= 0) close(fd_);
-        fd_ = -1;
-    }
-
-  private:
-    int fd_ = -1;
-};
+using config::Descriptor;
 
 }  // namespace torusmp::launch

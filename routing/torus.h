@@ -62,7 +62,8 @@ class Torus {
     // In a periodic dimension of size 2 both directions lead to the same rank, over two links.
     std::optional<Rank> neighbour(Rank from, Direction direction) const;
 
-    // Steps from a to b along one dimension, signed: the shorter way round, + on a tie.
+    // Steps from a to b along one dimension, signed: the shorter way round, + on a tie;
+    // between the two of a ring of two by the same cable both ways, the one out of + of the first.
     int offset(Rank from, Rank to, int dimension) const;
     // Steps of a shortest path.
     int distance(Rank from, Rank to) const;

@@ -208,7 +208,14 @@ bool Interface::separate_links() const {
 
 RemoteMemory Interface::expose(Bytes memory) {
     const std::uint64_t address = reinterpret_cast<std::uintptr_t>(memory.data());
-    return {address, memory.size(), {world_.seal(index_, address, memory.size()), index_}};
+    const std::uint64_t key = world_.seal(index_, address, memory.size());
+    ++exposed_[key];
+    return {address, memory.size(), {key, index_}};
+}
+
+void Interface::conceal(const RemoteMemory& memory) {
+    const auto found = exposed_.find(memory.key[0]);
+    if (found != exposed_.end() && --found->second == 0) exposed_.erase(found);
 }
 
 bool Interface::is_mapped(const RemoteMemory& memory) const {
@@ -392,6 +399,11 @@ bool World::allowed(const End& end, const RemoteMemory& remote, Remote way) cons
            (way != Remote::refused || end.peer->interface->is_mapped(remote));
 }
 
+bool World::is_exposed(const End& end, const Motion& motion) const {
+    const Interface* const owner = end.peer->interface;
+    return owner != nullptr && owner->exposed_.count(motion.key) != 0;
+}
+
 Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset, std::byte* local,
                       std::size_t bytes, std::uint64_t cookie, bool write) {
     if (!reachable(end, remote)) return Transfer::refused;
@@ -405,8 +417,9 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset, 
     if (way == Remote::refused) return Transfer::refused;
     ++counters_.transfers;
     auto* const there = reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
-    const Motion motion{cookie, write ? there : local, write ? local : there, bytes, write};
-    if (way == Remote::immediate && !end.link->dead) {
+    const Motion motion{cookie, write ? there : local, write ? local : there, bytes,
+                        write,  remote.key[0]};
+    if (way == Remote::immediate && !end.link->dead && is_exposed(end, motion)) {
         if (bytes > 0) std::memcpy(motion.to, motion.from, bytes);
         return Transfer::done;
     }
@@ -419,8 +432,9 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset, 
 
 void World::finish(End& end, std::uint64_t id) {
     const Motion& motion = end.motions.at(id);
-    if (motion.bytes > 0) std::memcpy(motion.to, motion.from, motion.bytes);
-    end.interface->ready_.push_back({&end, EventKind::transfer, id, true});
+    const bool there = is_exposed(end, motion);
+    if (there && motion.bytes > 0) std::memcpy(motion.to, motion.from, motion.bytes);
+    end.interface->ready_.push_back({&end, EventKind::transfer, id, there});
 }
 
 // --- World: faults ---
@@ -457,7 +471,8 @@ void World::bury(Link& link, const std::string& why, bool tear) {
         end.grants_under_way.clear();
         if (tear)
             for (const auto& [id, motion] : end.motions)
-                if (const std::size_t part = random_.below(motion.bytes + 1); part > 0)
+                if (const std::size_t part = random_.below(motion.bytes + 1);
+                    part > 0 && is_exposed(end, motion))
                     std::memcpy(motion.to, motion.from, part);
         if (end.interface != nullptr && end.interface->alive_)
             schedule(now_ + Time{random_.between(0, options_.down_within.count())}, EventKind::down,

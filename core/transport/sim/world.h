@@ -106,6 +106,7 @@ struct Motion {  // a remote write or read under way
     const std::byte* from;
     std::size_t bytes;
     bool write;
+    std::uint64_t key;  // of the remote memory: nothing moves once that is concealed
 };
 
 struct Link;
@@ -162,6 +163,7 @@ class Interface final : public transport::Interface {
     std::vector<std::byte> address() const override;
     transport::Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
+    void conceal(const RemoteMemory& memory) override;
     bool separate_links() const override;
     RemoteMemory expose(Bytes memory) override;
     bool is_mapped(const RemoteMemory& memory) const override;
@@ -197,8 +199,9 @@ class Interface final : public transport::Interface {
     bool polling_ = false;
     std::vector<std::unique_ptr<detail::Channel>> channels_;
     std::vector<detail::End*> ends_;
-    std::vector<Ready> ready_;    // what has arrived and waits for poll()
-    std::vector<Ready> working_;  // what the poll under way goes through
+    std::vector<Ready> ready_;              // what has arrived and waits for poll()
+    std::vector<Ready> working_;            // what the poll under way goes through
+    std::map<std::uint64_t, int> exposed_;  // by key: how often
     std::map<std::uintptr_t, std::pair<std::size_t, std::size_t>> allocations_;  // size, alignment
     std::size_t allocated_ = 0;
 };
@@ -264,6 +267,7 @@ class World {
     Transfer begin(detail::End& end, const RemoteMemory& remote, std::size_t offset,
                    std::byte* local, std::size_t bytes, std::uint64_t cookie, bool write);
     bool reachable(const detail::End& end, const RemoteMemory& remote) const;
+    bool is_exposed(const detail::End& end, const detail::Motion& motion) const;
     bool allowed(const detail::End& end, const RemoteMemory& remote, Remote way) const;
     std::uint64_t seal(std::size_t interface, std::uint64_t address, std::uint64_t length) const;
     void bury(detail::Link& link, const std::string& why, bool tear);
