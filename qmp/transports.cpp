@@ -80,8 +80,9 @@ Factory tcp_factory(const config::Settings& settings, const launch::Bootstrap& b
 
 [[noreturn]] void refuse(const config::Settings& settings, std::string_view what) {
     const std::string& where = settings.use.origin.where;
-    throw config::ConfigError(
-        fmt::format("{}transport.use: {}", where.empty() ? "" : where + ": ", what));
+    const bool named = where.find("transport.use") != std::string::npos;  // by the flag itself
+    throw config::ConfigError(fmt::format("{}{}{}", where.empty() ? "" : where + ": ",
+                                          named ? "" : "transport.use: ", what));
 }
 
 }  // namespace
