@@ -54,6 +54,7 @@ std::vector<LinkTraffic> LinkCounts::gather() const {
         const auto bytes = hear(other, tag, most_links * sizeof(Counted));
         const std::size_t at = mine.size();
         mine.resize(at + bytes.size() / sizeof(Counted));
+        if (mine.size() == at) continue;  // a rank without links
         std::memcpy(mine.data() + at, bytes.data(), (mine.size() - at) * sizeof(Counted));
     }
     return join_ends(mine);
