@@ -1,0 +1,193 @@
+#include "routing/trees.h"
+
+#include <algorithm>
+
+namespace torusmp::routing {
+
+namespace {
+
+SpanningTree tree_from(Rank root, int size) {
+    SpanningTree tree;
+    tree.root = root;
+    tree.parent.assign(std::size_t(size), root);
+    tree.by.assign(std::size_t(size), -1);
+    tree.depth.assign(std::size_t(size), 0);
+    return tree;
+}
+
+void enter(SpanningTree& tree, const Torus& torus, Rank rank, Direction by) {
+    tree.parent[std::size_t(rank)] = *torus.neighbour(rank, by.opposite());
+    tree.by[std::size_t(rank)] = std::int8_t(by.index());
+}
+
+// From each rank up to the first whose depth is known, and back down.
+void measure(SpanningTree& tree) {
+    std::vector<Rank> path;
+    std::fill(tree.depth.begin(), tree.depth.end(), -1);
+    tree.depth[std::size_t(tree.root)] = 0;
+    for (Rank rank = 0; rank < Rank(tree.parent.size()); ++rank) {
+        Rank above = rank;
+        for (; tree.depth[std::size_t(above)] < 0; above = tree.parent[std::size_t(above)]) {
+            path.push_back(above);
+        }
+        for (int depth = tree.depth[std::size_t(above)]; !path.empty(); path.pop_back()) {
+            tree.depth[std::size_t(path.back())] = ++depth;
+        }
+    }
+}
+
+// The disjoint trees, by a rule for each rank that needs no search.
+//
+// Let Z be the dimensions in which a rank differs from the root. A tree belongs to a dimension d
+// and, where d is periodic, to a sign: it arrives at the root's neighbour that way and spreads from
+// there. Seen from a rank, towards the root:
+//  - d is not in Z: one step away from the root along d. The arcs along dimensions that are not in
+//    Z are used by the trees of these alone: each by one.
+//  - d is in Z: one step along the dimension that follows d in Z, cyclically, so that d itself is
+//    finished last. Each dimension of Z follows one other, so each of its arcs is used once: where
+//    it is periodic the tree of sign + walks downwards, away from the side where - walks upwards.
+// In either case the path comes to an end: dimensions leave Z and never come back.
+//
+// An open dimension has one tree and one arc that comes from the root, a periodic one two of each.
+// They mix as long as the dimension after a periodic one is periodic for sign -. So sign + goes
+// round all dimensions of Z together with the open ones, sign - round the periodic ones alone. That
+// leaves the ranks in which d is the only periodic dimension of Z but some open ones are in Z
+// too (`bridge`): here (d, -) cannot yet finish d, and no arc along an open dimension is left for
+// it. It walks along d, still upwards but away from the root, to the coordinate just below it, and
+// there takes the arc of (d, +), which in turn goes one further along d and finishes the open ones
+// there. The tree that walks downwards along d anyway has the root's coordinate as its next there
+// and comes from it directly. That takes three places: a ring of two is used as an open dimension.
+class Arcs {
+  public:
+    Arcs(const Torus& torus, Rank root)
+        : torus_(&torus), root_(root), origin_(torus.coordinates(root)) {
+        bool any_open = false;
+        for (int d = 0; d < torus.dimensions(); ++d) {
+            any_open |= torus.extent(d) > 1 && !torus.periodic(d);
+        }
+        for (int d = 0; d < torus.dimensions(); ++d) {
+            both_[d] = torus.periodic(d) && !(any_open && torus.extent(d) == 2);
+            if (torus.extent(d) == 1) continue;
+            families_.push_back({d, +1});
+            if (both_[d]) families_.push_back({d, -1});
+        }
+    }
+
+    const std::vector<Direction>& families() const { return families_; }
+
+    // The direction of the step by which the tree of `family` enters `rank`, not the root.
+    Direction into(Rank rank, Direction family) const {
+        const Coordinates steps = from_root(rank);
+        const int d = family.dimension;
+        if (steps[d] == 0) return away(rank, family);
+        const int next = next_of(family, steps);
+        const bool plus = family.sign > 0;
+        const int bridge = lone_periodic(steps);
+        if (bridge < 0 || (d != bridge && next != bridge)) return home(steps, next, family.sign);
+        const bool below = steps[bridge] == torus_->extent(bridge) - 1;
+        if (d != bridge) return {bridge, below ? -1 : +1};
+        if (plus && below) return {bridge, +1};
+        if (!plus && !below) return {bridge, -1};
+        return home(steps, next_of({d, +1}, steps), +1);
+    }
+
+  private:
+    // Steps from the root along each dimension: upwards round a ring, signed where open.
+    Coordinates from_root(Rank rank) const {
+        Coordinates steps = torus_->coordinates(rank);
+        for (int d = 0; d < torus_->dimensions(); ++d) {
+            steps[d] -= origin_[d];
+            if (both_[d] && steps[d] < 0) steps[d] += torus_->extent(d);
+        }
+        return steps;
+    }
+
+    // From the rank one further from the root; either side will do in an open dimension.
+    Direction away(Rank rank, Direction family) const {
+        const int d = family.dimension;
+        if (both_[d]) return {d, -family.sign};
+        return {d, torus_->coordinates(rank)[d] > 0 ? +1 : -1};
+    }
+
+    Direction home(const Coordinates& steps, int dimension, int sign) const {
+        if (both_[dimension]) return {dimension, sign};
+        return {dimension, steps[dimension] > 0 ? +1 : -1};
+    }
+
+    int next_of(Direction family, const Coordinates& steps) const {
+        int d = family.dimension;
+        do {
+            d = (d + 1) % torus_->dimensions();
+        } while (steps[d] == 0 || (family.sign < 0 && !both_[d]));
+        return d;
+    }
+
+    // The periodic dimension of Z, if it is the only one there but not all of Z; else -1.
+    int lone_periodic(const Coordinates& steps) const {
+        int found = -1;
+        bool open = false;
+        for (int d = 0; d < torus_->dimensions(); ++d) {
+            if (steps[d] == 0) continue;
+            if (!both_[d]) {
+                open = true;
+            } else if (found >= 0) {
+                return -1;
+            } else {
+                found = d;
+            }
+        }
+        return open ? found : -1;
+    }
+
+    const Torus* torus_;
+    Rank root_;
+    Coordinates origin_;
+    std::array<bool, max_dimensions> both_{};  // periodic, and both ways round are used
+    std::vector<Direction> families_;
+};
+
+}  // namespace
+
+int SpanningTree::height() const {
+    return depth.empty() ? 0 : *std::max_element(depth.begin(), depth.end());
+}
+
+std::vector<Hop> SpanningTree::children(Rank rank) const {
+    std::vector<Hop> found;
+    for (Rank child = 0; child < Rank(parent.size()); ++child) {
+        if (parent[std::size_t(child)] != rank || child == root) continue;
+        found.push_back({Direction::from_index(by[std::size_t(child)]), child});
+    }
+    return found;
+}
+
+SpanningTree dimension_ordered_tree(const Torus& torus, Rank root) {
+    SpanningTree tree = tree_from(root, torus.size());
+    for (Rank rank = 0; rank < torus.size(); ++rank) {
+        if (rank == root) continue;
+        int d = torus.dimensions() - 1;
+        while (torus.offset(root, rank, d) == 0) --d;
+        enter(tree, torus, rank, {d, torus.offset(root, rank, d) > 0 ? +1 : -1});
+        tree.depth[std::size_t(rank)] = torus.distance(root, rank);
+    }
+    return tree;
+}
+
+int disjoint_tree_count(const Torus& torus) {
+    return int(Arcs(torus, 0).families().size());
+}
+
+std::vector<SpanningTree> disjoint_trees(const Torus& torus, Rank root) {
+    const Arcs arcs(torus, root);
+    std::vector<SpanningTree> trees;
+    for (const Direction family : arcs.families()) {
+        SpanningTree& tree = trees.emplace_back(tree_from(root, torus.size()));
+        for (Rank rank = 0; rank < torus.size(); ++rank) {
+            if (rank != root) enter(tree, torus, rank, arcs.into(rank, family));
+        }
+        measure(tree);
+    }
+    return trees;
+}
+
+}  // namespace torusmp::routing

@@ -1,0 +1,42 @@
+// Spanning trees over a torus or open mesh: what collectives send their messages along.
+//
+// A tree tells each rank its parent and the link it comes by. The same arguments give the same tree
+// on every rank, so all ranks of a collective work out the same trees by themselves. An *arc* is
+// one direction of one cable, (from, direction); both cables of a ring of two are arcs of their
+// own. Pure values, owned by the caller; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "routing/torus.h"
+
+namespace torusmp::routing {
+
+// All three arrays by rank.
+struct SpanningTree {
+    Rank root = 0;
+    std::vector<Rank> parent;     // the root's is itself
+    std::vector<std::int8_t> by;  // Direction::index() of the step parent -> rank; root: -1
+    std::vector<int> depth;       // steps from the root
+
+    int height() const;  // the largest depth
+    // The children of a rank and the directions they lie in, by rank. O(size).
+    std::vector<Hop> children(Rank rank) const;
+};
+
+// Shortest paths, each along the dimensions in their order: the root's line along dimension 0,
+// then the lines along dimension 1 from each of these, and so on. A rank's depth is its distance.
+SpanningTree dimension_ordered_tree(const Torus& torus, Rank root);
+
+// Trees no two of which share an arc, so that all may carry messages at once. Their number is
+// disjoint_tree_count(torus); with a single rank there are none. No path is longer than the sum of
+// the extents.
+std::vector<SpanningTree> disjoint_trees(const Torus& torus, Rank root);
+
+// Two for each periodic dimension and one for each open one, extents of 1 not counted; but where
+// there are open dimensions (of extent 2 or more) a periodic one of extent 2 counts one. That is
+// the most there can be, namely the arcs that enter a corner, except for the said rings of two.
+int disjoint_tree_count(const Torus& torus);
+
+}  // namespace torusmp::routing

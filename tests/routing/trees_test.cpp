@@ -1,0 +1,155 @@
+#include "routing/trees.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <utility>
+
+#include "random_torus.h"
+
+using namespace torusmp::routing;
+using namespace torusmp::routing::test;
+
+namespace {
+
+// Every rank is reached from the root over links of the torus, and its depth is that path's length.
+void require_spanning(const Torus& torus, const SpanningTree& tree, Rank root) {
+    const auto size = std::size_t(torus.size());
+    REQUIRE(tree.root == root);
+    REQUIRE((tree.parent.size() == size && tree.by.size() == size && tree.depth.size() == size));
+    REQUIRE((tree.parent[std::size_t(root)] == root && tree.by[std::size_t(root)] == -1));
+    REQUIRE(tree.depth[std::size_t(root)] == 0);
+    for (Rank rank = 0; rank < torus.size(); ++rank) {
+        if (rank == root) continue;
+        CAPTURE(rank);
+        const Rank parent = tree.parent[std::size_t(rank)];
+        const auto by = Direction::from_index(tree.by[std::size_t(rank)]);
+        REQUIRE(torus.neighbour(parent, by) == rank);
+        REQUIRE(tree.depth[std::size_t(rank)] == tree.depth[std::size_t(parent)] + 1);
+    }
+}
+
+int longest_distance(const Torus& torus, Rank from) {
+    int longest = 0;
+    for (Rank to = 0; to < torus.size(); ++to)
+        longest = std::max(longest, torus.distance(from, to));
+    return longest;
+}
+
+void require_disjoint(const Torus& torus, const std::vector<SpanningTree>& trees, Rank root) {
+    std::set<std::pair<Rank, int>> arcs;
+    int longest = 0;
+    for (int d = 0; d < torus.dimensions(); ++d) longest += torus.extent(d);
+    for (const SpanningTree& tree : trees) {
+        require_spanning(torus, tree, root);
+        REQUIRE(tree.height() <= longest);
+        for (Rank rank = 0; rank < torus.size(); ++rank) {
+            if (rank == root) continue;
+            CAPTURE(rank);
+            REQUIRE(
+                arcs.insert({tree.parent[std::size_t(rank)], tree.by[std::size_t(rank)]}).second);
+        }
+    }
+}
+
+int arcs_into(const Torus& torus, Rank rank) {
+    int arcs = 0;
+    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+        arcs += torus.neighbour(rank, Direction::from_index(i)).has_value() ? 1 : 0;
+    }
+    return arcs;
+}
+
+Torus named(const std::vector<int>& dims, const std::vector<bool>& periodic = {}) {
+    return Torus(dims, periodic);
+}
+
+}  // namespace
+
+TEST_CASE("the dimension-ordered tree reaches every rank on a shortest path") {
+    Random random{std::uint32_t(GENERATE(range(0, 60)))};
+    const Torus torus = random_shape(random, 300).torus();
+    const Rank root = between(random, 0, torus.size() - 1);
+    CAPTURE(torus.describe(), root);
+    const SpanningTree tree = dimension_ordered_tree(torus, root);
+    require_spanning(torus, tree, root);
+    for (Rank rank = 0; rank < torus.size(); ++rank) {
+        CAPTURE(rank);
+        REQUIRE(tree.depth[std::size_t(rank)] == torus.distance(root, rank));
+        // The dimensions come in order: that of a step is never below that of the step before.
+        const Rank parent = tree.parent[std::size_t(rank)];
+        REQUIRE(
+            (parent == root || tree.by[std::size_t(parent)] / 2 <= tree.by[std::size_t(rank)] / 2));
+    }
+    REQUIRE(tree.height() == longest_distance(torus, root));
+}
+
+TEST_CASE("the dimension-ordered tree of a torus is as high as the halves of its rings") {
+    CHECK(dimension_ordered_tree(named({8, 8}), 5).height() == 8);
+    CHECK(dimension_ordered_tree(named({4, 8, 8}), 77).height() == 10);
+    CHECK(dimension_ordered_tree(named({5, 7, 3}), 100).height() == 6);
+    CHECK(dimension_ordered_tree(named({2, 2, 2, 2, 2, 2}), 63).height() == 6);
+}
+
+TEST_CASE("disjoint trees span, share no arc, and are as many as promised") {
+    Random random{std::uint32_t(GENERATE(range(0, 150)))};
+    const Torus torus = random_shape(random, 300).torus();
+    const Rank root = between(random, 0, torus.size() - 1);
+    CAPTURE(torus.describe(), root);
+    const auto trees = disjoint_trees(torus, root);
+    REQUIRE(int(trees.size()) == disjoint_tree_count(torus));
+    require_disjoint(torus, trees, root);
+}
+
+TEST_CASE("disjoint trees use all that a corner has, except for rings of two beside open lines") {
+    Random random{std::uint32_t(GENERATE(range(0, 150)))};
+    const Torus torus = random_shape(random, 300).torus();
+    CAPTURE(torus.describe());
+    int twos = 0;
+    bool open = false;
+    for (int d = 0; d < torus.dimensions(); ++d) {
+        twos += torus.periodic(d) && torus.extent(d) == 2 ? 1 : 0;
+        open |= !torus.periodic(d) && torus.extent(d) > 1;
+    }
+    REQUIRE(disjoint_tree_count(torus) == arcs_into(torus, 0) - (open ? twos : 0));
+}
+
+TEST_CASE("every mix of small rings and lines has its disjoint trees from every root") {
+    // Extents 1 to 4, each a ring or a line, in three dimensions.
+    for (int code = 0; code < 8 * 8 * 8; ++code) {
+        std::vector<int> dims;
+        std::vector<bool> periodic;
+        for (int rest = code, d = 0; d < 3; ++d, rest /= 8) {
+            dims.push_back(1 + rest % 4);
+            periodic.push_back(rest % 8 >= 4);
+        }
+        const Torus torus(dims, periodic);
+        CAPTURE(torus.describe());
+        for (Rank root = 0; root < torus.size(); root += 1 + torus.size() / 8) {
+            CAPTURE(root);
+            const auto trees = disjoint_trees(torus, root);
+            REQUIRE(int(trees.size()) == disjoint_tree_count(torus));
+            require_disjoint(torus, trees, root);
+        }
+    }
+}
+
+TEST_CASE("a torus gives two disjoint trees a dimension, both cables of a ring of two among them") {
+    CHECK(disjoint_trees(named({4, 8, 8}), 3).size() == 6);
+    CHECK(disjoint_trees(named({2, 2, 2}), 0).size() == 6);
+    CHECK(disjoint_trees(named({2}), 1).size() == 2);
+    CHECK(disjoint_trees(named({4, 8, 8}, {false, false, false}), 3).size() == 3);
+    CHECK(disjoint_trees(named({4, 1, 8}, {true, true, false}), 3).size() == 3);
+    CHECK(disjoint_trees(named({1, 1}), 0).empty());
+}
+
+TEST_CASE("the children of a rank are those that name it as their parent") {
+    const Torus torus = named({3, 4});
+    const SpanningTree tree = dimension_ordered_tree(torus, 0);
+    const auto children = tree.children(0);
+    REQUIRE(children.size() == 4);
+    for (const Hop& child : children) {
+        CHECK(torus.neighbour(0, child.direction) == child.rank);
+        CHECK(tree.parent[std::size_t(child.rank)] == 0);
+    }
+    CHECK(tree.children(torus.rank({0, 2})).empty());
+}
