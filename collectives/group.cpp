@@ -26,28 +26,14 @@ std::vector<int> box_of(const routing::Torus& torus, const std::vector<Rank>& me
 }  // namespace
 
 Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context)
+    : Group(runtime, std::move(members), context, Layout::machine) {}
+
+Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+             Layout layout)
     : runtime_(&runtime), context_(context), members_(std::move(members)) {
-    node_at_.resize(members_.size());
-    std::iota(node_at_.begin(), node_at_.end(), 0);
-    // Ranks are row-major over the torus, so members in rank order are row-major over their box.
-    std::sort(node_at_.begin(), node_at_.end(),
-              [&](int a, int b) { return members_[std::size_t(a)] < members_[std::size_t(b)]; });
-    place_of_.resize(members_.size());
-    for (int place = 0; place < size(); ++place) {
-        const int node = node_at_[std::size_t(place)];
-        place_of_[std::size_t(node)] = place;
-        if (members_[std::size_t(node)] == runtime.rank()) {
-            node_ = node;
-            place_ = place;
-        }
-        if (place > 0 && rank_of(node) == rank_of(node_at_[std::size_t(place - 1)]))
-            throw std::invalid_argument("a group names rank " + std::to_string(rank_of(node)) +
-                                        " twice");
-    }
-    if (node_ < 0)
-        throw std::invalid_argument("rank " + std::to_string(runtime.rank()) +
-                                    " is not a member of its own group");
-    find_grid();
+    find_places(layout);
+    find_grid(layout);
+    find_neighbours();
 
     std::vector<Rank> near = runtime.options().direct;
     std::sort(near.begin(), near.end());
@@ -56,13 +42,79 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
     });
 }
 
-void Group::find_grid() {
-    std::vector<int> dims = box_of(runtime_->torus(), members_);
-    if (dims.empty()) dims = routing::balanced_dims(size(), 3);
-    std::copy_if(dims.begin(), dims.end(), std::back_inserter(dims_), [](int n) { return n > 1; });
+void Group::find_places(Layout layout) {
+    node_at_.resize(members_.size());
+    std::iota(node_at_.begin(), node_at_.end(), 0);
+    // Ranks are row-major over the torus, so members in rank order are row-major over their box.
+    std::vector<int> by_rank = node_at_;
+    std::sort(by_rank.begin(), by_rank.end(),
+              [&](int a, int b) { return members_[std::size_t(a)] < members_[std::size_t(b)]; });
+    for (std::size_t i = 1; i < by_rank.size(); ++i)
+        if (rank_of(by_rank[i]) == rank_of(by_rank[i - 1]))
+            throw std::invalid_argument("a group names rank " +
+                                        std::to_string(rank_of(by_rank[i])) + " twice");
+    if (layout == Layout::machine) node_at_ = std::move(by_rank);
+    place_of_.resize(members_.size());
+    for (int place = 0; place < size(); ++place) {
+        const int node = node_at_[std::size_t(place)];
+        place_of_[std::size_t(node)] = place;
+        if (members_[std::size_t(node)] == runtime_->rank()) {
+            node_ = node;
+            place_ = place;
+        }
+    }
+    if (node_ < 0)
+        throw std::invalid_argument("rank " + std::to_string(runtime_->rank()) +
+                                    " is not a member of its own group");
+}
+
+void Group::find_grid(Layout layout) {
+    const routing::Torus& machine = runtime_->torus();
+    std::vector<int> box;
+    if (layout == Layout::machine) box = box_of(machine, members_);
+    const std::vector<int> dims = box.empty() ? routing::balanced_dims(size(), 3) : box;
+    std::vector<bool> periodic;
+    for (int d = 0; d < int(dims.size()); ++d) {
+        const int extent = dims[std::size_t(d)];
+        if (extent == 1) continue;
+        dims_.push_back(extent);
+        if (box.empty()) {
+            periodic.push_back(true);
+        } else {
+            machine_dimension_.push_back(d);
+            periodic.push_back(machine.periodic(d) && extent == machine.extent(d));
+        }
+    }
     strides_.resize(dims_.size());
     int stride = 1;
     for (std::size_t d = dims_.size(); d-- > 0; stride *= dims_[d]) strides_[d] = stride;
+    const std::vector<int> single{1};
+    torus_.emplace(dims_.empty() ? single : dims_,
+                   dims_.empty() ? std::vector<bool>{false} : periodic);
+}
+
+void Group::find_neighbours() {
+    const routing::Torus& machine = runtime_->torus();
+    for (int i = 0; i < 2 * dimensions(); ++i) {
+        const auto direction = routing::Direction::from_index(i);
+        const auto place = torus_->neighbour(place_, direction);
+        if (!place) continue;
+        Neighbour& neighbour = neighbours_[std::size_t(i)];
+        neighbour.rank = rank_of(node_at(*place));
+        if (machine_dimension_.empty()) continue;
+        const routing::Direction link{machine_dimension_[std::size_t(direction.dimension)],
+                                      direction.sign};
+        if (machine.neighbour(runtime_->rank(), link) == neighbour.rank) neighbour.link = link;
+    }
+}
+
+Group& Group::ordered() {
+    if (original_ != nullptr || std::is_sorted(node_at_.begin(), node_at_.end())) return *this;
+    if (ordered_ == nullptr) {
+        ordered_.reset(new Group(*runtime_, members_, context_, Layout::nodes));
+        ordered_->original_ = this;
+    }
+    return *ordered_;
 }
 
 }  // namespace torusmp::collectives

@@ -7,9 +7,12 @@
 // out. All members work out the same grid by themselves.
 //
 // Owned by a front end's communicator, which keeps it longer than any schedule on it. One thread at
-// a time may call next_tag(); the rest is immutable.
+// a time may start collectives on it; the grid is immutable.
 #pragma once
 
+#include <array>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/runtime.h"
@@ -24,6 +27,8 @@ class Group {
     // that no other communicator of these ranks uses for matched messages.
     // Throws std::invalid_argument when own rank is missing or a rank stands twice.
     Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context);
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
 
     core::Runtime& runtime() const { return *runtime_; }
     core::Context context() const { return context_; }
@@ -51,14 +56,42 @@ class Group {
         return rank_of(node_at(place));
     }
 
+    // The grid of places as a torus of its own; of one member, a torus of extent 1. A dimension
+    // wraps around where the members fill a ring of the machine, and in balanced grids.
+    const routing::Torus& torus() const { return *torus_; }
+    // The member one step away in the grid; any_source where there is none.
+    Rank neighbour(routing::Direction direction) const {
+        return neighbours_[std::size_t(direction.index())].rank;
+    }
+    // The machine's link to it, where that step is one.
+    std::optional<routing::Direction> link(routing::Direction direction) const {
+        return neighbours_[std::size_t(direction.index())].link;
+    }
+
     // Every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
 
+    // The same members laid out in the order of their node numbers: for operations that do not
+    // commute. Itself where that is so anyway; else made on first use, counting tags with this one.
+    Group& ordered();
+
     // A tag for the next collective; members start collectives in one order, so they agree.
-    core::Tag next_tag() { return tag_ = (tag_ + 1) & 0x3fffffff; }
+    core::Tag next_tag() {
+        Group& counter = original_ != nullptr ? *original_ : *this;
+        return counter.tag_ = (counter.tag_ + 1) & 0x3fffffff;
+    }
 
   private:
-    void find_grid();
+    enum class Layout { machine, nodes };
+    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context, Layout layout);
+    void find_places(Layout layout);
+    void find_grid(Layout layout);
+    void find_neighbours();
+
+    struct Neighbour {
+        Rank rank = core::any_source;
+        std::optional<routing::Direction> link;
+    };
 
     core::Runtime* runtime_;
     core::Context context_;
@@ -67,10 +100,15 @@ class Group {
     std::vector<int> place_of_;  // by node
     std::vector<int> dims_;
     std::vector<int> strides_;
+    std::vector<int> machine_dimension_;  // by dimension; empty: the grid is not the machine's
+    std::optional<routing::Torus> torus_;
+    std::array<Neighbour, 2 * routing::max_dimensions> neighbours_{};
     int node_ = -1;
     int place_ = -1;
     bool direct_ = false;
     core::Tag tag_ = 0;
+    std::unique_ptr<Group> ordered_;
+    Group* original_ = nullptr;  // of an ordered one
 };
 
 }  // namespace torusmp::collectives

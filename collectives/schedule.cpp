@@ -7,38 +7,74 @@ void Schedule::begin(std::string_view name) {
     tag_ = group_->next_tag();
     error_ = core::Error::none;
     failed_peer_ = core::any_source;
+    taken_back_ = false;
+    faults_seen_ = 0;
     complete_.store(false, std::memory_order_relaxed);
     group_->runtime().add_task(*this);
+}
+
+void Schedule::fail(core::Error error, Rank peer) {
+    if (failed()) return;
+    error_ = error;
+    failed_peer_ = peer;
 }
 
 bool Schedule::advance() {
     // Posting a request may move things, and so come back here.
     if (advancing_) return false;
     advancing_ = true;
+    look_for_faults();
+    const bool finished = (!failed() && move()) || (failed() && (take_back(), all_complete()));
+    advancing_ = false;
+    if (!finished) return false;
+    use_requests(0, 0);
+    // The last access: from here on the owner may start this again or destroy it.
+    complete_.store(true, std::memory_order_release);
+    return true;
+}
+
+// Members that never talk to each other in this collective depend on each other all the same: what
+// keeps two of them apart ends it for all.
+void Schedule::look_for_faults() {
+    const std::uint64_t faults = group_->runtime().faults();
+    if (faults == faults_seen_) return;
+    faults_seen_ = faults;
+    if (const auto lost = group_->runtime().lost_in(group_->members()))
+        fail(core::Error::unreachable, *lost);
+}
+
+// Those who wait for messages of ours end by the same fault; their memory and ours must not be used
+// any more by then.
+void Schedule::take_back() {
+    if (taken_back_) return;
+    taken_back_ = true;
+    for (std::size_t i = 0; i < receives_.used; ++i)
+        group_->runtime().cancel(receives_.requests[i]);
+    for (std::size_t i = 0; i < sends_.used; ++i) group_->runtime().cancel(sends_.requests[i]);
+}
+
+bool Schedule::all_complete() const {
+    for (std::size_t i = 0; i < receives_.used; ++i)
+        if (!receives_.requests[i].complete()) return false;
+    for (std::size_t i = 0; i < sends_.used; ++i)
+        if (!sends_.requests[i].complete()) return false;
+    return true;
+}
+
+bool Schedule::move() {
     while (batch_complete()) {
         sends_.used = sends_.settled = 0;
         receives_.used = receives_.settled = 0;
-        if (error_ == core::Error::none && step()) continue;
-        advancing_ = false;
-        // The last access: from here on the owner may start this again or destroy it.
-        complete_.store(true, std::memory_order_release);
-        return true;
+        if (failed()) return false;
+        if (!step()) return true;
     }
-    advancing_ = false;
     return false;
 }
 
 template <class RequestType>
 bool Schedule::settle(Batch<RequestType>& batch) {
-    while (batch.settled < batch.used) {
-        const RequestType& request = batch.requests[batch.settled];
-        if (!request.complete()) return false;
-        ++batch.settled;
-        if (request.status().error != core::Error::none && error_ == core::Error::none) {
-            error_ = request.status().error;
-            failed_peer_ = request.peer();
-        }
-    }
+    for (; batch.settled < batch.used; ++batch.settled)
+        if (!done(batch.requests[batch.settled])) return false;
     return true;
 }
 
@@ -46,12 +82,18 @@ bool Schedule::batch_complete() {
     return settle(receives_) && settle(sends_);
 }
 
-void Schedule::send(core::Buffer buffer, Rank dest) {
-    group_->runtime().send(sends_.next(), buffer, dest, group_->context(), tag_);
+void Schedule::use_requests(std::size_t sends, std::size_t receives) {
+    sends_.use(sends);
+    receives_.use(receives);
+    sends_.settled = receives_.settled = 0;
 }
 
-void Schedule::receive(core::Buffer buffer, Rank source) {
-    group_->runtime().receive(receives_.next(), buffer, source, group_->context(), tag_);
+void Schedule::post_send_by(core::SendRequest& request, routing::Direction direction,
+                            core::Buffer buffer) {
+    if (const auto link = group_->link(direction))
+        group_->runtime().send_by(request, buffer, *link, group_->context(), tag_);
+    else
+        post_send(request, buffer, group_->neighbour(direction));
 }
 
 std::string Schedule::describe() const {

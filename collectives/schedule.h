@@ -1,10 +1,16 @@
-// A collective as a small state machine: steps, each a batch of sends and receives; the next step
-// begins when all of the batch are complete. The progress engine advances it, so many schedules run
-// at once and a blocking collective is start + wait.
+// A collective as a small state machine that the progress engine advances, so many run at once and
+// a blocking collective is start + wait.
+//
+// Two manners. Most go step by step: step() posts a batch of sends and receives, and the next step
+// begins when all of the batch are complete. Those that keep many messages under way override
+// move(), which is called whenever something has moved, and number their requests themselves.
 //
 // The caller owns a schedule, keeps it and its buffers in place until complete(), and may then
 // start it again, which hardly allocates: requests and scratch memory stay. A schedule belongs to
 // one Group; all its members start the same collectives in the same order.
+//
+// A fault that concerns any two members ends the schedule on all of them: each takes back what it
+// has posted, and ends with an error that names the rank.
 #pragma once
 
 #include <atomic>
@@ -41,27 +47,87 @@ class Schedule : public core::Task {
     Group& group() const { return *group_; }
     // Gives the schedule to the progress engine. `name` outlives the schedule.
     void begin(std::string_view name);
+    // Ends the schedule with an error, after what it has posted is taken back.
+    void fail(core::Error error, Rank peer);
+    bool failed() const { return error_ != core::Error::none; }
+
+    // --- step by step ---
     // Posts the next batch; false: nothing is left to do. A batch may be empty.
-    virtual bool step() = 0;
-    void send(core::Buffer buffer, Rank dest);
-    void receive(core::Buffer buffer, Rank source);
+    virtual bool step() { return false; }
+    void send(core::Buffer buffer, Rank dest) { post_send(sends_.next(), buffer, dest); }
+    void receive(core::Buffer buffer, Rank source) {
+        post_receive(receives_.next(), buffer, source);
+    }
+    // To and from the neighbour in a direction of the group's torus, over that very link.
+    void send_by(routing::Direction direction, core::Buffer buffer) {
+        post_send_by(sends_.next(), direction, buffer);
+    }
+    void receive_by(routing::Direction direction, core::Buffer buffer) {
+        receive(buffer, group_->neighbour(direction));
+    }
+
+    // --- message by message ---
+    // Posts what can be posted; true: all that was posted is complete and nothing is left to do.
+    virtual bool move();
+    // Requests 0 to count - 1 of each kind, to be used in any order; all must be complete before.
+    void use_requests(std::size_t sends, std::size_t receives);
+    void send(std::size_t index, core::Buffer buffer, Rank dest) {
+        post_send(sends_.requests[index], buffer, dest);
+    }
+    void send_by(std::size_t index, routing::Direction direction, core::Buffer buffer) {
+        post_send_by(sends_.requests[index], direction, buffer);
+    }
+    void receive(std::size_t index, core::Buffer buffer, Rank source) {
+        post_receive(receives_.requests[index], buffer, source);
+    }
+    void receive_by(std::size_t index, routing::Direction direction, core::Buffer buffer) {
+        receive(index, buffer, group_->neighbour(direction));
+    }
+    // Whether a request is complete; one that ended with an error fails the schedule.
+    bool sent(std::size_t index) { return done(sends_.requests[index]); }
+    bool received(std::size_t index) { return done(receives_.requests[index]); }
+    // Bytes of the message that a complete receive got.
+    std::size_t bytes_received(std::size_t index) const {
+        return receives_.requests[index].status().bytes;
+    }
 
   private:
-    bool batch_complete();
-
     // Requests live as long as the schedule; each step uses the first few anew.
     template <class RequestType>
     struct Batch {
         std::deque<RequestType> requests;
-        std::size_t used = 0;     // posted in this step
+        std::size_t used = 0;     // in this step, or numbered by the schedule
         std::size_t settled = 0;  // of these, known to be complete
         RequestType& next() {
             if (used == requests.size()) requests.emplace_back();
             return requests[used++];
         }
+        void use(std::size_t count) {
+            while (requests.size() < count) requests.emplace_back();
+            used = count;
+        }
     };
+
+    void post_send(core::SendRequest& request, core::Buffer buffer, Rank dest) {
+        group_->runtime().send(request, buffer, dest, group_->context(), tag_);
+    }
+    void post_send_by(core::SendRequest& request, routing::Direction direction,
+                      core::Buffer buffer);
+    void post_receive(core::ReceiveRequest& request, core::Buffer buffer, Rank source) {
+        group_->runtime().receive(request, buffer, source, group_->context(), tag_);
+    }
+    bool done(const core::Request& request) {
+        if (!request.complete()) return false;
+        if (request.status().error != core::Error::none)
+            fail(request.status().error, request.peer());
+        return true;
+    }
     template <class RequestType>
     bool settle(Batch<RequestType>& batch);
+    bool batch_complete();
+    void look_for_faults();
+    void take_back();
+    bool all_complete() const;
 
     Group* group_;
     std::string_view name_ = "collective";
@@ -69,6 +135,8 @@ class Schedule : public core::Task {
     Batch<core::SendRequest> sends_;
     Batch<core::ReceiveRequest> receives_;
     bool advancing_ = false;
+    bool taken_back_ = false;
+    std::uint64_t faults_seen_ = 0;
     core::Error error_ = core::Error::none;
     Rank failed_peer_ = core::any_source;
     std::atomic<bool> complete_{true};

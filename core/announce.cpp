@@ -136,4 +136,39 @@ bool Runtime::on_withdrawn(Peer& peer, const PacketHeader& header, const std::by
     return true;
 }
 
+void Runtime::cancel(SendRequest& request) {
+    Guard guard(*this);
+    // What is on its way arrives; only what waits for a receive can still be taken back.
+    if (request.complete() || request.stage_ != SendRequest::Stage::wait_answer ||
+        request.flow_ != nullptr)
+        return;
+    send_body(peers_[request.peer_], PacketKind::retract, DepartureBody{request.departure_, 0});
+}
+
+// Not found: the message has met its receive, and our answer is on its way.
+bool Runtime::on_retract(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    DepartureBody body;
+    if (!read_body(header, payload, body)) return false;
+    Unexpected* found = nullptr;
+    matching_.for_each_unexpected([&](Unexpected& message) {
+        if (message.is_request && message.source == peer.rank &&
+            message.request.departure == body.departure)
+            found = &message;
+    });
+    if (found == nullptr) return true;
+    matching_.remove(*found);
+    pool_.give(found, sizeof(Unexpected) + found->bytes);
+    send_body(peer, PacketKind::retracted, body);
+    return true;
+}
+
+bool Runtime::on_retracted(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    DepartureBody body;
+    if (!read_body(header, payload, body)) return false;
+    SendRequest* request = take_answered(peer, body.departure);
+    if (request == nullptr) return false;
+    finish_send(*request, Error::cancelled);
+    return true;
+}
+
 }  // namespace torusmp::core

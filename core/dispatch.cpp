@@ -143,6 +143,10 @@ bool Runtime::handle(Peer& peer, const PacketHeader& header, const std::byte* pa
             return on_withdraw(peer, header, payload);
         case PacketKind::withdrawn:
             return on_withdrawn(peer, header, payload);
+        case PacketKind::retract:
+            return on_retract(peer, header, payload);
+        case PacketKind::retracted:
+            return on_retracted(peer, header, payload);
         case PacketKind::none:
         case PacketKind::link_dead:
             break;

@@ -10,10 +10,24 @@ using transport::PacketHeader;
 void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,
                    SendMode mode) {
     Guard guard(*this);
+    start_send(request, buffer, dest, nullptr, context, tag, mode);
+}
+
+void Runtime::send_by(SendRequest& request, Buffer buffer, routing::Direction link, Context context,
+                      Tag tag) {
+    Guard guard(*this);
+    const Rank dest = *options_.torus.neighbour(options_.rank, link);
+    Connection* cable = peers_[dest].ways_out != 0 ? links_[link.index()] : nullptr;
+    start_send(request, buffer, dest, cable, context, tag, SendMode::standard);
+}
+
+void Runtime::start_send(SendRequest& request, Buffer buffer, Rank dest, Connection* link,
+                         Context context, Tag tag, SendMode mode) {
     open(request, buffer, dest);
     request.context_ = context;
     request.tag_ = tag;
     request.flow_ = nullptr;
+    request.link_ = link;
     request.mode_ = mode;
     Peer& peer = peers_[dest];
     if (peer.dead) return finish_send(request, Error::unreachable);
@@ -25,7 +39,7 @@ void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context conte
 
     const bool large = buffer.bytes >= options_.eager_limit || mode == SendMode::synchronous;
     if (!large) {
-        Connection& connection = connection_to(peer);
+        Connection& connection = way_of(request);
         if (connection.messages.empty() && may_enter(connection)) {
             PacketHeader header = header_to(peer, PacketKind::eager, buffer.bytes);
             header.sequence = peer.send_sequence++;

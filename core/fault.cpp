@@ -72,6 +72,7 @@ void Runtime::link_dead(Rank at, routing::Direction direction, const Connection*
     const Rank other = *options_.torus.neighbour(at, direction);
     dead_links_.push_back({at, direction});
     dead_links_.push_back({other, direction.opposite()});
+    faults_.fetch_add(1, std::memory_order_relaxed);
 
     const LinkBody body{std::uint32_t(at), std::uint32_t(direction.index())};
     for (Connection* link : links_)
@@ -94,8 +95,24 @@ void Runtime::link_dead(Rank at, routing::Direction direction, const Connection*
 void Runtime::peer_died(Rank peer, std::string_view why) {
     Guard guard(*this);
     if (peers_[peer].dead) return;
+    stirred_ = true;
     log(fmt::format("{} is dead: {}", name_of(peer), why));
     fail_peer(peers_[peer], Error::unreachable);
+}
+
+std::optional<Rank> Runtime::lost_in(std::span<const Rank> members) const {
+    Guard guard(*this);
+    for (const Rank rank : members)
+        if (peers_[rank].dead) return rank;
+    for (const DeadLink& link : dead_links_) {
+        // Direct connections use no link.
+        const auto linked = [&](Rank a, Rank b) { return !local_[a] || !local_[b]; };
+        for (const Rank a : members)
+            for (const Rank b : members)
+                if (a != b && linked(a, b) && crosses(a, b, link.at, link.direction))
+                    return link.at;
+    }
+    return std::nullopt;
 }
 
 // Ends everything that waits for this peer. Wildcard receives end too: what they wait for may
@@ -103,6 +120,7 @@ void Runtime::peer_died(Rank peer, std::string_view why) {
 void Runtime::fail_peer(Peer& peer, Error error) {
     if (peer.dead) return;
     peer.dead = true;
+    faults_.fetch_add(1, std::memory_order_relaxed);
     // A transfer that the transport still works on ends through on_transfer(): until then it uses
     // the caller's memory.
     std::array<Connection*, 2> links{};

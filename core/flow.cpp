@@ -53,6 +53,7 @@ void Runtime::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
     open(request, buffer, flow.dest);
     Peer& peer = peers_[flow.dest];
     request.flow_ = &flow;
+    request.link_ = nullptr;
     request.ordinal_ = flow.started++;
     if (peer.dead) return finish_send(request, Error::unreachable);
     Connection& connection = connection_to(peer);

@@ -59,14 +59,15 @@ int Runtime::links_to(const Peer& peer, std::array<Connection*, 2>& links) const
 // Starts the remote writes of a message: one, or one for each of two cables to the same neighbour.
 Transfer Runtime::write_to(SendRequest& request, Peer& peer,
                            const transport::RemoteMemory& memory) {
-    Connection& connection = connection_to(peer);
+    Connection& connection = way_of(request);
     if (connection.peer != peer.rank || request.buffer_.layout != nullptr ||
         memory.length < request.buffer_.bytes || !connection.channel->can_write(memory))
         return Transfer::refused;
     if (request.departure_ == 0) request.departure_ = departures_.add(request);
     std::array<Connection*, 2> links{};
     const transport::ConstBytes whole{request.buffer_.base, request.buffer_.bytes};
-    request.parts_ = std::uint8_t(whole.size() < options_.spread_limit ? 1 : links_to(peer, links));
+    const bool one = request.link_ != nullptr || whole.size() < options_.spread_limit;
+    request.parts_ = std::uint8_t(one ? 1 : links_to(peer, links));
     request.part_failed_ = false;
     request.parts_left_ = request.parts_;
     if (request.parts_ == 1) return write_part(request, connection, memory, 0, whole.size());
@@ -111,7 +112,7 @@ void Runtime::tell_written(SendRequest& request, Connection& connection) {
 void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
                           const transport::RemoteMemory& memory, bool tell_matched) {
     Peer& peer = peers_[request.peer_];
-    Connection& connection = connection_to(peer);
+    Connection& connection = way_of(request);
     request.landing_ = landing;
     request.parts_out_ = 0;
     // Where the write itself tells that it is complete, the match goes ahead and both go together.
@@ -120,7 +121,8 @@ void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
     const MatchedBody matched{landing, 0, request.buffer_.bytes};
     if (ahead) {
         connection.channel->cork();
-        send_body(peer, PacketKind::matched, matched);
+        send_over(connection, peer, PacketKind::matched, std::as_bytes(std::span(&matched, 1)), 0,
+                  0);
     }
     const Transfer transfer = write_to(request, peer, memory);
     const bool whole = transfer == Transfer::done;
@@ -143,7 +145,8 @@ void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
     }
     request.stage_ = SendRequest::Stage::stream;
     request.position_ = 0;
-    if (peer.ways_out != 0 && request.buffer_.bytes >= options_.spread_limit)
+    if (peer.ways_out != 0 && request.link_ == nullptr &&
+        request.buffer_.bytes >= options_.spread_limit)
         spread(request, peer);
     else
         enqueue(connection, request, Lane::stream);

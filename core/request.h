@@ -103,19 +103,20 @@ class SendRequest : public Request, private Outgoing {
     enum class Stage : std::uint8_t { idle, eager, request, wait_answer, stream, writing };
     Stage stage_ = Stage::idle;
     SendMode mode_ = SendMode::standard;
-    SendFlow* flow_ = nullptr;  // null: matched by context and tag
+    SendFlow* flow_ = nullptr;    // null: matched by context and tag
+    Connection* link_ = nullptr;  // the one of two cables it goes by; null: as the runtime likes
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
-    std::uint32_t ordinal_ = 0;    // position in the flow
-    std::uint32_t departure_ = 0;  // our id while the peer may refer to this request
-    std::uint32_t landing_ = 0;    // the receiver's id of the memory we write to
-    std::size_t position_ = 0;     // bytes streamed so far
-    Strand* strands_ = nullptr;    // of a stream that is spread over several links
-    std::uint8_t parts_ = 0;       // remote writes that carry the message, one a link
-    std::uint8_t parts_left_ = 0;  // and how many are still under way
+    std::uint32_t ordinal_ = 0;          // position in the flow
+    std::uint32_t departure_ = 0;        // our id while the peer may refer to this request
+    std::uint32_t landing_ = 0;          // the receiver's id of the memory we write to
+    std::size_t position_ = 0;           // bytes streamed so far
+    Strand* strands_ = nullptr;          // of a stream that is spread over several links
+    std::uint8_t parts_ = 0;             // remote writes that carry the message, one a link
+    std::uint8_t parts_left_ = 0;        // and how many are still under way
     transport::RemoteMemory exposed_{};  // while the receiver may read it
     transport::Interface* exposed_at_ = nullptr;
-    std::uint8_t parts_out_ = 0;   // by bit: out at once when they were started
+    std::uint8_t parts_out_ = 0;  // by bit: out at once when they were started
     bool part_failed_ = false;
 };
 

@@ -104,11 +104,19 @@ class Runtime final : private transport::Sink {
     // dest and source are ranks of the torus; precondition: in range (source may be any_source).
     void send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,
               SendMode mode = SendMode::standard);
+    // To the neighbour in that direction, over that very link where it is a cable of its own: two
+    // ranks in a ring of two share two cables, of which send() would take one for small messages.
+    // Matching and order are as with send(). Precondition: there is a neighbour.
+    void send_by(SendRequest& request, Buffer buffer, routing::Direction link, Context context,
+                 Tag tag);
     void receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context, Tag tag);
     // The first message that such a receive would match, without receiving it.
     std::optional<Status> probe(Rank source, Context context, Tag tag);
     // Asks to take a receive back. It completes, now or later, as cancelled or with its message.
     void cancel(ReceiveRequest& request);
+    // Asks to take a matched send back. It completes, now or later, as cancelled if no receive has
+    // met it, else as it would have.
+    void cancel(SendRequest& request);
 
     // --- flows: declared channels (QMP) ---
     // All messages of one flow between two ranks match in the order they are started, without
@@ -165,6 +173,12 @@ class Runtime final : private transport::Sink {
     void interrupt() noexcept { ask(interrupt_asked); }
     // Completes every request to and from a rank that is known to be dead with Error::unreachable.
     void peer_died(Rank peer, std::string_view why);
+    // How many ranks and links have been lost, for those who look whether one more has.
+    std::uint64_t faults() const { return faults_.load(std::memory_order_relaxed); }
+    // A rank because of which not all of these can work together any more: one that is lost to this
+    // rank, or an end of a dead link that a path between two of them uses. Which ranks work
+    // together is the same for all of them once all know of the fault. Nothing while all is well.
+    std::optional<Rank> lost_in(std::span<const Rank> members) const;
 
   private:
     friend class SendRequest;
@@ -226,6 +240,10 @@ class Runtime final : private transport::Sink {
     Connection& open_connection(Rank peer, std::optional<routing::Direction> link);
     Connection& connection_to(Peer& peer) {
         return peer.via != nullptr ? *peer.via : open_connection(peer.rank, std::nullopt);
+    }
+    // The way of this very message.
+    Connection& way_of(SendRequest& request) {
+        return request.link_ != nullptr ? *request.link_ : connection_to(peers_[request.peer_]);
     }
     bool progress_unlocked();
     bool poll_interfaces();
@@ -289,6 +307,8 @@ class Runtime final : private transport::Sink {
     bool deliver_stashed(Peer& peer);
 
     // eager.cpp
+    void start_send(SendRequest& request, Buffer buffer, Rank dest, Connection* link,
+                    Context context, Tag tag, SendMode mode);
     bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void finish_eager(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,
                       std::size_t bytes);
@@ -333,6 +353,8 @@ class Runtime final : private transport::Sink {
     bool on_refuse(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_withdraw(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_withdrawn(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_retract(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_retracted(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
     // flow.cpp
     SendFlow& send_flow(Peer& peer, FlowKey key);
@@ -378,6 +400,7 @@ class Runtime final : private transport::Sink {
         routing::Direction direction;
     };
     std::vector<DeadLink> dead_links_;
+    std::atomic<std::uint64_t> faults_{0};
     std::uint64_t open_requests_ = 0;
     bool stirred_ = false;   // a poll brought news that is no packet
     bool asleep_ = false;    // a thread sleeps in the interfaces, for all

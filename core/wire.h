@@ -21,6 +21,7 @@ enum class PacketKind : std::uint8_t {
     refuse,        // EpochBody: announcements could not be placed, all since are void
     withdraw,      // LandingBody: a receive is to be cancelled, give its announcement back
     withdrawn,     // WithdrawnBody: the answer
+    retract,       // DepartureBody: a send is to be cancelled, forget its request
     flow_open,     // FlowOpenBody: what the label in `context` means from now on
     flow_eager,    // a whole message of the flow labelled `context`
     flow_request,  // RequestBody, for the flow labelled `context`
@@ -30,6 +31,7 @@ enum class PacketKind : std::uint8_t {
     data,       // DataBody + payload for a landing
     written,    // WrittenBody: a remote write is complete
     pulled,     // DepartureBody: the receiver has read the message
+    retracted,  // DepartureBody: the request is forgotten, no receive had met it
     link_dead,  // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };
@@ -38,9 +40,11 @@ constexpr bool is_sequenced(PacketKind kind) {
     return kind >= PacketKind::eager && kind <= PacketKind::flow_ready;
 }
 
-// Of messages that may be spread over several links.
+// What may come by any shortest path: parts of messages that are spread over several links, and
+// messages that name the link they take.
 constexpr bool is_spread(PacketKind kind) {
-    return kind == PacketKind::data || kind == PacketKind::written;
+    return kind == PacketKind::data || kind == PacketKind::written || kind == PacketKind::eager ||
+           kind == PacketKind::matched;
 }
 
 struct RequestBody {
