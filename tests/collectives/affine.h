@@ -1,0 +1,58 @@
+// Maps x -> a x + b modulo 2^32 under composition: exact, associative, and every exchange of two
+// operands shows in the result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "collectives/allreduce.h"
+
+namespace torusmp::collectives::testing {
+
+struct Affine {
+    std::uint32_t a = 1;
+    std::uint32_t b = 0;
+    friend bool operator==(const Affine&, const Affine&) = default;
+};
+
+// First left, then right.
+inline Affine then(Affine left, Affine right) {
+    return {left.a * right.a, left.b * right.a + right.b};
+}
+
+inline void compose(void* inout, const void* in, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<Affine*>(inout)[i] =
+            then(static_cast<Affine*>(inout)[i], static_cast<const Affine*>(in)[i]);
+}
+
+// What a node contributes at position i: different for all, never the neutral map.
+inline Affine contribution(std::uint64_t seed, int node, std::size_t i) {
+    std::uint64_t x = seed * 0x9e3779b97f4a7c15u + std::uint64_t(node) * 0xbf58476d1ce4e5b9u +
+                      (i + 1) * 0x94d049bb133111ebu;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 32;
+    return {std::uint32_t(x) | 1u, std::uint32_t(x >> 32)};
+}
+
+inline std::vector<Affine> contributions(std::uint64_t seed, int node, std::size_t count) {
+    std::vector<Affine> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = contribution(seed, node, i);
+    return values;
+}
+
+// Nodes [from, to) in order, at position i.
+inline Affine composed(std::uint64_t seed, int from, int to, std::size_t i) {
+    Affine result;
+    for (int node = from; node < to; ++node) result = then(result, contribution(seed, node, i));
+    return result;
+}
+
+inline Operation affine_operation() {
+    Operation operation{compose, sizeof(Affine)};
+    return operation;
+}
+
+}  // namespace torusmp::collectives::testing

@@ -1,0 +1,78 @@
+#include "collectives/scan.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "collectives/affine.h"
+#include "collectives/crew.h"
+
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+using torusmp::core::Rank;
+
+namespace {
+
+constexpr ScanForm all_forms[] = {ScanForm::automatic, ScanForm::lines, ScanForm::doubling,
+                                  ScanForm::star};
+
+void check_scan(const JobOptions& options, std::vector<Rank> members, std::size_t count,
+                ScanKind kind, ScanForm form) {
+    Crew<Scan> crew;
+    std::vector<std::vector<Affine>> values;
+    Job job(options);
+    crew.sign_on(job, members.empty() ? all_ranks(job) : members);
+    for (int node = 0; node < crew.size(); ++node)
+        values.push_back(contributions(options.seed, node, count));
+    for (int node = 0; node < crew.size(); ++node)
+        crew[node].start(values[std::size_t(node)].data(), count, affine_operation(), kind, form);
+    INFO(job.report());
+    REQUIRE(job.run_until([&] { return crew.complete(); }));
+    std::vector<Affine> sum(count);
+    for (int node = 0; node < crew.size(); ++node) {
+        std::vector<Affine> expected = contributions(options.seed, node, count);
+        for (std::size_t i = 0; i < count; ++i) {
+            const Affine before = sum[i];
+            sum[i] = then(before, expected[i]);
+            if (kind == ScanKind::inclusive)
+                expected[i] = sum[i];
+            else if (node > 0)
+                expected[i] = before;
+        }
+        REQUIRE(values[std::size_t(node)] == expected);
+    }
+    job.settle();
+    CHECK(job.tokens_home());
+}
+
+}  // namespace
+
+TEST_CASE("A scan combines what stands before each node in order, in every form") {
+    const std::vector<std::vector<int>> shapes{{1},    {2},       {5},       {2, 2},
+                                               {3, 4}, {2, 1, 3}, {4, 2, 3}, {6, 6}};
+    for (const auto& dims : shapes)
+        for (const bool direct : {true, false})
+            for (const auto kind : {ScanKind::inclusive, ScanKind::exclusive})
+                for (const auto form : all_forms)
+                    for (const std::size_t count : {0, 1, 600})
+                        check_scan(job_of(dims, direct, 3 + count), {}, count, kind, form);
+}
+
+TEST_CASE("A scan on an open mesh with two tokens a class and long delays") {
+    auto options = job_of({5, 4}, false, 11);
+    options.periodic = {false, true};
+    options.tokens = options.relay_tokens = 2;
+    options.world.packet = {torusmp::core::testing::sim::Time(1000),
+                            torusmp::core::testing::sim::Time(90000)};
+    for (const auto form : all_forms)
+        for (const std::size_t count : {1, 2000})
+            check_scan(options, {}, count, ScanKind::inclusive, form);
+}
+
+TEST_CASE("A scan follows the order of nodes where ranks have another") {
+    const std::vector<std::vector<Rank>> subsets{
+        {11, 0, 3, 7, 5}, {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, {4, 5, 6, 7}, {9, 1, 5}};
+    for (const auto& members : subsets)
+        for (const bool direct : {true, false})
+            for (const auto form : all_forms)
+                check_scan(job_of({3, 4}, direct, 5), members, 9, ScanKind::exclusive, form);
+}
