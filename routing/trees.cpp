@@ -1,6 +1,8 @@
 #include "routing/trees.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace torusmp::routing {
 
@@ -146,6 +148,70 @@ class Arcs {
     std::vector<Direction> families_;
 };
 
+constexpr int most_ways = 2 * max_dimensions;
+using Load = std::array<int, most_ways>;
+
+// The ways in which a rank may be entered, one bit each, and the one chosen.
+struct Entry {
+    Rank rank;
+    unsigned ways;
+    int way;
+};
+
+// Entries moved one each along a chain of ways, from one that many use to one that at least two
+// fewer use; false: there is no chain, and no choice has a smaller maximum.
+bool relieve(std::vector<Entry>& entries, Load& load, int start) {
+    std::array<int, most_ways> before{};
+    std::array<Entry*, most_ways> mover{};
+    before.fill(-1);
+    before[std::size_t(start)] = start;
+    std::vector<int> reached{start};
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+        for (Entry& entry : entries) {
+            if (entry.way != reached[i]) continue;
+            for (unsigned ways = entry.ways; ways != 0; ways &= ways - 1) {
+                const auto to = std::size_t(std::countr_zero(ways));
+                if (before[to] >= 0) continue;
+                before[to] = reached[i];
+                mover[to] = &entry;
+                reached.push_back(int(to));
+            }
+        }
+        if (load[std::size_t(reached[i])] > load[std::size_t(start)] - 2) continue;
+        --load[std::size_t(start)];
+        ++load[std::size_t(reached[i])];
+        for (int way = reached[i]; way != start; way = before[std::size_t(way)]) {
+            mover[std::size_t(way)]->way = way;
+        }
+        return true;
+    }
+    return false;
+}
+
+// Chooses the ways of the ranks of one depth. `total`: of the depths before, to break ties.
+void balance(std::vector<Entry>& entries, Load& total) {
+    Load load{};
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return std::popcount(a.ways) < std::popcount(b.ways);
+    });
+    for (Entry& entry : entries) {
+        const auto lighter = [&](int a, int b) {
+            const auto i = std::size_t(a), j = std::size_t(b);
+            return load[i] != load[j] ? load[i] < load[j] : total[i] < total[j];
+        };
+        for (unsigned ways = entry.ways; ways != 0; ways &= ways - 1) {
+            const int way = std::countr_zero(ways);
+            if (entry.way < 0 || lighter(way, entry.way)) entry.way = way;
+        }
+        ++load[std::size_t(entry.way)];
+    }
+    for (int way = 0; way < most_ways;) {
+        const int most = *std::max_element(load.begin(), load.end());
+        if (load[std::size_t(way)] < most || !relieve(entries, load, way)) ++way;
+    }
+    for (std::size_t way = 0; way < load.size(); ++way) total[way] += load[way];
+}
+
 }  // namespace
 
 int SpanningTree::height() const {
@@ -188,6 +254,31 @@ std::vector<SpanningTree> disjoint_trees(const Torus& torus, Rank root) {
         measure(tree);
     }
     return trees;
+}
+
+SpanningTree arc_balanced_tree(const Torus& torus, Rank root) {
+    SpanningTree tree = tree_from(root, torus.size());
+    std::vector<std::vector<Entry>> layers;
+    for (Rank rank = 0; rank < torus.size(); ++rank) {
+        const int depth = torus.distance(root, rank);
+        tree.depth[std::size_t(rank)] = depth;
+        if (rank == root) continue;
+        Entry entry{rank, 0, -1};
+        for (int way = 0; way < 2 * torus.dimensions(); ++way) {
+            const auto from = torus.neighbour(rank, Direction::from_index(way).opposite());
+            if (from && torus.distance(root, *from) < depth) entry.ways |= 1U << way;
+        }
+        if (layers.size() < std::size_t(depth)) layers.resize(std::size_t(depth));
+        layers[std::size_t(depth) - 1].push_back(entry);
+    }
+    Load total{};
+    for (auto& layer : layers) {
+        balance(layer, total);
+        for (const Entry& entry : layer) {
+            enter(tree, torus, entry.rank, Direction::from_index(entry.way));
+        }
+    }
+    return tree;
 }
 
 }  // namespace torusmp::routing

@@ -39,4 +39,9 @@ std::vector<SpanningTree> disjoint_trees(const Torus& torus, Rank root);
 // the most there can be, namely the arcs that enter a corner, except for the said rings of two.
 int disjoint_tree_count(const Torus& torus);
 
+// Shortest paths whose arcs are spread over the directions as evenly as they can be, among the
+// ranks of each depth: where every rank of a torus is the root of such a tree, moved to it, at step
+// t all links carry as much as each other. (On an open mesh the trees of two roots are not alike.)
+SpanningTree arc_balanced_tree(const Torus& torus, Rank root = 0);
+
 }  // namespace torusmp::routing

@@ -1,10 +1,13 @@
 #include "routing/trees.h"
 
+#include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <set>
 #include <utility>
 
 #include "random_torus.h"
+#include "routing/ways.h"
 
 using namespace torusmp::routing;
 using namespace torusmp::routing::test;
@@ -140,6 +143,57 @@ TEST_CASE("a torus gives two disjoint trees a dimension, both cables of a ring o
     CHECK(disjoint_trees(named({4, 8, 8}, {false, false, false}), 3).size() == 3);
     CHECK(disjoint_trees(named({4, 1, 8}, {true, true, false}), 3).size() == 3);
     CHECK(disjoint_trees(named({1, 1}), 0).empty());
+}
+
+TEST_CASE("the balanced tree has shortest paths and no choice of arcs has a smaller maximum") {
+    Random random{std::uint32_t(GENERATE(range(0, 80)))};
+    const Torus torus = random_shape(random, 300).torus();
+    const Rank root = between(random, 0, torus.size() - 1);
+    CAPTURE(torus.describe(), root);
+    const SpanningTree tree = arc_balanced_tree(torus, root);
+    require_spanning(torus, tree, root);
+    for (int depth = 1; depth <= tree.height(); ++depth) {
+        std::vector<int> used(std::size_t(2 * max_dimensions), 0);
+        std::vector<int> confined(std::size_t(1) << (2 * torus.dimensions()), 0);
+        for (Rank rank = 0; rank < torus.size(); ++rank) {
+            REQUIRE(tree.depth[std::size_t(rank)] == torus.distance(root, rank));
+            if (tree.depth[std::size_t(rank)] != depth) continue;
+            ++used[std::size_t(tree.by[std::size_t(rank)])];
+            // The last steps of shortest paths are first steps of the way back.
+            unsigned ways = 0;
+            for (const Direction back : first_directions(torus, rank, root)) {
+                ways |= 1U << back.opposite().index();
+            }
+            ++confined[ways];
+        }
+        // Hall's theorem: ranks with no way outside a set share the ways of the set.
+        int bound = 0;
+        for (int bit = 0; bit < 2 * torus.dimensions(); ++bit) {
+            for (unsigned set = 0; set < confined.size(); ++set) {
+                if ((set >> bit & 1U) != 0) confined[set] += confined[set & ~(1U << bit)];
+            }
+        }
+        for (unsigned set = 1; set < confined.size(); ++set) {
+            const int ways = std::popcount(set);
+            bound = std::max(bound, (confined[set] + ways - 1) / ways);
+        }
+        REQUIRE(*std::max_element(used.begin(), used.end()) == bound);
+    }
+}
+
+TEST_CASE("the balanced tree of a torus loads all directions alike, step by step") {
+    for (const auto& dims : {std::vector{4, 8, 8}, std::vector{8, 8}, std::vector{5, 7, 3},
+                             std::vector{4, 4, 2}, std::vector{2, 2, 2}}) {
+        const Torus torus = named(dims);
+        CAPTURE(torus.describe());
+        std::vector<int> used(2 * dims.size(), 0);
+        const SpanningTree tree = arc_balanced_tree(torus);
+        for (Rank rank = 1; rank < torus.size(); ++rank)
+            ++used[std::size_t(tree.by[std::size_t(rank)])];
+        const auto [least, most] = std::minmax_element(used.begin(), used.end());
+        CHECK(*most - *least <= 2);
+        CHECK(*most <= (torus.size() - 1) / int(used.size()) + 1);
+    }
 }
 
 TEST_CASE("the children of a rank are those that name it as their parent") {
