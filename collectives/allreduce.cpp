@@ -21,12 +21,14 @@ std::size_t rounded(std::size_t bytes) {
 
 }  // namespace
 
-ReduceForm choose_form(const Group& group, std::size_t bytes, bool may_cut) {
-    if (may_cut && bytes >= scatter_from && group.size() > 2) return ReduceForm::scatter;
+ReduceForm choose_form(const Group& group, std::size_t bytes, const Operation& operation) {
+    const bool may_cut = !operation.whole && bytes >= scatter_from && group.size() > 2;
+    if (may_cut && operation.commutative && !group.direct()) return ReduceForm::disjoint;
+    if (may_cut) return ReduceForm::scatter;
     if (group.runtime().options().oversubscribed && group.direct() && bytes <= crowded_bytes)
         return ReduceForm::star;
-    if (group.runtime().options().oversubscribed) return ReduceForm::tree;
-    return bytes > exchange_up_to ? ReduceForm::tree : ReduceForm::exchange;
+    if (group.runtime().options().oversubscribed) return ReduceForm::lines;
+    return bytes > exchange_up_to ? ReduceForm::lines : ReduceForm::exchange;
 }
 
 void Allreduce::start(void* buffer, std::size_t count, const Operation& operation,
@@ -35,25 +37,42 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     count_ = count;
     bytes_ = count * operation.element;
     operation_ = operation;
-    form_ = form == ReduceForm::automatic ? choose_form(group(), bytes_, !operation.whole) : form;
-    if (form_ == ReduceForm::scatter) ranges_.cut(group(), count);
+    grid_ = operation.commutative ? &group() : &group().ordered();
+    form_ = form == ReduceForm::automatic ? choose_form(group(), bytes_, operation) : form;
+    if (form_ == ReduceForm::disjoint) {
+        Plan plan;
+        plan.flow = Flow::up_and_down;
+        plan.trees = Group::Trees::disjoint;
+        plan.root_place = group().middle();
+        plan.buffer = buffer_;
+        plan.values = buffer_;
+        plan.count = count;
+        plan.operation = operation;
+        lay_pipeline(plan);
+        return begin("allreduce");
+    }
+    if (form_ == ReduceForm::scatter) ranges_.cut(grid(), count);
 
     int longest = 0;
-    for (int d = 0; d < group().dimensions(); ++d) longest = std::max(longest, group().extent(d));
+    for (int d = 0; d < grid().dimensions(); ++d) longest = std::max(longest, grid().extent(d));
     slot_bytes_ = rounded(bytes_);
     if (form_ == ReduceForm::scatter && longest > 0)
         slot_bytes_ = rounded((count / 2 + 1) * operation.element);  // a part is at most half
-    const int slots = form_ == ReduceForm::star ? group().size() : longest;
+    const int slots = form_ == ReduceForm::star ? grid().size() : longest;
     slots_ = scratch_.reserve(slot_bytes_ * std::size_t(slots));
 
     phase_ = Phase::reduce;
-    dimension_ = group().dimensions() - 1;
-    ring_step_ = 0;
+    dimension_ = grid().dimensions() - 1;
+    line_step_ = 0;
     begin(bytes_ == 0 ? "barrier" : "allreduce");
 }
 
 void Allreduce::start_barrier() {
     start(nullptr, 0, Operation{});
+}
+
+bool Allreduce::move() {
+    return form_ == ReduceForm::disjoint ? move_pipeline() : Schedule::move();
 }
 
 bool Allreduce::step() {
@@ -65,7 +84,7 @@ bool Allreduce::step() {
         case ReduceForm::scatter:
             return step_scatter();
         default:
-            return step_tree();
+            return step_lines();
     }
 }
 
@@ -73,9 +92,9 @@ bool Allreduce::step() {
 // member's contribution; the others stand in the slots.
 void Allreduce::fold(std::byte* own, std::size_t count) {
     if (count == 0 || operation_.element == 0 || bytes_ == 0) return;
-    const int here = group().coordinate(dimension_);
+    const int here = grid().coordinate(dimension_);
     std::byte* sum = here == 0 ? own : slot(0);
-    for (int c = 1; c < group().extent(dimension_); ++c)
+    for (int c = 1; c < grid().extent(dimension_); ++c)
         operation_.combine(sum, c == here ? own : slot(c), count, operation_.closure);
     if (here != 0) std::memcpy(own, sum, count * operation_.element);
 }
@@ -86,54 +105,61 @@ bool Allreduce::step_exchange() {
     if (phase_ == Phase::reduced) {  // a line has been gathered
         fold(buffer_, count_);
         --dimension_;
-        ring_step_ = 0;
+        line_step_ = 0;
     }
     phase_ = Phase::reduce;
     if (dimension_ < 0) return false;
-    if (group().direct() || group().extent(dimension_) == 2) {
+    if (grid().direct() || grid().extent(dimension_) == 2) {
         post_direct_gather();
         phase_ = Phase::reduced;
     } else {
-        post_ring_step();
-        if (ring_step_ == group().extent(dimension_) / 2) phase_ = Phase::reduced;
+        post_line_step();
+        const int extent = grid().extent(dimension_);
+        const int last = grid().torus().periodic(dimension_) ? extent / 2 : extent - 1;
+        if (line_step_ == last) phase_ = Phase::reduced;
     }
     return true;
 }
 
 void Allreduce::post_direct_gather() {
-    const int extent = group().extent(dimension_);
-    const int here = group().coordinate(dimension_);
+    const int extent = grid().extent(dimension_);
+    const int here = grid().coordinate(dimension_);
     for (int k = 1; k < extent; ++k) {
         const int from = (here + extent - k) % extent;
-        receive({slot(from), bytes_}, group().line_rank(dimension_, from));
+        receive({slot(from), bytes_}, grid().line_rank(dimension_, from));
     }
     for (int k = 1; k < extent; ++k)
-        send({buffer_, bytes_}, group().line_rank(dimension_, (here + k) % extent));
+        send({buffer_, bytes_}, grid().line_rank(dimension_, (here + k) % extent));
 }
 
-// Step k of a ring: to each side goes what came from the other side in step k - 1, so that after
-// floor(extent / 2) steps everything has come the shorter way round.
-void Allreduce::post_ring_step() {
-    const int extent = group().extent(dimension_);
-    const int here = group().coordinate(dimension_);
+// Step k: to each side goes what came from the other side in step k - 1, so that everything has
+// come the shorter way round a ring after floor(extent / 2) steps, and along an open line after
+// extent - 1.
+void Allreduce::post_line_step() {
+    const int extent = grid().extent(dimension_);
+    const int here = grid().coordinate(dimension_);
+    const bool ring = grid().torus().periodic(dimension_);
     const auto at = [&](int offset) { return (here + offset + 2 * extent) % extent; };
+    const auto there = [&](int offset) {
+        return ring || (here + offset >= 0 && here + offset < extent);
+    };
     const auto contribution = [&](int c) { return c == here ? buffer_ : slot(c); };
-    const Rank up = group().line_rank(dimension_, at(+1));
-    const Rank down = group().line_rank(dimension_, at(-1));
+    const auto up = [&] { return grid().line_rank(dimension_, at(+1)); };
+    const auto down = [&] { return grid().line_rank(dimension_, at(-1)); };
 
-    const int k = ++ring_step_;
-    receive({slot(at(-k)), bytes_}, down);
-    const bool both_ways = 2 * k != extent;
-    if (both_ways) receive({slot(at(+k)), bytes_}, up);
-    send({contribution(at(1 - k)), bytes_}, up);
-    if (both_ways) send({contribution(at(k - 1)), bytes_}, down);
+    const int k = ++line_step_;
+    const bool both_ways = !ring || 2 * k != extent;
+    if (there(-k)) receive({slot(at(-k)), bytes_}, down());
+    if (both_ways && there(+k)) receive({slot(at(+k)), bytes_}, up());
+    if (there(+1) && there(1 - k)) send({contribution(at(1 - k)), bytes_}, up());
+    if (both_ways && there(-1) && there(k - 1)) send({contribution(at(k - 1)), bytes_}, down());
 }
 
 // ---- star: everybody to the first member, and back from it ----
 
 bool Allreduce::step_star() {
-    const auto rank_at = [this](int place) { return group().rank_of(group().node_at(place)); };
-    if (phase_ == Phase::reduce && group().place() != 0) {
+    const auto rank_at = [this](int place) { return grid().rank_of(grid().node_at(place)); };
+    if (phase_ == Phase::reduce && grid().place() != 0) {
         // The result comes only after our contribution was taken, so it may use its place.
         receive({buffer_, bytes_}, rank_at(0));
         send({buffer_, bytes_}, rank_at(0));
@@ -141,13 +167,13 @@ bool Allreduce::step_star() {
         return true;
     }
     if (phase_ == Phase::reduce) {
-        for (int p = 1; p < group().size(); ++p) receive({slot(p), bytes_}, rank_at(p));
+        for (int p = 1; p < grid().size(); ++p) receive({slot(p), bytes_}, rank_at(p));
         phase_ = Phase::reduced;
         return true;
     }
     if (phase_ != Phase::reduced) return false;
     fold_all();
-    for (int p = 1; p < group().size(); ++p) send({buffer_, bytes_}, rank_at(p));
+    for (int p = 1; p < grid().size(); ++p) send({buffer_, bytes_}, rank_at(p));
     phase_ = Phase::end;
     return true;
 }
@@ -155,11 +181,11 @@ bool Allreduce::step_star() {
 // Adds what stands in the slots by place into the buffer.
 void Allreduce::fold_all() {
     if (bytes_ == 0) return;
-    std::memcpy(slot(group().place()), buffer_, bytes_);
+    std::memcpy(slot(grid().place()), buffer_, bytes_);
     // The last dimension is the fastest: its lines are runs of places, whose sums are the places of
     // a grid without it.
-    for (int d = group().dimensions() - 1, left = group().size(); d >= 0; --d) {
-        const int extent = group().extent(d);
+    for (int d = grid().dimensions() - 1, left = grid().size(); d >= 0; --d) {
+        const int extent = grid().extent(d);
         left /= extent;
         for (int line = 0; line < left; ++line) {
             for (int c = 1; c < extent; ++c)
@@ -173,32 +199,31 @@ void Allreduce::fold_all() {
 
 // ---- tree: each line to its first member; back from it ----
 
-bool Allreduce::step_tree() {
+bool Allreduce::step_lines() {
     if (phase_ == Phase::reduced) {  // the contributions of a line have come to its first member
         fold(buffer_, count_);
         --dimension_;
         phase_ = Phase::reduce;
     }
     if (phase_ == Phase::reduce) {
-        if (dimension_ >= 0 && group().coordinate(dimension_) == 0) {
-            for (int c = 1; c < group().extent(dimension_); ++c)
-                receive({slot(c), bytes_}, group().line_rank(dimension_, c));
+        if (dimension_ >= 0 && grid().coordinate(dimension_) == 0) {
+            for (int c = 1; c < grid().extent(dimension_); ++c)
+                receive({slot(c), bytes_}, grid().line_rank(dimension_, c));
             phase_ = Phase::reduced;
             return true;
         }
         phase_ = Phase::spread;
         if (dimension_ >= 0) {
             // The result comes only after our contribution was taken, so it may use its place.
-            const Rank first = group().line_rank(dimension_, 0);
+            const Rank first = grid().line_rank(dimension_, 0);
             receive({buffer_, bytes_}, first);
             send({buffer_, bytes_}, first);
             return true;
         }
     }
     if (phase_ != Phase::spread) return false;
-    for (int d = dimension_ + 1; d < group().dimensions(); ++d)
-        for (int c = 1; c < group().extent(d); ++c)
-            send({buffer_, bytes_}, group().line_rank(d, c));
+    for (int d = dimension_ + 1; d < grid().dimensions(); ++d)
+        for (int c = 1; c < grid().extent(d); ++c) send({buffer_, bytes_}, grid().line_rank(d, c));
     phase_ = Phase::end;
     return true;
 }
@@ -207,8 +232,8 @@ bool Allreduce::step_tree() {
 
 bool Allreduce::step_scatter() {
     if (phase_ == Phase::reduced) {
-        const Range own = ranges_.line(dimension_)
-                              .part(group().coordinate(dimension_), group().extent(dimension_));
+        const Range own =
+            ranges_.line(dimension_).part(grid().coordinate(dimension_), grid().extent(dimension_));
         fold(buffer_ + own.from * operation_.element, own.size());
         --dimension_;
         phase_ = Phase::reduce;
@@ -219,33 +244,33 @@ bool Allreduce::step_scatter() {
         return true;
     }
     phase_ = Phase::spread;
-    if (++dimension_ == group().dimensions()) return false;
+    if (++dimension_ == grid().dimensions()) return false;
     post_collect();
     return true;
 }
 
 // Every member of the line gets its part of what the line owns, from all others.
 void Allreduce::post_cut() {
-    const int extent = group().extent(dimension_);
-    const int here = group().coordinate(dimension_);
+    const int extent = grid().extent(dimension_);
+    const int here = grid().coordinate(dimension_);
     const Range line = ranges_.line(dimension_);
     const std::size_t own = line.part(here, extent).size() * operation_.element;
     for (int k = 1; k < extent; ++k) {
         const int from = (here + extent - k) % extent;
-        receive({slot(from), own}, group().line_rank(dimension_, from));
+        receive({slot(from), own}, grid().line_rank(dimension_, from));
     }
     for (int k = 1; k < extent; ++k) {
         const int to = (here + k) % extent;
         const Range part = line.part(to, extent);
         send({buffer_ + part.from * operation_.element, part.size() * operation_.element},
-             group().line_rank(dimension_, to));
+             grid().line_rank(dimension_, to));
     }
 }
 
 // The way back: every member of the line gives its part to all others.
 void Allreduce::post_collect() {
-    const int extent = group().extent(dimension_);
-    const int here = group().coordinate(dimension_);
+    const int extent = grid().extent(dimension_);
+    const int here = grid().coordinate(dimension_);
     const Range line = ranges_.line(dimension_);
     const auto memory = [&](int c) {
         const Range part = line.part(c, extent);
@@ -254,10 +279,10 @@ void Allreduce::post_collect() {
     };
     for (int k = 1; k < extent; ++k) {
         const int from = (here + extent - k) % extent;
-        receive(memory(from), group().line_rank(dimension_, from));
+        receive(memory(from), grid().line_rank(dimension_, from));
     }
     for (int k = 1; k < extent; ++k)
-        send(memory(here), group().line_rank(dimension_, (here + k) % extent));
+        send(memory(here), grid().line_rank(dimension_, (here + k) % extent));
 }
 
 }  // namespace torusmp::collectives

@@ -5,6 +5,15 @@ namespace {
 
 // From here on the root should not send the whole message more than once.
 constexpr std::size_t scatter_from = 128 * 1024;
+// From here on stripes are worth their messages, where each link is a wire.
+constexpr std::size_t disjoint_from = 32 * 1024;
+
+BroadcastForm choose_form(const Group& group, std::size_t bytes) {
+    if (!group.direct())
+        return bytes < disjoint_from ? BroadcastForm::tree : BroadcastForm::disjoint;
+    return bytes >= scatter_from && group.size() > 3 ? BroadcastForm::scatter
+                                                     : BroadcastForm::lines;
+}
 
 }  // namespace
 
@@ -12,12 +21,20 @@ void Broadcast::start(void* buffer, std::size_t bytes, int root, BroadcastForm f
     buffer_ = static_cast<std::byte*>(buffer);
     bytes_ = bytes;
     root_place_ = group().place_of(root);
-    form_ = form;
-    if (form_ == BroadcastForm::automatic)
-        form_ = bytes >= scatter_from && group().size() > 3 ? BroadcastForm::scatter
-                                                            : BroadcastForm::tree;
+    form_ = form == BroadcastForm::automatic ? choose_form(group(), bytes) : form;
+    if (form_ == BroadcastForm::tree || form_ == BroadcastForm::disjoint) {
+        Plan plan;
+        plan.flow = Flow::down;
+        plan.trees =
+            form_ == BroadcastForm::tree ? Group::Trees::dimension_ordered : Group::Trees::disjoint;
+        plan.root_place = root_place_;
+        plan.buffer = buffer_;
+        plan.count = bytes;
+        lay_pipeline(plan);
+        return begin("broadcast");
+    }
     const int dimensions = group().dimensions();
-    if (form_ == BroadcastForm::tree) {
+    if (form_ == BroadcastForm::lines) {
         // Lines are served in ascending order: it comes over the last in which we are off the root.
         source_dimension_ = dimensions - 1;
         while (source_dimension_ >= 0 && at_root(source_dimension_)) --source_dimension_;
@@ -32,11 +49,16 @@ void Broadcast::start(void* buffer, std::size_t bytes, int root, BroadcastForm f
     begin("broadcast");
 }
 
-bool Broadcast::step() {
-    return form_ == BroadcastForm::tree ? step_tree() : step_scatter();
+bool Broadcast::move() {
+    const bool piped = form_ == BroadcastForm::tree || form_ == BroadcastForm::disjoint;
+    return piped ? move_pipeline() : Schedule::move();
 }
 
-bool Broadcast::step_tree() {
+bool Broadcast::step() {
+    return form_ == BroadcastForm::lines ? step_lines() : step_scatter();
+}
+
+bool Broadcast::step_lines() {
     if (phase_ == Phase::take) {
         phase_ = Phase::deal;
         if (source_dimension_ >= 0) {

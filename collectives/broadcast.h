@@ -1,20 +1,22 @@
-// Broadcast, dimension by dimension along the group's grid.
+// Broadcast, along the group's grid.
 #pragma once
 
+#include "collectives/pipeline.h"
 #include "collectives/ranges.h"
-#include "collectives/schedule.h"
 
 namespace torusmp::collectives {
 
 enum class BroadcastForm {
     automatic,
-    tree,    // the root to its line, then each of these to theirs: fewest messages
-    scatter  // the root deals parts out, which are then gathered: least bytes at any one member
+    lines,    // the root to its line, then each of these to theirs: fewest messages in a row
+    scatter,  // the root deals parts out, which are then gathered: least bytes at any one member
+    tree,     // from neighbour to neighbour, dimension by dimension: each link carries it once
+    disjoint  // a stripe along each disjoint tree, in segments: all links busy
 };
 
-class Broadcast final : public Schedule {
+class Broadcast final : public Pipeline {
   public:
-    explicit Broadcast(Group& group) : Schedule(group) {}
+    explicit Broadcast(Group& group) : Pipeline(group) {}
     ~Broadcast() = default;
 
     // `bytes` bytes at `buffer`, from the root to all; root is a node number.
@@ -22,8 +24,9 @@ class Broadcast final : public Schedule {
                BroadcastForm form = BroadcastForm::automatic);
 
   private:
+    bool move() override;
     bool step() override;
-    bool step_tree();
+    bool step_lines();
     bool step_scatter();
     bool at_root(int dimension) const {
         return group().coordinate(dimension) == group().coordinate(root_place_, dimension);
@@ -33,7 +36,7 @@ class Broadcast final : public Schedule {
     std::byte* buffer_ = nullptr;
     std::size_t bytes_ = 0;
     int root_place_ = 0;
-    BroadcastForm form_ = BroadcastForm::tree;
+    BroadcastForm form_ = BroadcastForm::lines;
     enum class Phase { take, deal, collect, end };
     Phase phase_ = Phase::end;
     int source_dimension_ = -1;  // the line over which it comes; -1 or dimensions(): at the root

@@ -108,6 +108,31 @@ void Group::find_neighbours() {
     }
 }
 
+const std::vector<TreeLinks>& Group::trees(Trees kind, int root_place) {
+    std::vector<TreeLinks>& links = trees_[{kind, root_place}];
+    if (!links.empty() || size() == 1) return links;
+    const auto found = kind == Trees::disjoint
+                           ? routing::disjoint_trees(*torus_, root_place)
+                           : std::vector{routing::dimension_ordered_tree(*torus_, root_place)};
+    for (const routing::SpanningTree& tree : found) {
+        TreeLinks here;
+        const int by = tree.by[std::size_t(place_)];
+        if (by >= 0) here.parent = routing::Direction::from_index(by).opposite();
+        for (const routing::Hop& child : tree.children(place_))
+            here.children.push_back(child.direction);
+        here.height = tree.height();
+        links.push_back(std::move(here));
+    }
+    return links;
+}
+
+int Group::middle() const {
+    int place = 0;
+    for (int d = 0; d < dimensions(); ++d)
+        if (!torus_->periodic(d)) place += extent(d) / 2 * stride(d);
+    return place;
+}
+
 Group& Group::ordered() {
     if (original_ != nullptr || std::is_sorted(node_at_.begin(), node_at_.end())) return *this;
     if (ordered_ == nullptr) {

@@ -11,15 +11,25 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/runtime.h"
+#include "routing/trees.h"
 
 namespace torusmp::collectives {
 
 using core::Rank;
+
+// This member in one tree over the grid: where its parent and its children lie.
+struct TreeLinks {
+    std::optional<routing::Direction> parent;  // nothing at the root
+    std::vector<routing::Direction> children;
+    int height = 0;  // of the whole tree
+};
 
 class Group {
   public:
@@ -68,6 +78,12 @@ class Group {
         return neighbours_[std::size_t(direction.index())].link;
     }
 
+    // This member's links in the trees from a place, see routing/trees.h. Worked out on first use.
+    enum class Trees { dimension_ordered, disjoint };  // one tree; several
+    const std::vector<TreeLinks>& trees(Trees kind, int root_place);
+    // A place from which the trees are low: the middle of an open dimension.
+    int middle() const;
+
     // Every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
 
@@ -78,7 +94,7 @@ class Group {
     // A tag for the next collective; members start collectives in one order, so they agree.
     core::Tag next_tag() {
         Group& counter = original_ != nullptr ? *original_ : *this;
-        return counter.tag_ = (counter.tag_ + 1) & 0x3fffffff;
+        return counter.tag_ = (counter.tag_ + 1) & 0x3ffffff;
     }
 
   private:
@@ -107,6 +123,7 @@ class Group {
     int place_ = -1;
     bool direct_ = false;
     core::Tag tag_ = 0;
+    std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
     std::unique_ptr<Group> ordered_;
     Group* original_ = nullptr;  // of an ordered one
 };

@@ -89,11 +89,11 @@ void Schedule::use_requests(std::size_t sends, std::size_t receives) {
 }
 
 void Schedule::post_send_by(core::SendRequest& request, routing::Direction direction,
-                            core::Buffer buffer) {
+                            core::Buffer buffer, int stream) {
     if (const auto link = group_->link(direction))
-        group_->runtime().send_by(request, buffer, *link, group_->context(), tag_);
+        group_->runtime().send_by(request, buffer, *link, group_->context(), tag_of(stream));
     else
-        post_send(request, buffer, group_->neighbour(direction));
+        post_send(request, buffer, group_->neighbour(direction), stream);
 }
 
 std::string Schedule::describe() const {

@@ -71,17 +71,21 @@ class Schedule : public core::Task {
     virtual bool move();
     // Requests 0 to count - 1 of each kind, to be used in any order; all must be complete before.
     void use_requests(std::size_t sends, std::size_t receives);
-    void send(std::size_t index, core::Buffer buffer, Rank dest) {
-        post_send(sends_.requests[index], buffer, dest);
+    // Streams between the same two members match each for itself, by a number below max_streams.
+    static constexpr int max_streams = 32;
+    void send(std::size_t index, core::Buffer buffer, Rank dest, int stream = 0) {
+        post_send(sends_.requests[index], buffer, dest, stream);
     }
-    void send_by(std::size_t index, routing::Direction direction, core::Buffer buffer) {
-        post_send_by(sends_.requests[index], direction, buffer);
+    void send_by(std::size_t index, routing::Direction direction, core::Buffer buffer,
+                 int stream = 0) {
+        post_send_by(sends_.requests[index], direction, buffer, stream);
     }
-    void receive(std::size_t index, core::Buffer buffer, Rank source) {
-        post_receive(receives_.requests[index], buffer, source);
+    void receive(std::size_t index, core::Buffer buffer, Rank source, int stream = 0) {
+        post_receive(receives_.requests[index], buffer, source, stream);
     }
-    void receive_by(std::size_t index, routing::Direction direction, core::Buffer buffer) {
-        receive(index, buffer, group_->neighbour(direction));
+    void receive_by(std::size_t index, routing::Direction direction, core::Buffer buffer,
+                    int stream = 0) {
+        receive(index, buffer, group_->neighbour(direction), stream);
     }
     // Whether a request is complete; one that ended with an error fails the schedule.
     bool sent(std::size_t index) { return done(sends_.requests[index]); }
@@ -108,13 +112,15 @@ class Schedule : public core::Task {
         }
     };
 
-    void post_send(core::SendRequest& request, core::Buffer buffer, Rank dest) {
-        group_->runtime().send(request, buffer, dest, group_->context(), tag_);
+    core::Tag tag_of(int stream) const { return tag_ * max_streams + stream; }
+    void post_send(core::SendRequest& request, core::Buffer buffer, Rank dest, int stream = 0) {
+        group_->runtime().send(request, buffer, dest, group_->context(), tag_of(stream));
     }
-    void post_send_by(core::SendRequest& request, routing::Direction direction,
-                      core::Buffer buffer);
-    void post_receive(core::ReceiveRequest& request, core::Buffer buffer, Rank source) {
-        group_->runtime().receive(request, buffer, source, group_->context(), tag_);
+    void post_send_by(core::SendRequest& request, routing::Direction direction, core::Buffer buffer,
+                      int stream = 0);
+    void post_receive(core::ReceiveRequest& request, core::Buffer buffer, Rank source,
+                      int stream = 0) {
+        group_->runtime().receive(request, buffer, source, group_->context(), tag_of(stream));
     }
     bool done(const core::Request& request) {
         if (!request.complete()) return false;

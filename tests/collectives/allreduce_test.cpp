@@ -63,14 +63,14 @@ const std::vector<std::vector<int>> shapes{{1},    {2},       {5},       {2, 2},
 TEST_CASE("A sum has the same bits on every rank, in every form, over links and direct paths") {
     for (const auto& dims : shapes) {
         for (const std::size_t count : {std::size_t(1), std::size_t(7), std::size_t(3000)}) {
-            const auto tree = sum_of(job_of(dims, true), ReduceForm::tree, count);
+            const auto tree = sum_of(job_of(dims, true), ReduceForm::lines, count);
             double expected = 0.0;
             int ranks = 1;
             for (const int extent : dims) ranks *= extent;
             for (int node = 0; node < ranks; ++node) expected += contribution(node, 0);
             CHECK(tree[0] == Approx(expected).margin(1e-2));
             for (const bool direct : {true, false})
-                for (const auto form : {ReduceForm::exchange, ReduceForm::star, ReduceForm::tree,
+                for (const auto form : {ReduceForm::exchange, ReduceForm::star, ReduceForm::lines,
                                         ReduceForm::scatter, ReduceForm::automatic}) {
                     const auto other = sum_of(job_of(dims, direct, 3 + count), form, count);
                     CHECK(std::memcmp(tree.data(), other.data(), count * sizeof(float)) == 0);
@@ -81,7 +81,7 @@ TEST_CASE("A sum has the same bits on every rank, in every form, over links and 
 
 TEST_CASE("An operation that does not commute sees the members in the order of their places") {
     for (const auto form :
-         {ReduceForm::exchange, ReduceForm::star, ReduceForm::tree, ReduceForm::scatter}) {
+         {ReduceForm::exchange, ReduceForm::star, ReduceForm::lines, ReduceForm::scatter}) {
         for (const bool direct : {true, false}) {
             Crew<Allreduce> crew;
             std::vector<std::array<Word, 3>> words;
@@ -127,7 +127,7 @@ TEST_CASE("A schedule is used again, and many run at once without disturbing eac
                 int& value = values[std::size_t(rank * at_once + k)];
                 value = rank * (k + 1) + round;
                 schedules[std::size_t(rank * at_once + k)].start(
-                    &value, 1, sum, k % 2 ? ReduceForm::tree : ReduceForm::exchange);
+                    &value, 1, sum, k % 2 ? ReduceForm::lines : ReduceForm::exchange);
             }
         REQUIRE(job.run_until([&] {
             return std::all_of(schedules.begin(), schedules.end(),

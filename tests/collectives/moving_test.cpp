@@ -17,7 +17,8 @@ const std::vector<std::vector<int>> shapes{{1}, {2}, {5}, {2, 2}, {3, 4}, {2, 1,
 
 TEST_CASE("A broadcast reaches everybody from any root, in every form and size") {
     for (const auto& dims : shapes)
-        for (const auto form : {BroadcastForm::tree, BroadcastForm::scatter})
+        for (const auto form : {BroadcastForm::lines, BroadcastForm::scatter, BroadcastForm::tree,
+                                BroadcastForm::disjoint})
             for (const bool direct : {true, false})
                 for (const std::size_t bytes :
                      {std::size_t(0), std::size_t(3), std::size_t(5000)}) {

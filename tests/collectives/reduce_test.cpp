@@ -1,0 +1,210 @@
+#include "collectives/reduce.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+
+#include "collectives/crew.h"
+
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+using torusmp::core::Rank;
+
+namespace {
+
+// Rounding makes the order of additions visible.
+void add(void* inout, const void* in, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
+}
+const Operation sum{add, sizeof(float)};
+
+// Affine maps x -> a x + b modulo 2^32, one after the other: associative, does not commute.
+struct Map {
+    std::uint32_t a, b;
+    friend bool operator==(const Map&, const Map&) = default;
+};
+Map then(Map first, Map second) {
+    return {second.a * first.a, second.a * first.b + second.b};
+}
+void compose(void* inout, const void* in, std::size_t count, const void*) {
+    auto* maps = static_cast<Map*>(inout);
+    for (std::size_t i = 0; i < count; ++i) maps[i] = then(maps[i], static_cast<const Map*>(in)[i]);
+}
+Operation composition() {
+    Operation operation{compose, sizeof(Map)};
+    operation.commutative = false;
+    return operation;
+}
+
+struct Machine {
+    std::vector<int> dims;
+    std::vector<bool> periodic;
+};
+const std::vector<Machine> machines{{{1}, {}},
+                                    {{2}, {}},
+                                    {{5}, {false}},
+                                    {{4, 4, 2}, {}},
+                                    {{3, 4}, {false, true}},
+                                    {{3, 3, 2}, {false, false, false}}};
+
+JobOptions job_on(const Machine& machine, std::uint64_t seed) {
+    JobOptions options = job_of(machine.dims, false, seed);
+    options.periodic = machine.periodic;
+    options.tokens = options.relay_tokens = 2;
+    return options;
+}
+
+float contribution(int node, std::size_t i) {
+    return float(1.0 / (3.0 + node * 7 + double(i % 97))) * (node % 3 == 0 ? -1e3f : 1.0f);
+}
+
+using Vectors = std::vector<std::vector<float>>;
+
+Vectors contributions(int nodes, std::size_t count) {
+    Vectors values(static_cast<std::size_t>(nodes));
+    for (int node = 0; node < nodes; ++node)
+        for (std::size_t i = 0; i < count; ++i)
+            values[std::size_t(node)].push_back(contribution(node, i));
+    return values;
+}
+
+std::vector<float> allreduced(const Machine& machine, std::size_t count, std::uint64_t seed) {
+    Crew<Allreduce> crew;
+    Vectors values;
+    Job job(job_on(machine, seed));
+    crew.sign_on(job, all_ranks(job));
+    values = contributions(crew.size(), count);
+    for (int node = 0; node < crew.size(); ++node)
+        crew[node].start(values[std::size_t(node)].data(), count, sum, ReduceForm::disjoint);
+    INFO(job.report());
+    REQUIRE(job.run_until([&] { return crew.complete(); }));
+    for (const auto& other : values)
+        REQUIRE(std::memcmp(other.data(), values[0].data(), count * sizeof(float)) == 0);
+    job.settle();
+    CHECK(job.tokens_home());
+    return values[0];
+}
+
+std::vector<float> reduced(const Machine& machine, std::size_t count, int root, RootedForm form,
+                           std::uint64_t seed) {
+    Crew<Reduce> crew;
+    Vectors values;
+    std::vector<float> result(count + 1, 42.0f);
+    Job job(job_on(machine, seed));
+    crew.sign_on(job, all_ranks(job));
+    values = contributions(crew.size(), count);
+    const Vectors before = values;
+    for (int node = 0; node < crew.size(); ++node)
+        crew[node].start(node == root ? result.data() : nullptr, values[std::size_t(node)].data(),
+                         count, sum, root, form);
+    INFO(job.report());
+    REQUIRE(job.run_until([&] { return crew.complete(); }));
+    REQUIRE(values == before);  // what members give stays as it is
+    REQUIRE(result.back() == 42.0f);
+    result.pop_back();
+    job.settle();
+    CHECK(job.tokens_home());
+    return result;
+}
+
+void check_sum(const std::vector<float>& result, int nodes) {
+    for (std::size_t i = 0; i < result.size(); i += 61) {
+        double expected = 0;
+        for (int node = 0; node < nodes; ++node) expected += contribution(node, i);
+        REQUIRE(result[i] == Approx(expected).margin(2e-2));
+    }
+}
+
+int nodes_of(const Machine& machine) {
+    int nodes = 1;
+    for (const int extent : machine.dims) nodes *= extent;
+    return nodes;
+}
+
+}  // namespace
+
+TEST_CASE("A sum along the disjoint trees has the same bits on every rank and in every run") {
+    for (const Machine& machine : machines)
+        for (const std::size_t count : {std::size_t(0), std::size_t(5), std::size_t(40000)}) {
+            const auto first = allreduced(machine, count, 1);
+            const auto second = allreduced(machine, count, 2);
+            REQUIRE(std::memcmp(first.data(), second.data(), count * sizeof(float)) == 0);
+            check_sum(first, nodes_of(machine));
+        }
+}
+
+TEST_CASE("A reduction reaches any root in every form, and has the same bits in every run") {
+    for (const Machine& machine : machines)
+        for (const auto form : {RootedForm::lines, RootedForm::tree, RootedForm::disjoint})
+            for (const std::size_t count : {std::size_t(3), std::size_t(9000)}) {
+                const int root = int(count * 7) % nodes_of(machine);
+                const auto first = reduced(machine, count, root, form, 1);
+                const auto second = reduced(machine, count, root, form, 2);
+                REQUIRE(std::memcmp(first.data(), second.data(), count * sizeof(float)) == 0);
+                check_sum(first, nodes_of(machine));
+            }
+}
+
+TEST_CASE("Reductions that do not commute are taken in the order of the nodes") {
+    for (const bool direct : {true, false})
+        for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+            Crew<Reduce> reduces;
+            Crew<Allreduce> allreduces;
+            std::vector<std::vector<Map>> given, all;
+            const std::size_t count = seed % 2 == 0 ? 2000 : 1;
+            Job job(job_of({3, 2, 4}, direct, seed));
+            auto members = all_ranks(job);
+            std::shuffle(members.begin(), members.end(), std::mt19937(unsigned(seed)));
+            if (seed > 2) members.resize(11);
+            reduces.sign_on(job, members, 7);
+            allreduces.sign_on(job, members, 8);
+            std::vector<Map> expected(count, Map{1, 0});
+            for (int node = 0; node < reduces.size(); ++node) {
+                given.emplace_back();
+                for (std::size_t i = 0; i < count; ++i) {
+                    given.back().push_back({std::uint32_t(node * 2 + 3), std::uint32_t(i + 7)});
+                    expected[i] = then(expected[i], given.back().back());
+                }
+            }
+            all = given;
+            // In place at the root.
+            const int root = int(seed) % reduces.size();
+            for (int node = 0; node < reduces.size(); ++node) {
+                auto* own = given[std::size_t(node)].data();
+                reduces[node].start(nullptr, own, count, composition(), root);
+                allreduces[node].start(all[std::size_t(node)].data(), count, composition());
+            }
+            INFO(job.report());
+            REQUIRE(job.run_until([&] { return reduces.complete() && allreduces.complete(); }));
+            REQUIRE(given[std::size_t(root)] == expected);
+            for (const auto& of_one : all) REQUIRE(of_one == expected);
+        }
+}
+
+TEST_CASE("An operation that wants the vector whole gets it whole") {
+    struct Closure {
+        std::size_t expected;
+    };
+    const auto whole_sum = [](void* inout, const void* in, std::size_t count, const void* closure) {
+        REQUIRE(count == static_cast<const Closure*>(closure)->expected);
+        add(inout, in, count, nullptr);
+    };
+    Closure closure{30000};
+    const Operation operation{whole_sum, sizeof(float), &closure, true};
+    for (const auto form : {RootedForm::automatic, RootedForm::tree, RootedForm::disjoint}) {
+        Crew<Reduce> crew;
+        Vectors values;
+        Job job(job_on(machines[3], 5));
+        crew.sign_on(job, all_ranks(job));
+        values = contributions(crew.size(), closure.expected);
+        for (int node = 0; node < crew.size(); ++node) {
+            auto* own = values[std::size_t(node)].data();
+            crew[node].start(own, own, closure.expected, operation, 9, form);
+        }
+        INFO(job.report());
+        REQUIRE(job.run_until([&] { return crew.complete(); }));
+        check_sum(values[9], crew.size());
+    }
+}
