@@ -17,6 +17,9 @@ void Schedule::fail(core::Error error, Rank peer) {
     if (failed()) return;
     error_ = error;
     failed_peer_ = peer;
+    // That the peer is out of reach may only follow from what happened to another.
+    if (error == core::Error::unreachable)
+        failed_peer_ = group_->runtime().lost_in(group_->members()).value_or(peer);
 }
 
 bool Schedule::advance() {

@@ -70,8 +70,8 @@ void Runtime::link_dead(Rank at, routing::Direction direction, const Connection*
     for (const DeadLink& known : dead_links_)
         if (known.at == at && known.direction == direction) return;
     const Rank other = *options_.torus.neighbour(at, direction);
-    dead_links_.push_back({at, direction});
-    dead_links_.push_back({other, direction.opposite()});
+    dead_links_.push_back({at, direction, other});
+    dead_links_.push_back({other, direction.opposite(), other});
     faults_.fetch_add(1, std::memory_order_relaxed);
 
     const LinkBody body{std::uint32_t(at), std::uint32_t(direction.index())};
@@ -102,16 +102,21 @@ void Runtime::peer_died(Rank peer, std::string_view why) {
 
 std::optional<Rank> Runtime::lost_in(std::span<const Rank> members) const {
     Guard guard(*this);
-    for (const Rank rank : members)
-        if (peers_[rank].dead) return rank;
+    const auto is_member = [&](Rank rank) {
+        return std::find(members.begin(), members.end(), rank) != members.end();
+    };
+    // Direct connections use no link.
+    const auto parts = [&](Rank a, Rank b, const DeadLink& link) {
+        return a != b && !(local_[a] && local_[b]) && crosses(a, b, link.at, link.direction);
+    };
     for (const DeadLink& link : dead_links_) {
-        // Direct connections use no link.
-        const auto linked = [&](Rank a, Rank b) { return !local_[a] || !local_[b]; };
+        if (is_member(link.at) && is_member(link.suspect)) return link.suspect;
         for (const Rank a : members)
             for (const Rank b : members)
-                if (a != b && linked(a, b) && crosses(a, b, link.at, link.direction))
-                    return link.at;
+                if (parts(a, b, link)) return link.suspect;
     }
+    for (const Rank rank : members)
+        if (peers_[rank].dead) return rank;
     return std::nullopt;
 }
 

@@ -175,9 +175,9 @@ class Runtime final : private transport::Sink {
     void peer_died(Rank peer, std::string_view why);
     // How many ranks and links have been lost, for those who look whether one more has.
     std::uint64_t faults() const { return faults_.load(std::memory_order_relaxed); }
-    // A rank because of which not all of these can work together any more: one that is lost to this
-    // rank, or an end of a dead link that a path between two of them uses. Which ranks work
-    // together is the same for all of them once all know of the fault. Nothing while all is well.
+    // A rank because of which not all of these can work together any more: one that is dead, or an
+    // end of a dead link that a path between two of them uses. Whether there is one is the same for
+    // all of them once all know of the fault. Nothing while all is well.
     std::optional<Rank> lost_in(std::span<const Rank> members) const;
 
   private:
@@ -398,6 +398,7 @@ class Runtime final : private transport::Sink {
     struct DeadLink {
         Rank at;
         routing::Direction direction;
+        Rank suspect;  // the end that has not spoken: of a dead rank, each of its links says so
     };
     std::vector<DeadLink> dead_links_;
     std::atomic<std::uint64_t> faults_{0};

@@ -1,0 +1,119 @@
+// A rank or a cable is lost in the middle of a collective.
+#include <catch2/catch.hpp>
+
+#include "collectives/crew.h"
+#include "collectives/reduce.h"
+
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+using torusmp::core::Error;
+using torusmp::core::Rank;
+using torusmp::routing::Direction;
+
+namespace {
+
+void add(void* inout, const void* in, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
+}
+const Operation sum{add, sizeof(float)};
+
+template <class ScheduleType>
+bool all_ended(Crew<ScheduleType>& crew, const Job& job, const std::vector<Rank>& members) {
+    for (int node = 0; node < crew.size(); ++node)
+        if (job.alive(members[std::size_t(node)]) && !crew[node].complete()) return false;
+    return true;
+}
+
+// Starts the collective everywhere, kills after some turns, and sees everybody's call end.
+template <class ScheduleType, class Start>
+void lose_one(bool direct, std::vector<Rank> members, int turns, Start&& start) {
+    Crew<ScheduleType> crew;
+    Job job(job_of({3, 3, 2}, direct, std::uint64_t(turns) + 1));
+    if (members.empty()) members = all_ranks(job);
+    crew.sign_on(job, members);
+    for (int node = 0; node < crew.size(); ++node) start(crew[node], node);
+    for (int i = 0; i < turns; ++i) job.turn();
+    const Rank victim = members[members.size() / 2];
+    job.kill(victim);
+    INFO(job.report());
+    REQUIRE(job.run_until([&] { return all_ended(crew, job, members); }));
+    bool all_done = true;  // a collective that was over before is none that failed
+    for (int node = 0; node < crew.size(); ++node) {
+        if (members[std::size_t(node)] == victim) continue;
+        all_done &= crew[node].error() == Error::none;
+        if (crew[node].error() == Error::none) continue;
+        CHECK(crew[node].error() == Error::unreachable);
+        CHECK(crew[node].failed_peer() == victim);
+    }
+    if (turns < 50) CHECK_FALSE(all_done);
+    job.settle();
+    for (const Rank rank : members)
+        if (rank != victim) CHECK(job[rank].quiet());
+}
+
+}  // namespace
+
+TEST_CASE("A rank that dies in a broadcast ends it for all others, with its name") {
+    for (const bool direct : {true, false})
+        for (const auto form : {BroadcastForm::lines, BroadcastForm::scatter, BroadcastForm::tree,
+                                BroadcastForm::disjoint})
+            for (const int turns : {0, 40, 300, 2000}) {
+                std::vector<std::vector<std::byte>> data(18, std::vector<std::byte>(60000));
+                lose_one<Broadcast>(direct, {}, turns, [&](Broadcast& broadcast, int node) {
+                    broadcast.start(data[std::size_t(node)].data(), 60000, 1, form);
+                });
+            }
+}
+
+TEST_CASE("A rank that dies in a reduction ends it for all others, with its name") {
+    for (const bool direct : {true, false})
+        for (const auto form :
+             {ReduceForm::exchange, ReduceForm::lines, ReduceForm::scatter, ReduceForm::disjoint})
+            for (const int turns : {0, 40, 300, 2000}) {
+                std::vector<std::vector<float>> data(18, std::vector<float>(9000));
+                lose_one<Allreduce>(direct, {}, turns, [&](Allreduce& allreduce, int node) {
+                    allreduce.start(data[std::size_t(node)].data(), 9000, sum, form);
+                });
+            }
+}
+
+TEST_CASE("A rank that dies ends the collectives of its own groups only") {
+    Crew<Allreduce> without;
+    Crew<Allreduce> with;
+    std::vector<std::vector<float>> data(18, std::vector<float>(9000));
+    std::vector<std::vector<float>> more = data;
+    Job job(job_of({3, 3, 2}, true));
+    const std::vector<Rank> line{0, 1, 2, 3, 4, 5};
+    const std::vector<Rank> rest{6, 7, 8, 9, 10, 11};
+    without.sign_on(job, line, 7);
+    with.sign_on(job, rest, 8);
+    for (int node = 0; node < 6; ++node) {
+        without[node].start(data[std::size_t(node)].data(), 9000, sum);
+        with[node].start(more[std::size_t(node)].data(), 9000, sum);
+    }
+    for (int i = 0; i < 20; ++i) job.turn();
+    job.kill(8);
+    INFO(job.report());
+    REQUIRE(job.run_until([&] { return without.complete() && all_ended(with, job, rest); }));
+}
+
+TEST_CASE("A cable that dies ends a collective for all members, also those far from it") {
+    for (const int turns : {0, 100, 1000}) {
+        Crew<Allreduce> crew;
+        std::vector<std::vector<float>> data(16, std::vector<float>(20000));
+        Job job(job_of({4, 4}, false, std::uint64_t(turns)));
+        const auto members = all_ranks(job);
+        crew.sign_on(job, members);
+        for (int node = 0; node < crew.size(); ++node)
+            crew[node].start(data[std::size_t(node)].data(), 20000, sum, ReduceForm::disjoint);
+        for (int i = 0; i < turns; ++i) job.turn();
+        job.kill_link(5, Direction{0, +1});
+        INFO(job.report());
+        REQUIRE(job.run_until([&] { return all_ended(crew, job, members); }));
+        for (int node = 0; node < crew.size(); ++node) {
+            CHECK(crew[node].error() == Error::unreachable);
+            CHECK(crew[node].failed_peer() != torusmp::core::any_source);
+        }
+    }
+}
