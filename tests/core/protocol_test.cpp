@@ -329,6 +329,74 @@ class CountDown final : public Task {
 
 }  // namespace
 
+TEST_CASE("a cancelled send ends once: cancelled if no receive had met it, else with its message",
+          "[core][protocol]") {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed)
+        for (const Rank dest : {1, 2}) {
+            std::vector<std::byte> out(8 * limit), in(out.size()), last(3);
+            SendRequest large, small;
+            ReceiveRequest receive, after;
+            fill(out.data(), out.size(), seed);
+            Job job(line(seed, sim::Remote::pending, sim::Remote::refused));
+            const auto matched = seed % 3;  // before the cancel, about the same time, never
+            if (matched == 0) job[dest].receive(receive, {in.data(), in.size()}, 0, 1, 5);
+            job[0].send(large, {out.data(), out.size()}, dest, 1, 5);
+            for (std::uint64_t i = job.random().below(30); i > 0; --i) job.turn();
+            if (matched == 1) job[dest].receive(receive, {in.data(), in.size()}, 0, 1, 5);
+            job[0].cancel(large);
+            INFO(job.report());
+            REQUIRE(job.run_until([&] { return large.complete(); }));
+            if (matched == 0) REQUIRE(large.status().error == Error::none);
+            if (matched == 2) REQUIRE(large.status().error == Error::cancelled);
+            const bool came = large.status().error == Error::none;
+            // What comes behind meets the next receive.
+            job[0].send(small, {out.data(), 3}, dest, 1, 5);
+            ReceiveRequest& next = came || matched == 2 ? after : receive;
+            if (&next == &after) job[dest].receive(after, {last.data(), last.size()}, 0, 1, 5);
+            REQUIRE(job.run_until([&] { return next.complete() && small.complete(); }));
+            REQUIRE(next.status().bytes == 3);
+            if (came) {
+                REQUIRE(job.run_until([&] { return receive.complete(); }));
+                REQUIRE(filled(in.data(), in.size(), seed));
+            }
+            job.settle();
+            REQUIRE(job.quiet());
+            REQUIRE(job.tokens_home());
+        }
+}
+
+TEST_CASE("messages by named cables of a ring of two use each, and match in order",
+          "[core][protocol]") {
+    for (const bool large : {false, true}) {
+        const std::size_t bytes = large ? 3 * limit : 40;
+        JobOptions options = line(3, sim::Remote::pending, sim::Remote::refused);
+        options.dims = {2};
+        options.spread_limit = 100 * limit;
+        std::deque<SendRequest> sends(12);
+        std::deque<ReceiveRequest> receives(12);
+        std::vector<std::vector<std::byte>> out(12), in(12, std::vector<std::byte>(bytes));
+        Job job(options);
+        for (std::size_t i = 0; i < sends.size(); ++i) {
+            out[i].resize(bytes);
+            fill(out[i].data(), bytes, i);
+            job[1].receive(receives[i], {in[i].data(), bytes}, 0, 1, 5);
+            job[0].send_by(sends[i], {out[i].data(), bytes},
+                           torusmp::routing::Direction{0, i % 2 == 0 ? +1 : -1}, 1, 5);
+        }
+        INFO(job.report());
+        REQUIRE(job.run_until([&] {
+            return std::all_of(receives.begin(), receives.end(),
+                               [](const ReceiveRequest& r) { return r.complete(); });
+        }));
+        REQUIRE(in == out);
+        job.settle();
+        for (const auto& info : job[0].connections())
+            if (info.link)
+                REQUIRE(info.statistics.bytes_sent + info.statistics.bytes_written >= 6 * bytes);
+        REQUIRE(job.tokens_home());
+    }
+}
+
 TEST_CASE("a task is advanced when a remote write or read ends", "[core][protocol][bug2]") {
     const bool write = GENERATE(true, false);
     Memory out(9000, false);
