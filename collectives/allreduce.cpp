@@ -49,7 +49,7 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
         plan.count = count;
         plan.operation = operation;
         lay_pipeline(plan);
-        return begin("allreduce");
+        return begin("allreduce", {-1, bytes_});
     }
     if (form_ == ReduceForm::scatter) ranges_.cut(grid(), count);
 
@@ -64,7 +64,7 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     phase_ = Phase::reduce;
     dimension_ = grid().dimensions() - 1;
     line_step_ = 0;
-    begin(bytes_ == 0 ? "barrier" : "allreduce");
+    begin(bytes_ == 0 ? "barrier" : "allreduce", {-1, bytes_});
 }
 
 void Allreduce::start_barrier() {

@@ -31,7 +31,7 @@ void Broadcast::start(void* buffer, std::size_t bytes, int root, BroadcastForm f
         plan.buffer = buffer_;
         plan.count = bytes;
         lay_pipeline(plan);
-        return begin("broadcast");
+        return begin("broadcast", {root, bytes});
     }
     const int dimensions = group().dimensions();
     if (form_ == BroadcastForm::lines) {
@@ -46,7 +46,7 @@ void Broadcast::start(void* buffer, std::size_t bytes, int root, BroadcastForm f
         dimension_ = -1;
     }
     phase_ = Phase::take;
-    begin("broadcast");
+    begin("broadcast", {root, bytes});
 }
 
 bool Broadcast::move() {

@@ -87,6 +87,11 @@ class Group {
     // Every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
 
+    // In the checking mode all members compare what they call before each collective. All of them
+    // set it alike.
+    void set_checking(bool checking) { checking_ = checking; }
+    bool checking() const { return checking_; }
+
     // The same members laid out in the order of their node numbers: for operations that do not
     // commute. Itself where that is so anyway; else made on first use, counting tags with this one.
     Group& ordered();
@@ -122,6 +127,7 @@ class Group {
     int node_ = -1;
     int place_ = -1;
     bool direct_ = false;
+    bool checking_ = false;
     core::Tag tag_ = 0;
     std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
     std::unique_ptr<Group> ordered_;

@@ -43,7 +43,7 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
         plan.count = count;
         plan.operation = operation;
         lay_pipeline(plan);
-        return begin("reduce");
+        return begin("reduce", {root, bytes_});
     }
     int longest = 0;
     for (int d = 0; d < grid_->dimensions(); ++d) longest = std::max(longest, grid_->extent(d));
@@ -53,7 +53,7 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
     if (sum_ != own && bytes_ != 0) std::memcpy(sum_, own, bytes_);
     dimension_ = grid_->dimensions() - 1;
     gathered_ = false;
-    begin("reduce");
+    begin("reduce", {root, bytes_});
 }
 
 bool Reduce::move() {

@@ -1,8 +1,23 @@
 #include "collectives/schedule.h"
 
+#include "collectives/check.h"
+
 namespace torusmp::collectives {
 
-void Schedule::begin(std::string_view name) {
+Schedule::Schedule(Group& group) : group_(&group) {}
+Schedule::~Schedule() = default;
+
+void Schedule::begin(std::string_view name, const Call& call) {
+    reset(name);
+    if (group_->checking()) {
+        if (check_ == nullptr) check_ = std::make_unique<CallCheck>(*group_);
+        check_->prepare(name, call);
+        checked_ = false;
+    }
+    group_->runtime().add_task(*this);
+}
+
+void Schedule::reset(std::string_view name) {
     name_ = name;
     tag_ = group_->next_tag();
     error_ = core::Error::none;
@@ -10,7 +25,6 @@ void Schedule::begin(std::string_view name) {
     taken_back_ = false;
     faults_seen_ = 0;
     complete_.store(false, std::memory_order_relaxed);
-    group_->runtime().add_task(*this);
 }
 
 void Schedule::fail(core::Error error, Rank peer) {
@@ -26,6 +40,10 @@ bool Schedule::advance() {
     // Posting a request may move things, and so come back here.
     if (advancing_) return false;
     advancing_ = true;
+    if (!calls_agree()) {
+        advancing_ = false;
+        return false;
+    }
     look_for_faults();
     const bool finished = (!failed() && move()) || (failed() && (take_back(), all_complete()));
     advancing_ = false;
@@ -34,6 +52,23 @@ bool Schedule::advance() {
     // The last access: from here on the owner may start this again or destroy it.
     complete_.store(true, std::memory_order_release);
     return true;
+}
+
+// Whether the comparison of calls, if there is one, has ended; fails the schedule if they differ.
+bool Schedule::calls_agree() {
+    if (checked_) return true;
+    if (!check_->advance()) return false;
+    checked_ = true;
+    if (check_->failed())
+        fail(check_->error(), check_->failed_peer());
+    else if (!check_->verdict().empty())
+        fail(core::Error::mismatch, check_->culprit());
+    return true;
+}
+
+std::string Schedule::failure() const {
+    if (error_ == core::Error::mismatch) return check_->verdict();
+    return "rank " + std::to_string(failed_peer_) + ": " + std::string(core::describe(error_));
 }
 
 // Members that never talk to each other in this collective depend on each other all the same: what
@@ -100,6 +135,7 @@ void Schedule::post_send_by(core::SendRequest& request, routing::Direction direc
 }
 
 std::string Schedule::describe() const {
+    if (!checked_) return std::string(name_) + ": " + check_->describe();
     std::string text(name_);
     const char* before = " waits for rank ";
     for (std::size_t i = 0; i < receives_.used; ++i) {

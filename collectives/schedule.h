@@ -23,6 +23,15 @@
 
 namespace torusmp::collectives {
 
+class CallCheck;
+
+// What all members of a group have to agree on in a collective; compared in the checking mode.
+struct Call {
+    static constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
+    int root = -1;                    // node; -1: there is none
+    std::uint64_t bytes = any_bytes;  // any_bytes: they may differ
+};
+
 class Schedule : public core::Task {
   public:
     Schedule(const Schedule&) = delete;
@@ -36,17 +45,21 @@ class Schedule : public core::Task {
     // After completion: what went wrong first, and with whom. The result is then undefined.
     core::Error error() const { return error_; }
     Rank failed_peer() const { return failed_peer_; }
+    // Both in words.
+    std::string failure() const;
 
     bool advance() final;
     std::string describe() const final;
 
   protected:
-    explicit Schedule(Group& group) : group_(&group) {}
-    ~Schedule() = default;
+    explicit Schedule(Group& group);
+    ~Schedule();
 
     Group& group() const { return *group_; }
     // Gives the schedule to the progress engine. `name` outlives the schedule.
-    void begin(std::string_view name);
+    void begin(std::string_view name, const Call& call = {});
+    // As begin(), but the caller advances it.
+    void reset(std::string_view name);
     // Ends the schedule with an error, after what it has posted is taken back.
     void fail(core::Error error, Rank peer);
     bool failed() const { return error_ != core::Error::none; }
@@ -131,6 +144,7 @@ class Schedule : public core::Task {
     template <class RequestType>
     bool settle(Batch<RequestType>& batch);
     bool batch_complete();
+    bool calls_agree();
     void look_for_faults();
     void take_back();
     bool all_complete() const;
@@ -138,6 +152,8 @@ class Schedule : public core::Task {
     Group* group_;
     std::string_view name_ = "collective";
     core::Tag tag_ = 0;
+    std::unique_ptr<CallCheck> check_;  // where the group checks
+    bool checked_ = true;
     Batch<core::SendRequest> sends_;
     Batch<core::ReceiveRequest> receives_;
     bool advancing_ = false;

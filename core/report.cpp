@@ -17,6 +17,8 @@ std::string_view describe(Error error) {
             return "the peer cannot be reached";
         case Error::protocol:
             return "the peer broke the protocol";
+        case Error::mismatch:
+            return "the members called different collectives";
     }
     return "unknown error";
 }

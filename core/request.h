@@ -27,7 +27,8 @@ enum class Error : std::uint8_t {
     truncated,  // the message is longer than the receive; status.bytes is its length
     cancelled,
     unreachable,  // the peer died, or every way to it goes over a dead link
-    protocol      // the peer broke the protocol; the connection is closed
+    protocol,     // the peer broke the protocol; the connection is closed
+    mismatch      // members of a group called different collectives, or with different sizes
 };
 std::string_view describe(Error error);
 

@@ -1,0 +1,106 @@
+// The checking mode: members that call different things are told so, and by whom.
+#include "collectives/check.h"
+
+#include <catch2/catch.hpp>
+
+#include "collectives/crew.h"
+#include "collectives/reduce.h"
+
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+using Catch::Contains;
+using torusmp::core::Error;
+
+namespace {
+
+void add(void* inout, const void* in, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
+}
+const Operation sum{add, sizeof(float)};
+
+// Starts a broadcast on all; node 5 calls it in its own way. All end with the same words.
+template <class Odd>
+std::string words_of(bool direct, Odd&& odd) {
+    Crew<Broadcast> crew;
+    std::vector<std::vector<std::byte>> data(12, std::vector<std::byte>(64));
+    Job job(job_of({3, 2, 2}, direct));
+    crew.sign_on(job, all_ranks(job));
+    for (int node = 0; node < 12; ++node) {
+        crew.groups[std::size_t(node)]->set_checking(true);
+        if (node == 5)
+            odd(crew[node], *data[5].data());
+        else
+            crew[node].start(data[std::size_t(node)].data(), 64, 2);
+    }
+    const auto ended = [&] {
+        for (int node = 0; node < 12; ++node)
+            if (!crew[node].complete()) return false;
+        return true;
+    };
+    INFO(job.report());
+    REQUIRE(job.run_until(ended));
+    for (int node = 0; node < 12; ++node) {
+        REQUIRE(crew[node].error() == Error::mismatch);
+        REQUIRE(crew[node].failure() == crew[0].failure());
+    }
+    job.settle();
+    REQUIRE(job.quiet());
+    return crew[0].failure();
+}
+
+}  // namespace
+
+TEST_CASE("Different sizes and roots are found, and both ranks are named, on every rank") {
+    for (const bool direct : {true, false}) {
+        const auto sizes = words_of(
+            direct, [](Broadcast& broadcast, std::byte& data) { broadcast.start(&data, 60, 2); });
+        CHECK_THAT(sizes, Contains("rank 5 called broadcast with root 2 and 60 B"));
+        CHECK_THAT(sizes, Contains("root 2 and 64 B"));
+        const auto roots = words_of(
+            direct, [](Broadcast& broadcast, std::byte& data) { broadcast.start(&data, 64, 11); });
+        CHECK_THAT(roots, Contains("rank 5 called broadcast with root 11 and 64 B"));
+    }
+}
+
+TEST_CASE("Different collectives are found") {
+    Crew<Broadcast> broadcasts;
+    Crew<Allreduce> sums;
+    std::vector<float> data(4);
+    Job job(job_of({4}, false));
+    broadcasts.sign_on(job, all_ranks(job), 7);
+    sums.sign_on(job, all_ranks(job), 7);
+    for (int node = 0; node < 4; ++node) {
+        broadcasts.groups[std::size_t(node)]->set_checking(true);
+        sums.groups[std::size_t(node)]->set_checking(true);
+        if (node == 3)
+            sums[node].start(&data[3], 1, sum);
+        else
+            broadcasts[node].start(&data[std::size_t(node)], 4, 0);
+    }
+    REQUIRE(job.run_until([&] {
+        return sums[3].complete() && broadcasts[0].complete() && broadcasts[1].complete() &&
+               broadcasts[2].complete();
+    }));
+    CHECK(sums[3].error() == Error::mismatch);
+    CHECK_THAT(broadcasts[1].failure(), Contains("rank 3 called allreduce with 4 B"));
+    CHECK_THAT(broadcasts[1].failure(), Contains("rank 0 called broadcast with root 0 and 4 B"));
+}
+
+TEST_CASE("Calls that agree go on as without the checking mode, again and again") {
+    Crew<Reduce> crew;
+    std::vector<std::vector<float>> data(24, std::vector<float>(9000));
+    std::vector<float> result(9000);
+    Job job(job_of({4, 3, 2}, false));
+    crew.sign_on(job, all_ranks(job));
+    for (const std::size_t count : {std::size_t(9000), std::size_t(1)}) {
+        for (int node = 0; node < 24; ++node) {
+            crew.groups[std::size_t(node)]->set_checking(true);
+            data[std::size_t(node)].assign(count, float(node));
+            crew[node].start(result.data(), data[std::size_t(node)].data(), count, sum, 7);
+        }
+        INFO(job.report());
+        REQUIRE(job.run_until([&] { return crew.complete(); }));
+        REQUIRE(result[count - 1] == 276.0f);
+    }
+}
