@@ -29,11 +29,19 @@ struct Layout {
     std::vector<bool> opens_group;
 };
 
+std::string row_text(const Table& table, const Row& row) {
+    if (!row.label.empty()) return row.label;
+    return table.key == "bytes" ? size_text(row.bytes) : std::to_string(row.bytes);
+}
+
+std::string cell_text(const Column& column, double value) {
+    return column.count && std::isfinite(value) ? fmt::format("{:.0f}", value) : shorten(value);
+}
+
 Layout lay_out(const Table& table) {
     Layout layout;
     for (const Row& row : table.rows) {
-        layout.sizes.push_back(table.key == "bytes" ? size_text(row.bytes)
-                                                    : std::to_string(row.bytes));
+        layout.sizes.push_back(row_text(table, row));
         layout.size_width = std::max(layout.size_width, layout.sizes.back().size());
     }
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -41,7 +49,7 @@ Layout lay_out(const Table& table) {
         std::size_t width = std::max(column.name.size(), column.unit.size());
         std::vector<std::string> cells;
         for (const Row& row : table.rows) {
-            cells.push_back(shorten(row.figures[c].value));
+            cells.push_back(cell_text(column, row.figures[c].value));
             width = std::max(width, cells.back().size());
         }
         layout.cells.push_back(std::move(cells));
@@ -124,7 +132,8 @@ std::string json_figure(const Figure& figure) {
 }
 
 std::string json_row(const std::string& key, const Row& row) {
-    return fmt::format("\n  {{{}:{},\"figures\":{}}}", quoted(key), row.bytes,
+    return fmt::format("\n  {{{}:{},\"figures\":{}}}", quoted(key),
+                       row.label.empty() ? std::to_string(row.bytes) : quoted(row.label),
                        json_list(row.figures, json_figure));
 }
 

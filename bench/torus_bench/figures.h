@@ -24,16 +24,18 @@ struct Column {
     std::string name;
     std::string unit;
     Draw draw = Draw::no;
-    int colour = 0;  // curves that belong together share one
+    int colour = 0;      // curves that belong together share one
+    bool count = false;  // printed without decimals
 };
 
 struct Row {
     std::size_t bytes = 0;
     std::vector<Figure> figures;  // one a column
+    std::string label = {};       // where there is one, it stands for the number
 };
 
 struct Table {
-    // What the rows' numbers are: "bytes", printed as a size, or "hops".
+    // What the rows' numbers or labels are: "bytes", printed as a size, or "hops", "torus" ...
     std::string key = "bytes";
     std::string title;
     std::string y_label;  // of the drawing

@@ -16,6 +16,7 @@
 #include "bench/torus_bench/link_traffic.h"
 #include "bench/torus_bench/options.h"
 #include "bench/torus_bench/qmp_objects.h"
+#include "bench/torus_bench/simulate.h"
 #include "bench/torus_bench/start.h"
 #include "bench/torus_bench/svg.h"
 #include "config/load.h"
@@ -49,6 +50,8 @@ Table run_benchmark(const Context& context) {
             return measure_relay(context);
         case Command::overlap:
             return measure_overlap(context);
+        case Command::simulate:
+            break;  // measures nothing: see run()
     }
     throw std::logic_error("a command without a benchmark");
 }
@@ -128,6 +131,11 @@ int run(int argc, char** argv) {
     }
     if (options.version) {
         fmt::print("torus-bench (torusmp) {}\n", TORUSMP_VERSION);
+        return config::exit_ok;
+    }
+    if (options.command == Command::simulate) {
+        check_files(options);
+        report(options, {{"version", TORUSMP_VERSION}}, simulate(options), {});
         return config::exit_ok;
     }
     if (!started) start_ranks(options, argc, argv);

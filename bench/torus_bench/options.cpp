@@ -16,13 +16,14 @@ namespace {
 namespace po = boost::program_options;
 using config::UsageError;
 
-constexpr std::array<std::pair<std::string_view, Command>, 6> commands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 7> commands = {{
     {"latency", Command::latency},
     {"bandwidth", Command::bandwidth},
     {"sweep", Command::sweep},
     {"aggregate", Command::aggregate},
     {"relay", Command::relay},
     {"overlap", Command::overlap},
+    {"simulate", Command::simulate},
 }};
 
 constexpr std::size_t largest_message = std::size_t(1) << 30;
@@ -45,7 +46,7 @@ po::options_description visible_options() {
         ("perturb", po::value<int>()->default_value(3)->value_name("BYTES"),
          "sweep: beside each size, so many bytes less and more")  //
         ("from", po::value<int>()->value_name("RANK"),
-         "aggregate: this rank alone sends, on all its links")  //
+         "aggregate: this rank alone sends, on all its links; simulate: the root")  //
         ("raw", po::bool_switch(),
          "latency, bandwidth, sweep, aggregate: a bare socket on the same links, in turns with "
          "ours")                                                                           //
@@ -62,7 +63,8 @@ std::optional<Command> command_named(std::string_view text) {
 }
 
 Command read_command(const std::vector<std::string>& words) {
-    constexpr std::string_view expected = "latency, bandwidth, sweep, aggregate, relay or overlap";
+    constexpr std::string_view expected =
+        "latency, bandwidth, sweep, aggregate, relay, overlap or simulate";
     if (words.empty())
         throw UsageError(
             fmt::format("what to measure is missing: expected {}; see --help", expected));
@@ -126,16 +128,25 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
 void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
     options.raw = given["raw"].as<bool>();
-    if (options.raw && (command == Command::relay || command == Command::overlap))
+    if (options.raw &&
+        (command == Command::relay || command == Command::overlap || command == Command::simulate))
         throw UsageError(
             fmt::format("--raw: {} has no bare socket to compare with: expected "
                         "latency, bandwidth, sweep or aggregate",
                         name_of(command)));
     if (given.count("from")) {
-        if (command != Command::aggregate)
-            throw UsageError(fmt::format("--from: found {}, expected aggregate", name_of(command)));
+        if (command != Command::aggregate && command != Command::simulate)
+            throw UsageError(
+                fmt::format("--from: found {}, expected aggregate or simulate", name_of(command)));
         options.from = read_number(given, "from", 0, 1 << 20);
     }
+    if (command == Command::simulate)
+        for (const char* name : {"np", "plot"})
+            if (given.count(name))
+                throw UsageError(
+                    fmt::format("--{}: simulate starts no ranks and draws nothing: expected "
+                                "--torus, --set, --from and --json alone",
+                                name));
     if (command == Command::sweep)
         options.sizes = perturbed(options.sizes, read_number(given, "perturb", 0, 1024));
 }
@@ -241,18 +252,22 @@ std::string help_text() {
             "  relay      from rank 0 to ranks 1, 2, 3 ... links away: the time of a hop with the\n"
             "             first of --sizes, bandwidth with the last\n"
             "  overlap    how much computation fits beside a message in flight, and what\n"
-            "             communication costs in processor time\n\n"
+            "             communication costs in processor time\n"
+            "  simulate   no measurement: what collectives cost on a torus, counted step by step;\n"
+            "             in a step each link takes one message each way\n\n"
          << visible_options()
          << "\n"
             "Without a torus, aggregate runs on 2x2x2, relay on a line of 7 and the others on two "
-            "ranks of\nthis host. Where ranks use links, the bytes over each link are printed "
+            "ranks of\nthis host; simulate goes through a list of tori and open meshes. Where "
+            "ranks use links, the bytes over each link are printed "
             "too.\n\n"
             "Examples:\n"
             "  torus-bench aggregate --torus 2x2x2 --plot aggregate.svg\n"
             "  torus-bench latency -np 2 --json latency.json\n"
             "  torus-bench sweep --config cluster.toml --raw --plot sweep.svg\n"
             "  torus-bench bandwidth --sizes 1KiB:4MiB --set transport.eager_limit=8KiB\n"
-            "  torus-run -np 8 --torus 2x2x2 torus-bench overlap --peer 7\n\n"
+            "  torus-run -np 8 --torus 2x2x2 torus-bench overlap --peer 7\n"
+            "  torus-bench simulate --torus 6x8x8 --from 100 --json steps.json\n\n"
             "Exit code: 0 measured, 1 failed, 2 wrong usage or settings and nothing was started.\n";
     return text.str();
 }

@@ -15,7 +15,7 @@
 
 namespace torusmp::bench {
 
-enum class Command { latency, bandwidth, sweep, aggregate, relay, overlap };
+enum class Command { latency, bandwidth, sweep, aggregate, relay, overlap, simulate };
 
 std::string_view name_of(Command command);
 
@@ -33,7 +33,7 @@ struct Options {
     int window = 64;                 // messages in flight one way
     std::optional<int> peer;         // of rank 0; default: a neighbour
     bool raw = false;                // a bare socket beside ours
-    std::optional<int> from;         // aggregate: only this rank sends
+    std::optional<int> from;         // aggregate: only this rank sends; simulate: the root
     std::string json;                // file; empty: none
     std::string plot;
 };

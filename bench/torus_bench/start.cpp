@@ -82,9 +82,13 @@ std::optional<Started> started_as_rank() {
     return std::nullopt;
 }
 
-void start_ranks(const Options& options, int argc, const char* const* argv) {
+void check_files(const Options& options) {
     check_writable("--json", options.json);
     check_writable("--plot", options.plot);
+}
+
+void start_ranks(const Options& options, int argc, const char* const* argv) {
+    check_files(options);
     std::vector<std::string> words = {find_torus_run()};
     for (const std::string& word : launcher_words(options)) words.push_back(word);
     words.push_back(fs::read_symlink("/proc/self/exe"));

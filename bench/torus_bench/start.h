@@ -16,6 +16,9 @@ struct Started {
 // Nothing: no launcher stands above this process.
 std::optional<Started> started_as_rank();
 
+// Throws config::UsageError for a file to be written that cannot be.
+void check_files(const Options& options);
+
 // Does not return. Refuses wrong settings and files that cannot be written before anything starts:
 // throws config::ConfigError or config::UsageError; std::runtime_error without a torus-run.
 [[noreturn]] void start_ranks(const Options& options, int argc, const char* const* argv);

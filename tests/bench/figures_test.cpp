@@ -44,6 +44,20 @@ TEST_CASE("Figures are printed with three significant digits and no exponent") {
     CHECK(shorten(NAN) == "-");
 }
 
+TEST_CASE("A row may have a label for its number, and counts have no decimals") {
+    Table table;
+    table.key = "torus";
+    table.title = "A title";
+    table.columns = {{"", "ranks", "", Column::Draw::no, 0, true}};
+    table.rows = {{0, {{32768, 32768, {32768}}}, "32x32x32"}, {0, {{8, 8, {8}}}, "2x2x2"}};
+    const auto lines = lines_of(as_text(table));
+    REQUIRE(lines.size() == 6);
+    CHECK(lines[2] == "   torus  ranks");
+    CHECK(lines[4] == "32x32x32  32768");
+    CHECK(lines[5] == "   2x2x2      8");
+    CHECK(as_json("simulate", {}, table).find("{\"torus\":\"2x2x2\",") != std::string::npos);
+}
+
 TEST_CASE("Every line of a table ends its columns at the same place") {
     const auto lines = lines_of(as_text(two_groups()));
     REQUIRE(lines.size() == 9);

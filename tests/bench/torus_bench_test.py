@@ -198,6 +198,57 @@ class Overlap(Program):
                          ["message", "work", "together", "hidden", "processor"])
 
 
+class Simulate(Program):
+    def table(self, *words):
+        """Rows by torus, each a dictionary by group and column."""
+        done = self.run_program(BENCH, "simulate", *words, "--json", "out.json")
+        self.assert_ok(done)
+        document = json.loads((self.work / "out.json").read_text())
+        self.assertEqual(document["command"], "simulate")
+        lines = done.stdout.splitlines()
+        heading = next(l for l in lines if l.split()[:1] == ["torus"])
+        rows = {}
+        for row in document["rows"]:
+            line = next(l for l in lines if l.split()[:1] == [row["torus"]])
+            self.assertEqual(len(line), len(heading), "columns do not line up")
+            rows[row["torus"]] = {(c["group"], c["name"]): f["median"]
+                                  for c, f in zip(document["columns"], row["figures"])}
+        return rows
+
+    def test_a_list_of_tori_and_meshes_without_starting_a_job(self):
+        rows = self.table()
+        for name in ("8x8", "4x8x8", "6x8x8", "2x2x2", "16x16x16", "5x7x3", "32x32x32",
+                     "8openx8open"):
+            with self.subTest(torus=name):
+                row = rows[name]
+                extents = [int(e.removesuffix("open")) for e in name.split("x")]
+                broadcast = sum(e - 1 if "open" in name else e // 2 for e in extents)
+                self.assertEqual(row["one to all", "broadcast"], broadcast)
+                self.assertEqual(row["one to all", "reduce"], broadcast)
+                first = -(-(row["the torus", "ranks"] - 1) // row["the torus", "links"])
+                self.assertEqual(row["bounds", "T1"], first)
+                self.assertEqual(row["scatter OPT", "sent"], first)
+                self.assertEqual(row["scatter OPT", "waits"], 0)
+                self.assertEqual(row["scatter OPT", "ends"], max(first, row["bounds", "T2"]))
+                self.assertEqual(row["gather", "OPT"], row["scatter OPT", "ends"])
+                self.assertGreaterEqual(row["SDF, all links", "ends"], row["scatter OPT", "ends"])
+
+    def test_one_torus_from_any_root(self):
+        rows = self.table("--torus", "5", "--set", "torus.periodic=false", "--from", "2")
+        row = rows["5open"]
+        self.assertEqual(row["the torus", "links"], 2)
+        self.assertEqual(row["one to all", "broadcast"], 2)
+        self.assertEqual(row["SDF, one a step", "ends"], 5)
+
+    def test_what_it_cannot_do(self):
+        for words, parts in ((["--torus", "2x2", "--from", "4"], ["--from 4", "from 0 to 3"]),
+                             (["-np", "4"], ["--np", "starts no ranks"]),
+                             (["--torus", "64x64x64"], ["262144", "65536"]),
+                             (["--json", "no/such/folder.json"], ["no/such"])):
+            with self.subTest(words=words):
+                self.assert_refused(self.run_program(BENCH, "simulate", *words), *parts)
+
+
 class BadInput(Program):
     def refused(self, words, *parts):
         with self.subTest(words=words):
@@ -205,7 +256,7 @@ class BadInput(Program):
             self.assertEqual(list(self.work.iterdir()), [])
 
     def test_command_lines(self):
-        self.refused([], "expected latency, bandwidth, sweep, aggregate, relay or overlap")
+        self.refused([], "expected latency, bandwidth, sweep, aggregate, relay, overlap or simulate")
         self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["speed"], "'speed'")
         self.refused(["latency", "--plott", "x"], "--plot")

@@ -1,0 +1,145 @@
+#include "bench/torus_bench/simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "config/options.h"
+#include "routing/steps.h"
+
+namespace torusmp::bench {
+namespace {
+
+using routing::Torus;
+
+constexpr int most_ranks = 1 << 16;  // a torus this large takes seconds
+
+std::vector<Torus> usual_shapes() {
+    std::vector<Torus> tori;
+    for (const auto& dims : {std::vector{8, 8},
+                             {4, 8, 8},
+                             {6, 8, 8},
+                             {2, 2, 2},
+                             {3, 3, 3},
+                             {4, 4, 4},
+                             {5, 5, 5},
+                             {6, 6, 6},
+                             {8, 8, 8},
+                             {12, 12, 12},
+                             {16, 16, 16},
+                             {5, 7, 3},
+                             {4, 4, 2},
+                             {4, 4, 4, 4},
+                             {32, 32, 32}})
+        tori.emplace_back(dims);
+    for (const auto& dims : {std::vector{8, 8}, {4, 8, 8}, {5, 7, 3}, {16, 16, 16}})
+        tori.emplace_back(dims, std::vector<bool>(dims.size(), false));
+    return tori;
+}
+
+std::vector<Torus> shapes_of(const Options& options) {
+    const config::Settings settings = config::load(options.settings);
+    const auto nodes = settings.node_torus();
+    if (!nodes) return usual_shapes();
+    return {settings.rank_torus(nodes->size() * settings.ranks_on_a_node())};
+}
+
+void check(const Torus& torus, int root) {
+    if (torus.size() > most_ranks)
+        throw config::UsageError(fmt::format("--torus {}: found {} ranks, expected up to {}",
+                                             torus.describe(), torus.size(), most_ranks));
+    if (root >= torus.size())
+        throw config::UsageError(fmt::format("--from {}: expected a rank of {}, from 0 to {}", root,
+                                             torus.describe(), torus.size() - 1));
+}
+
+std::vector<Column> columns() {
+    std::vector<Column> all = {{"the torus", "ranks", ""},
+                               {"the torus", "links", "of root"},
+                               {"one to all", "broadcast", "steps"},
+                               {"one to all", "reduce", "steps"},
+                               {"bounds", "T1", "steps"},
+                               {"bounds", "T2", "steps"},
+                               {"scatter OPT", "sent", "steps"},
+                               {"scatter OPT", "ends", "steps"},
+                               {"scatter OPT", "waits", "steps"},
+                               {"scatter OPT", "a link", "messages"},
+                               {"SDF, all links", "ends", "steps"},
+                               {"SDF, all links", "a link", "messages"},
+                               {"SDF, one a step", "ends", "steps"},
+                               {"SDF, one a step", "/ OPT", ""},
+                               {"gather", "OPT", "steps"},
+                               {"gather", "SDF", "steps"},
+                               {"disjoint trees", "trees", ""},
+                               {"disjoint trees", "height", "steps"}};
+    for (Column& column : all) column.count = column.name != "/ OPT";
+    return all;
+}
+
+Row row_of(const Torus& torus, int root) {
+    using routing::replay;
+    const auto tree = routing::dimension_ordered_tree(torus, root);
+    const auto partition = routing::optimal_partition(torus, root);
+    const auto bounds = routing::scatter_bounds(partition);
+    const auto opt = replay(torus, routing::scatter_messages(partition));
+    const auto sdf = [&](routing::SdfSending sending) {
+        return replay(torus, routing::sdf_scatter_messages(torus, root, sending));
+    };
+    const auto all_links = sdf(routing::SdfSending::all_links);
+    const auto one = sdf(routing::SdfSending::one_at_a_time);
+    const auto trees = routing::disjoint_trees(torus, root);
+    int height = 0;
+    for (const auto& each : trees) height = std::max(height, each.height());
+
+    Row row;
+    row.label = torus.describe();
+    const auto put = [&](double value) { row.figures.push_back({value, value, {value}}); };
+    put(torus.size());
+    put(double(partition.first.size()));
+    put(replay(torus, routing::broadcast_messages(tree)).steps);
+    put(replay(torus, routing::reduce_messages(tree)).steps);
+    put(bounds.sending);
+    put(bounds.longest_chain);
+    put(opt.sent);
+    put(opt.steps);
+    put(double(opt.collisions));
+    put(opt.most_on_an_arc);
+    put(all_links.steps);
+    put(all_links.most_on_an_arc);
+    put(one.steps);
+    put(opt.steps == 0 ? 1 : double(one.steps) / opt.steps);
+    put(replay(torus, routing::gather_messages(partition)).steps);
+    put(replay(torus, routing::sdf_gather_messages(torus, root)).steps);
+    put(double(trees.size()));
+    put(height);
+    return row;
+}
+
+}  // namespace
+
+Table simulate(const Options& options) {
+    const int root = options.from.value_or(0);
+    const std::vector<Torus> tori = shapes_of(options);
+    for (const Torus& torus : tori) check(torus, root);
+
+    Table table;
+    table.key = "torus";
+    table.title = fmt::format(
+        "Collectives from and to rank {}, replayed: in a step each link takes one message each way",
+        root);
+    table.columns = columns();
+    for (const Torus& torus : tori) table.rows.push_back(row_of(torus, root));
+    table.notes = {
+        "Broadcast and reduce run along dimension-ordered trees.",
+        "OPT: a region for each link of the root, furthest destination first. T1: the other ranks",
+        "over the root's links; T2: the longest of: messages sent before one, and its distance.",
+        "SDF: ranks in order, each by shortest direction first; each of the root's links takes its",
+        "next message at once, or the root sends one message a step.",
+        "waits: steps that messages stood before a link that took another one, all together;",
+        "a link: messages over the busiest one. sent: when the last message has left the root.",
+        "disjoint trees: as many spanning trees share no link, for pipelined broadcasts."};
+    return table;
+}
+
+}  // namespace torusmp::bench
