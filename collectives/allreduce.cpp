@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collectives/hosted.h"
+
 namespace torusmp::collectives {
 namespace {
 
@@ -31,12 +33,30 @@ ReduceForm choose_form(const Group& group, std::size_t bytes, const Operation& o
     return bytes > exchange_up_to ? ReduceForm::lines : ReduceForm::exchange;
 }
 
+Allreduce::Allreduce(Group& group) : Pipeline(group) {}
+Allreduce::~Allreduce() = default;
+
+// Whether it goes by hosts.
+bool Allreduce::is_hosted(const Operation& operation) {
+    Hosts* hosts = operation.commutative ? group().hosts() : nullptr;
+    uses_hosts_ = hosts != nullptr;
+    if (uses_hosts_ && hosted_ == nullptr) {
+        hosted_ = std::make_unique<Hosted>(group(), *hosts);
+        nest(*hosted_);
+    }
+    return uses_hosts_;
+}
+
 void Allreduce::start(void* buffer, std::size_t count, const Operation& operation,
                       ReduceForm form) {
     buffer_ = static_cast<std::byte*>(buffer);
     count_ = count;
     bytes_ = count * operation.element;
     operation_ = operation;
+    if (is_hosted(operation)) {
+        hosted_->prepare_allreduce(buffer, count, operation, form);
+        return begin(bytes_ == 0 ? "barrier" : "allreduce", {-1, bytes_});
+    }
     grid_ = operation.commutative ? &group() : &group().ordered();
     form_ = form == ReduceForm::automatic ? choose_form(group(), bytes_, operation) : form;
     if (form_ == ReduceForm::disjoint) {
@@ -72,6 +92,7 @@ void Allreduce::start_barrier() {
 }
 
 bool Allreduce::move() {
+    if (uses_hosts_) return move_part(*hosted_);
     return form_ == ReduceForm::disjoint ? move_pipeline() : Schedule::move();
 }
 

@@ -12,6 +12,8 @@
 
 namespace torusmp::collectives {
 
+class Hosted;
+
 enum class ReduceForm {
     automatic,
     exchange,  // along each line everybody gets everything and adds it all: fewest steps
@@ -26,8 +28,8 @@ ReduceForm choose_form(const Group& group, std::size_t bytes, const Operation& o
 
 class Allreduce final : public Pipeline {
   public:
-    explicit Allreduce(Group& group) : Pipeline(group) {}
-    ~Allreduce() = default;
+    explicit Allreduce(Group& group);
+    ~Allreduce();
 
     // In place: `count` elements at `buffer`.
     void start(void* buffer, std::size_t count, const Operation& operation,
@@ -38,6 +40,7 @@ class Allreduce final : public Pipeline {
   private:
     bool move() override;
     bool step() override;
+    bool is_hosted(const Operation& operation);
     bool step_exchange();
     bool step_star();
     bool step_lines();
@@ -68,6 +71,8 @@ class Allreduce final : public Pipeline {
     Scratch scratch_;
     std::byte* slots_ = nullptr;  // contributions: of a line by coordinate; star: by place
     std::size_t slot_bytes_ = 0;
+    bool uses_hosts_ = false;
+    std::unique_ptr<Hosted> hosted_;  // where hosts have several members each
 };
 
 }  // namespace torusmp::collectives

@@ -9,30 +9,42 @@
 namespace torusmp::collectives {
 namespace {
 
-// The extents of the box that the members fill; empty when they fill none.
-std::vector<int> box_of(const routing::Torus& torus, const std::vector<Rank>& members) {
-    std::vector<int> dims;
+// The box that members fill, if they fill one, by dimension of the machine.
+struct Box {
+    std::vector<int> extents;
+    std::vector<bool> periodic;  // their coordinates go round a ring in equal steps
+};
+
+std::optional<Box> box_of(const routing::Torus& torus, const std::vector<Rank>& members) {
+    Box box;
     std::size_t product = 1;
     for (int d = 0; d < torus.dimensions(); ++d) {
         std::set<int> values;
         for (const Rank rank : members) values.insert(torus.coordinates(rank)[std::size_t(d)]);
-        dims.push_back(int(values.size()));
+        const int extent = int(values.size());
+        const int step = torus.extent(d) / extent;
+        bool even = step * extent == torus.extent(d);
+        for (auto value = values.begin(); std::next(value) != values.end(); ++value)
+            even &= *std::next(value) == *value + step;
+        box.extents.push_back(extent);
+        box.periodic.push_back(torus.periodic(d) && even);
         product *= values.size();
     }
-    if (product != members.size()) dims.clear();
-    return dims;
+    if (product != members.size()) return std::nullopt;
+    return box;
 }
 
 }  // namespace
 
 Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context)
-    : Group(runtime, std::move(members), context, Layout::machine) {}
+    : Group(runtime, std::move(members), context, Kind::whole) {}
 
-Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
-             Layout layout)
-    : runtime_(&runtime), context_(context), members_(std::move(members)) {
-    find_places(layout);
-    find_grid(layout);
+Group::~Group() = default;
+
+Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context, Kind kind)
+    : runtime_(&runtime), context_(context), members_(std::move(members)), kind_(kind) {
+    find_places();
+    find_grid();
     find_neighbours();
 
     std::vector<Rank> near = runtime.options().direct;
@@ -42,7 +54,7 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
     });
 }
 
-void Group::find_places(Layout layout) {
+void Group::find_places() {
     node_at_.resize(members_.size());
     std::iota(node_at_.begin(), node_at_.end(), 0);
     // Ranks are row-major over the torus, so members in rank order are row-major over their box.
@@ -53,7 +65,7 @@ void Group::find_places(Layout layout) {
         if (rank_of(by_rank[i]) == rank_of(by_rank[i - 1]))
             throw std::invalid_argument("a group names rank " +
                                         std::to_string(rank_of(by_rank[i])) + " twice");
-    if (layout == Layout::machine) node_at_ = std::move(by_rank);
+    if (kind_ != Kind::ordered) node_at_ = std::move(by_rank);
     place_of_.resize(members_.size());
     for (int place = 0; place < size(); ++place) {
         const int node = node_at_[std::size_t(place)];
@@ -68,22 +80,16 @@ void Group::find_places(Layout layout) {
                                     " is not a member of its own group");
 }
 
-void Group::find_grid(Layout layout) {
-    const routing::Torus& machine = runtime_->torus();
-    std::vector<int> box;
-    if (layout == Layout::machine) box = box_of(machine, members_);
-    const std::vector<int> dims = box.empty() ? routing::balanced_dims(size(), 3) : box;
+void Group::find_grid() {
+    std::optional<Box> box;
+    if (kind_ != Kind::ordered) box = box_of(runtime_->torus(), members_);
+    const std::vector<int> dims = box ? box->extents : routing::balanced_dims(size(), 3);
     std::vector<bool> periodic;
     for (int d = 0; d < int(dims.size()); ++d) {
-        const int extent = dims[std::size_t(d)];
-        if (extent == 1) continue;
-        dims_.push_back(extent);
-        if (box.empty()) {
-            periodic.push_back(true);
-        } else {
-            machine_dimension_.push_back(d);
-            periodic.push_back(machine.periodic(d) && extent == machine.extent(d));
-        }
+        if (dims[std::size_t(d)] == 1) continue;
+        dims_.push_back(dims[std::size_t(d)]);
+        periodic.push_back(!box || box->periodic[std::size_t(d)]);
+        if (box) machine_dimension_.push_back(d);
     }
     strides_.resize(dims_.size());
     int stride = 1;
@@ -134,12 +140,54 @@ int Group::middle() const {
 }
 
 Group& Group::ordered() {
-    if (original_ != nullptr || std::is_sorted(node_at_.begin(), node_at_.end())) return *this;
-    if (ordered_ == nullptr) {
-        ordered_.reset(new Group(*runtime_, members_, context_, Layout::nodes));
-        ordered_->original_ = this;
-    }
+    if (kind_ == Kind::ordered || std::is_sorted(node_at_.begin(), node_at_.end())) return *this;
+    if (ordered_ == nullptr)
+        ordered_.reset(new Group(*runtime_, members_, context_, Kind::ordered));
     return *ordered_;
+}
+
+Hosts* Group::hosts() {
+    if (hosts_known_ || kind_ != Kind::whole) return hosts_.get();
+    hosts_known_ = true;
+    std::set<Rank> hosts;
+    for (const Rank rank : members_) hosts.insert(runtime_->host_of(rank));
+    if (hosts.size() > 1 && hosts.size() < members_.size()) hosts_ = std::make_unique<Hosts>(*this);
+    return hosts_.get();
+}
+
+namespace {
+
+// The members of the runtime's own host in the order of their places.
+std::vector<Rank> members_here(const Group& group) {
+    std::vector<Rank> here;
+    const core::Runtime& runtime = group.runtime();
+    for (int place = 0; place < group.size(); ++place) {
+        const Rank rank = group.rank_of(group.node_at(place));
+        if (runtime.host_of(rank) == runtime.host_of(runtime.rank())) here.push_back(rank);
+    }
+    return here;
+}
+
+}  // namespace
+
+Hosts::Hosts(Group& group)
+    : local(group.runtime(), members_here(group), group.context(), Group::Kind::local) {
+    std::map<Rank, std::pair<int, int>> seen;  // host: its index, its members so far
+    std::vector<Rank> firsts;
+    host_of_node.resize(std::size_t(group.size()));
+    local_node.resize(std::size_t(group.size()));
+    for (int place = 0; place < group.size(); ++place) {
+        const int node = group.node_at(place);
+        const Rank rank = group.rank_of(node);
+        const auto [entry, is_first] =
+            seen.try_emplace(group.runtime().host_of(rank), int(firsts.size()), 0);
+        if (is_first) firsts.push_back(rank);
+        host_of_node[std::size_t(node)] = entry->second.first;
+        local_node[std::size_t(node)] = entry->second.second++;
+    }
+    if (local.node() == 0)
+        leaders.reset(
+            new Group(group.runtime(), std::move(firsts), group.context(), Group::Kind::leaders));
 }
 
 }  // namespace torusmp::collectives

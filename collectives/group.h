@@ -31,12 +31,15 @@ struct TreeLinks {
     int height = 0;  // of the whole tree
 };
 
+struct Hosts;
+
 class Group {
   public:
     // members: the machine rank of each node; the runtime's own rank is among them. context: one
     // that no other communicator of these ranks uses for matched messages.
     // Throws std::invalid_argument when own rank is missing or a rank stands twice.
     Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context);
+    ~Group();
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
 
@@ -93,20 +96,25 @@ class Group {
     bool checking() const { return checking_; }
 
     // The same members laid out in the order of their node numbers: for operations that do not
-    // commute. Itself where that is so anyway; else made on first use, counting tags with this one.
+    // commute. Itself where that is so anyway; else made on first use.
     Group& ordered();
+    // The members by hosts; null where all are on one host, or each on one of its own. Made on
+    // first use.
+    Hosts* hosts();
 
-    // A tag for the next collective; members start collectives in one order, so they agree.
+    // A tag for the next collective; members start collectives in one order, so they agree. Groups
+    // made by this one share its context and count for themselves.
     core::Tag next_tag() {
-        Group& counter = original_ != nullptr ? *original_ : *this;
-        return counter.tag_ = (counter.tag_ + 1) & 0x3ffffff;
+        count_ = (count_ + 1) & 0xffffff;
+        return count_ << 2 | core::Tag(kind_);
     }
 
   private:
-    enum class Layout { machine, nodes };
-    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context, Layout layout);
-    void find_places(Layout layout);
-    void find_grid(Layout layout);
+    friend struct Hosts;
+    enum class Kind { whole, ordered, local, leaders };
+    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context, Kind kind);
+    void find_places();
+    void find_grid();
     void find_neighbours();
 
     struct Neighbour {
@@ -128,10 +136,23 @@ class Group {
     int place_ = -1;
     bool direct_ = false;
     bool checking_ = false;
-    core::Tag tag_ = 0;
+    Kind kind_;
+    core::Tag count_ = 0;
     std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
     std::unique_ptr<Group> ordered_;
-    Group* original_ = nullptr;  // of an ordered one
+    std::unique_ptr<Hosts> hosts_;
+    bool hosts_known_ = false;
+};
+
+// A group that spans hosts with several members each: collectives go through shared memory inside a
+// host, and over the wires once for each host.
+struct Hosts {
+    explicit Hosts(Group& group);
+
+    Group local;                     // the members of this host, in the order of their places
+    std::unique_ptr<Group> leaders;  // the first of each host; null on all others
+    std::vector<int> host_of_node;   // index of its host among the leaders
+    std::vector<int> local_node;     // and its node number in `local` there
 };
 
 }  // namespace torusmp::collectives

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collectives/hosted.h"
+
 namespace torusmp::collectives {
 namespace {
 
@@ -21,17 +23,35 @@ RootedForm choose_form(const Group& group, std::size_t bytes, RootedForm wanted,
 
 }  // namespace
 
+Reduce::Reduce(Group& group) : Pipeline(group) {}
+Reduce::~Reduce() = default;
+
+// Whether it goes by hosts.
+bool Reduce::is_hosted(const Operation& operation) {
+    Hosts* hosts = operation.commutative ? group().hosts() : nullptr;
+    uses_hosts_ = hosts != nullptr;
+    if (uses_hosts_ && hosted_ == nullptr) {
+        hosted_ = std::make_unique<Hosted>(group(), *hosts);
+        nest(*hosted_);
+    }
+    return uses_hosts_;
+}
+
 void Reduce::start(void* result, const void* values, std::size_t count, const Operation& operation,
                    int root, RootedForm form) {
     count_ = count;
     bytes_ = count * operation.element;
     operation_ = operation;
-    form_ = choose_form(group(), bytes_, form, operation);
-    grid_ = operation.commutative ? &group() : &group().ordered();
-    root_place_ = grid_->place_of(root);
     const bool at_root = group().node() == root;
     auto* const own = static_cast<std::byte*>(const_cast<void*>(values));
     sum_ = at_root && result != nullptr ? static_cast<std::byte*>(result) : own;
+    if (is_hosted(operation)) {
+        hosted_->prepare_reduce(sum_, values, count, operation, root, form);
+        return begin("reduce", {root, bytes_});
+    }
+    form_ = choose_form(group(), bytes_, form, operation);
+    grid_ = operation.commutative ? &group() : &group().ordered();
+    root_place_ = grid_->place_of(root);
     if (form_ != RootedForm::lines) {
         Plan plan;
         plan.flow = Flow::up;
@@ -57,6 +77,7 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
 }
 
 bool Reduce::move() {
+    if (uses_hosts_) return move_part(*hosted_);
     return form_ == RootedForm::lines ? Schedule::move() : move_pipeline();
 }
 

@@ -5,6 +5,8 @@
 
 namespace torusmp::collectives {
 
+class Hosted;
+
 enum class RootedForm {
     automatic,
     lines,  // along each line to the member at the root's coordinate: fewest messages in a row; in
@@ -15,8 +17,8 @@ enum class RootedForm {
 
 class Reduce final : public Pipeline {
   public:
-    explicit Reduce(Group& group) : Pipeline(group) {}
-    ~Reduce() = default;
+    explicit Reduce(Group& group);
+    ~Reduce();
 
     // `count` elements at `values` of each member, combined into `result` of the root, a node
     // number; null or `values` itself there: in place. Others' `result` is not looked at.
@@ -28,6 +30,7 @@ class Reduce final : public Pipeline {
   private:
     bool move() override;
     bool step() override;
+    bool is_hosted(const Operation& operation);
     void fold();
 
     std::byte* sum_ = nullptr;  // the result; on others, scratch
@@ -41,6 +44,8 @@ class Reduce final : public Pipeline {
     bool gathered_ = false;  // its contributions are there
     Scratch memory_;         // a sum, and a slot a coordinate
     std::size_t slot_bytes_ = 0;
+    bool uses_hosts_ = false;
+    std::unique_ptr<Hosted> hosted_;  // where hosts have several members each
 };
 
 }  // namespace torusmp::collectives

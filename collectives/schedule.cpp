@@ -9,6 +9,7 @@ Schedule::~Schedule() = default;
 
 void Schedule::begin(std::string_view name, const Call& call) {
     reset(name);
+    if (nested_) return;  // what it is a part of has been checked, and advances it
     if (group_->checking()) {
         if (check_ == nullptr) check_ = std::make_unique<CallCheck>(*group_);
         check_->prepare(name, call);
@@ -25,6 +26,17 @@ void Schedule::reset(std::string_view name) {
     taken_back_ = false;
     faults_seen_ = 0;
     complete_.store(false, std::memory_order_relaxed);
+}
+
+void Schedule::nest(Schedule& part) {
+    part.nested_ = true;
+    parts_.push_back(&part);
+}
+
+bool Schedule::move_part(Schedule& part) {
+    if (!part.complete() && !part.advance()) return false;
+    if (part.failed()) fail(part.error(), part.failed_peer());
+    return !failed();
 }
 
 void Schedule::fail(core::Error error, Rank peer) {
@@ -89,9 +101,13 @@ void Schedule::take_back() {
     for (std::size_t i = 0; i < receives_.used; ++i)
         group_->runtime().cancel(receives_.requests[i]);
     for (std::size_t i = 0; i < sends_.used; ++i) group_->runtime().cancel(sends_.requests[i]);
+    for (Schedule* part : parts_)
+        if (!part->complete()) part->fail(error_, failed_peer_);
 }
 
-bool Schedule::all_complete() const {
+bool Schedule::all_complete() {
+    for (Schedule* part : parts_)
+        if (!part->complete() && !part->advance()) return false;
     for (std::size_t i = 0; i < receives_.used; ++i)
         if (!receives_.requests[i].complete()) return false;
     for (std::size_t i = 0; i < sends_.used; ++i)

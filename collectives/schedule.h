@@ -60,6 +60,10 @@ class Schedule : public core::Task {
     void begin(std::string_view name, const Call& call = {});
     // As begin(), but the caller advances it.
     void reset(std::string_view name);
+    // From now on this schedule starts and advances that one, as a part of its own.
+    void nest(Schedule& part);
+    // Advances a part; true: it has finished well.
+    bool move_part(Schedule& part);
     // Ends the schedule with an error, after what it has posted is taken back.
     void fail(core::Error error, Rank peer);
     bool failed() const { return error_ != core::Error::none; }
@@ -147,11 +151,13 @@ class Schedule : public core::Task {
     bool calls_agree();
     void look_for_faults();
     void take_back();
-    bool all_complete() const;
+    bool all_complete();
 
     Group* group_;
     std::string_view name_ = "collective";
     core::Tag tag_ = 0;
+    std::vector<Schedule*> parts_;
+    bool nested_ = false;
     std::unique_ptr<CallCheck> check_;  // where the group checks
     bool checked_ = true;
     Batch<core::SendRequest> sends_;

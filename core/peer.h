@@ -52,6 +52,7 @@ struct MatchState {
 struct Peer {
     Rank rank = -1;
     Connection* via = nullptr;       // null: not opened yet
+    Connection* onward = nullptr;    // the link by which packets of others are relayed to it
     Connection* comes_by = nullptr;  // where its packets arrive; elsewhere they are forged
     // Links, by index, over which a large message to the peer may be spread (none: `via` alone),
     // and over which the peer's may arrive; the latter is worked out when the first comes.

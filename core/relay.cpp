@@ -17,9 +17,9 @@ Verdict Runtime::relay(Connection& in, const PacketHeader& header, const std::by
     // On in the dimension it is in until that is finished, whatever its source chose to begin with.
     Connection* out = in.link && (destination.unlike >> in.link->dimension & 1) != 0
                           ? links_[std::size_t(in.link->opposite().index())]
-                          : destination.via;
+                          : destination.onward;
     // A packet of our own never comes back to us: who brings one speaks in our name.
-    if (!in.link || out == nullptr || !out->link || header.source == std::uint32_t(options_.rank)) {
+    if (!in.link || out == nullptr || header.source == std::uint32_t(options_.rank)) {
         close(in, Error::protocol, "a packet that this rank does not relay");
         return Verdict::taken;
     }

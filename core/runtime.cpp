@@ -108,30 +108,59 @@ int Runtime::tokens_between(Rank a, Rank b) const {
                                               : std::min(options_.tokens, most_far_tokens);
 }
 
+// The host, by its lowest rank; then what each interface wants its peers to know, the first with
+// its length in front where there are two.
 std::vector<std::byte> Runtime::address() const {
-    if (!two_addresses_) return interfaces_.front()->address();
+    Rank lowest = options_.rank;
+    for (const Rank rank : options_.direct) lowest = std::min(lowest, rank);
     const auto host = host_ != nullptr ? host_->address() : std::vector<std::byte>();
     const auto wire = wire_ != nullptr ? wire_->address() : std::vector<std::byte>();
-    const auto length = std::uint32_t(host.size());
-    const auto prefix = std::as_bytes(std::span(&length, 1));
-    std::vector<std::byte> both(prefix.begin(), prefix.end());
-    both.insert(both.end(), host.begin(), host.end());
-    both.insert(both.end(), wire.begin(), wire.end());
-    return both;
+    const std::array<std::uint32_t, 2> numbers{std::uint32_t(lowest), std::uint32_t(host.size())};
+    const auto front = std::as_bytes(std::span(numbers)).first(two_addresses_ ? 8 : 4);
+    std::vector<std::byte> all(front.size() + host.size() + wire.size());
+    auto end = std::copy(front.begin(), front.end(), all.begin());
+    end = std::copy(host.begin(), host.end(), end);
+    std::copy(wire.begin(), wire.end(), end);
+    return all;
 }
+
+namespace {
+
+// Takes a number off the front of an address.
+std::uint32_t take_number(transport::ConstBytes& bytes, const std::string& whose) {
+    std::uint32_t number = 0;
+    if (bytes.size() < sizeof number)
+        throw std::runtime_error(fmt::format("the address of {} is cut short", whose));
+    std::memcpy(&number, bytes.data(), sizeof number);
+    bytes = bytes.subspan(sizeof number);
+    return number;
+}
+
+}  // namespace
 
 // The part of a peer's address that the interface to it understands.
 transport::ConstBytes Runtime::address_of(Rank peer) const {
-    const transport::ConstBytes whole = addresses_[std::size_t(peer)];
-    if (!two_addresses_) return whole;
-    std::uint32_t length = 0;
-    if (whole.size() < sizeof length)
-        throw std::runtime_error(fmt::format("the address of {} is cut short", name_of(peer)));
-    std::memcpy(&length, whole.data(), sizeof length);
-    const auto rest = whole.subspan(sizeof length);
+    transport::ConstBytes rest = addresses_[std::size_t(peer)];
+    take_number(rest, name_of(peer));
+    if (!two_addresses_) return rest;
+    const std::uint32_t length = take_number(rest, name_of(peer));
     if (length > rest.size())
         throw std::runtime_error(fmt::format("the address of {} is cut short", name_of(peer)));
     return reach_of(peer) == Reach::host ? rest.first(length) : rest.subspan(length);
+}
+
+void Runtime::learn_hosts() {
+    for (Rank rank = 0; rank < size(); ++rank) {
+        transport::ConstBytes address = addresses_[std::size_t(rank)];
+        // One that is dead already has none.
+        const auto host =
+            address.empty() ? std::uint32_t(rank) : take_number(address, name_of(rank));
+        if (host > std::uint32_t(rank))
+            throw std::runtime_error(fmt::format(
+                "the address of {} names rank {} as the lowest of its host; expected 0 to {}",
+                name_of(rank), host, rank));
+        hosts_.push_back(Rank(host));
+    }
 }
 
 transport::Interface& Runtime::interface_to(Rank peer) const {
@@ -204,6 +233,7 @@ void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
             fmt::format("addresses: found {}, expected one for each of {} ranks",
                         addresses_by_rank.size(), peers_.size()));
     addresses_ = std::move(addresses_by_rank);
+    learn_hosts();
     for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto neighbour = options_.torus.neighbour(options_.rank, direction);
@@ -229,9 +259,10 @@ void Runtime::route(Peer& peer) {
     const auto there = torus.coordinates(peer.rank);
     for (int d = 0; d < torus.dimensions(); ++d)
         if (here[std::size_t(d)] != there[std::size_t(d)]) peer.unlike |= std::uint8_t(1u << d);
+    peer.onward = links_[torus.next_hop(self, peer.rank)->direction.index()];
     if (distance > 1 && (local_[std::size_t(peer.rank)] || options_.far_direct)) return;
     const auto path = torus.path(peer.rank, self);
-    peer.via = links_[torus.next_hop(self, peer.rank)->direction.index()];
+    peer.via = peer.onward;
     peer.comes_by = links_[path.back().direction.opposite().index()];
     for (const auto direction : routing::first_directions(torus, self, peer.rank))
         if (links_[direction.index()]->interface->separate_links())

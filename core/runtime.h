@@ -99,6 +99,8 @@ class Runtime final : private transport::Sink {
     int size() const { return options_.torus.size(); }
     const routing::Torus& torus() const { return options_.torus; }
     const Options& options() const { return options_; }
+    // The host of a rank, by the lowest rank there; known once connected.
+    Rank host_of(Rank rank) const { return hosts_[std::size_t(rank)]; }
 
     // --- messages matched by context, source and tag (MPI's rules) ---
     // dest and source are ranks of the torus; precondition: in range (source may be any_source).
@@ -233,6 +235,7 @@ class Runtime final : private transport::Sink {
     }
     transport::Interface& interface_to(Rank peer) const;
     transport::ConstBytes address_of(Rank peer) const;
+    void learn_hosts();
     std::vector<transport::PortOptions> port_options(Reach reach) const;
     void route(Peer& peer);
     bool arrives_by(Peer& peer, const Connection& connection);
@@ -384,6 +387,7 @@ class Runtime final : private transport::Sink {
     std::unique_ptr<Loopback> loopback_;  // to ourselves
     std::vector<bool> local_;             // by rank: in Options::direct
     std::vector<std::vector<std::byte>> addresses_;
+    std::vector<Rank> hosts_;  // by rank
 
     std::vector<Peer> peers_;  // by rank
     std::vector<std::unique_ptr<Connection>> connections_;

@@ -7,7 +7,7 @@
 namespace torusmp::core::testing {
 
 Job::Job(const JobOptions& options)
-    : direct_(options.direct),
+    : direct_(options.direct || options.per_host > 1),
       torus_(options.dims, options.periodic),
       random_(options.seed * 2 + 1) {
     sim::WorldOptions world = options.world;
@@ -20,6 +20,8 @@ Job::Job(const JobOptions& options)
     for (Rank rank = 0; rank < torus_.size(); ++rank) {
         Options mine{.torus = torus_, .rank = rank, .direct = {}, .log = {}, .name_of = {}};
         if (options.direct) mine.direct = everybody;
+        for (Rank near = 0; !options.direct && options.per_host > 1 && near < torus_.size(); ++near)
+            if (near / options.per_host == rank / options.per_host) mine.direct.push_back(near);
         mine.eager_limit = options.eager_limit;
         mine.spread_limit =
             options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;

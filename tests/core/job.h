@@ -26,6 +26,7 @@ struct JobOptions {
     int tokens = 8;
     int relay_tokens = 4;
     bool direct = false;  // all ranks reach each other without relay
+    int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
     sim::WorldOptions world{};
 };
 

@@ -114,6 +114,18 @@ TEST_CASE("with two tokens a class large messages flow through the relay in pack
     check_links(traffic.job());
 }
 
+TEST_CASE("hosts of several ranks relay to those of their own too", "[core][relay]") {
+    const int per_host = GENERATE(2, 4, 8);
+    JobOptions job = two_tokens({{3, 4, 4}, {}}, std::uint64_t(per_host));
+    job.per_host = per_host;  // of 4 and more: some ranks of a host are no neighbours
+    TrafficOptions options;
+    options.messages = 1000;
+    Traffic traffic(job, options);
+    run_to_rest(traffic);
+    for (Rank rank = 0; rank < traffic.job().size(); ++rank)
+        for (const auto& info : traffic.job()[rank].connections()) REQUIRE_FALSE(info.down);
+}
+
 TEST_CASE("rings filled from all sides at once do not deadlock", "[core][relay]") {
     // Everybody sends as far as can be, the same way round: the worst for finite slots on a ring.
     const std::vector<int> dims = GENERATE(std::vector{7}, std::vector{5, 5}, std::vector{5, 4, 3});
