@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "collectives/bundles.h"
+
 namespace torusmp::collectives {
 namespace {
 
@@ -52,6 +54,11 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
     direct_ = std::all_of(members_.begin(), members_.end(), [&](Rank rank) {
         return rank == runtime.rank() || std::binary_search(near.begin(), near.end(), rank);
     });
+}
+
+const Bundles& Group::bundles() {
+    if (bundles_ == nullptr) bundles_ = std::make_unique<const Bundles>(torus(), place_);
+    return *bundles_;
 }
 
 void Group::find_places() {

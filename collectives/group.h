@@ -22,6 +22,7 @@
 
 namespace torusmp::collectives {
 
+class Bundles;
 using core::Rank;
 
 // This member in one tree over the grid: where its parent and its children lie.
@@ -87,6 +88,9 @@ class Group {
     // A place from which the trees are low: the middle of an open dimension.
     int middle() const;
 
+    // What crosses which link when all members broadcast at once; made on first use.
+    const Bundles& bundles();
+
     // Every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
 
@@ -139,6 +143,7 @@ class Group {
     Kind kind_;
     core::Tag count_ = 0;
     std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
+    std::unique_ptr<const Bundles> bundles_;
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;
     bool hosts_known_ = false;

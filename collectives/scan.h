@@ -4,7 +4,7 @@
 // on the size alone, so the bits are the same in every run with the same layout.
 #pragma once
 
-#include "collectives/allreduce.h"
+#include "collectives/operation.h"
 #include "collectives/schedule.h"
 
 namespace torusmp::collectives {

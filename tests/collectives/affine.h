@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/allreduce.h"
+#include "collectives/operation.h"
 
 namespace torusmp::collectives::testing {
 
@@ -52,6 +52,7 @@ inline Affine composed(std::uint64_t seed, int from, int to, std::size_t i) {
 
 inline Operation affine_operation() {
     Operation operation{compose, sizeof(Affine)};
+    operation.commutative = false;
     return operation;
 }
 
