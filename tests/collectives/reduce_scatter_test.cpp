@@ -1,0 +1,157 @@
+#include "collectives/reduce_scatter.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "collectives/affine.h"
+#include "collectives/crew.h"
+#include "collectives/scenes.h"
+
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+
+namespace {
+
+constexpr ReduceScatterForm all_forms[] = {ReduceScatterForm::automatic, ReduceScatterForm::rings,
+                                           ReduceScatterForm::lines, ReduceScatterForm::ordered,
+                                           ReduceScatterForm::tree};
+
+void add_integers(void* inout, const void* in, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<std::uint32_t*>(inout)[i] += static_cast<const std::uint32_t*>(in)[i];
+}
+
+void add_floats(void* inout, const void* in, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
+}
+
+// Values that must be combined all at once: the first element counts how many the call saw.
+void add_whole(void* inout, const void* in, std::size_t count, const void*) {
+    add_integers(inout, in, count, nullptr);
+    static_cast<std::uint32_t*>(inout)[0] += std::uint32_t(count) << 16;
+}
+
+std::vector<std::size_t> even_counts(const Scene& scene, std::size_t count) {
+    return std::vector<std::size_t>(scene.size(), count);
+}
+
+std::vector<std::size_t> uneven_counts(const Scene& scene) {
+    std::vector<std::size_t> counts;
+    for (std::size_t node = 0; node < scene.size(); ++node)
+        counts.push_back(node % 3 == 1 ? 0 : node % 4 == 0 ? 700 + node : 3 * node);
+    return counts;
+}
+
+// The results of all nodes, one behind the other. values[node]: what it contributes.
+template <class Value>
+std::vector<Value> result_of(const Scene& scene, const std::vector<std::size_t>& counts,
+                             const std::vector<std::vector<Value>>& values,
+                             const Operation& operation, ReduceScatterForm form) {
+    Crew<ReduceScatter> crew;
+    std::vector<Value> result(values[0].size() + 1);
+    Job job(scene.options);
+    crew.sign_on(job, scene.members_of(job));
+    for (int again = 0; again < 2; ++again) {
+        std::size_t offset = 0;
+        for (int node = 0; node < crew.size(); ++node) {
+            crew[node].start(result.data() + offset, values[std::size_t(node)].data(), counts,
+                             operation, form);
+            offset += counts[std::size_t(node)];
+        }
+        INFO(job.report());
+        REQUIRE(job.run_until([&] { return crew.complete(); }));
+    }
+    job.settle();
+    CHECK(job.tokens_home());
+    result.pop_back();
+    return result;
+}
+
+std::size_t total_of(const std::vector<std::size_t>& counts) {
+    std::size_t total = 0;
+    for (const std::size_t count : counts) total += count;
+    return total;
+}
+
+void check_affine(const Scene& scene, const std::vector<std::size_t>& counts,
+                  ReduceScatterForm form) {
+    const std::size_t total = total_of(counts);
+    std::vector<std::vector<Affine>> values;
+    std::vector<Affine> expected(total);
+    for (int node = 0; node < int(scene.size()); ++node) {
+        values.push_back(contributions(9, node, total));
+        compose(expected.data(), values.back().data(), total, nullptr);
+    }
+    REQUIRE(result_of(scene, counts, values, affine_operation(), form) == expected);
+}
+
+void check_sum(const Scene& scene, const std::vector<std::size_t>& counts, ReduceScatterForm form) {
+    const std::size_t total = total_of(counts);
+    std::vector<std::vector<std::uint32_t>> values;
+    std::vector<std::uint32_t> expected(total);
+    for (int node = 0; node < int(scene.size()); ++node) {
+        values.emplace_back();
+        for (std::size_t i = 0; i < total; ++i) values.back().push_back(contribution(7, node, i).b);
+        add_integers(expected.data(), values.back().data(), total, nullptr);
+    }
+    REQUIRE(result_of(scene, counts, values, {add_integers, sizeof(std::uint32_t)}, form) ==
+            expected);
+}
+
+}  // namespace
+
+TEST_CASE("A reduce-scatter gives each member its block of the sum, in every form") {
+    for (const Scene& scene : scenes())
+        for (const auto form : all_forms) {
+            INFO(scene.name);
+            for (const std::size_t count : {0, 1, 90, 1500})
+                check_sum(scene, even_counts(scene, count), form);
+            check_sum(scene, uneven_counts(scene), form);
+        }
+}
+
+TEST_CASE("A reduce-scatter combines the nodes in order where the operation does not commute") {
+    for (const Scene& scene : scenes())
+        for (const auto form : all_forms) {
+            INFO(scene.name);
+            for (const std::size_t count : {1, 400})
+                check_affine(scene, even_counts(scene, count), form);
+            check_affine(scene, uneven_counts(scene), form);
+        }
+}
+
+TEST_CASE("A reduce-scatter shows all elements at once to an operation that asks for it") {
+    for (const Scene& scene : scenes()) {
+        INFO(scene.name);
+        const auto counts = even_counts(scene, 3);
+        const std::vector<std::vector<std::uint32_t>> values(
+            scene.size(), std::vector<std::uint32_t>(3 * scene.size(), 1));
+        Operation operation{add_whole, sizeof(std::uint32_t)};
+        operation.whole = true;
+        const auto nodes = std::uint32_t(scene.size());
+        std::vector<std::uint32_t> expected(3 * scene.size(), nodes);
+        expected[0] += (nodes - 1) * 3 * nodes << 16;
+        for (const auto form : all_forms)
+            CHECK(result_of(scene, counts, values, operation, form) == expected);
+    }
+}
+
+TEST_CASE("A reduce-scatter of floats has the same bits in every run") {
+    for (Scene scene : scenes())
+        for (const auto form : all_forms) {
+            INFO(scene.name);
+            const auto counts = even_counts(scene, 33);
+            std::vector<std::vector<float>> values;
+            for (int node = 0; node < int(scene.size()); ++node) {
+                values.emplace_back();
+                for (std::size_t i = 0; i < total_of(counts); ++i)
+                    values.back().push_back(1e3f / float(3 + contribution(5, node, i).b % 1000));
+            }
+            const Operation operation{add_floats, sizeof(float)};
+            const auto first = result_of(scene, counts, values, operation, form);
+            scene.options.seed += 100;
+            const auto second = result_of(scene, counts, values, operation, form);
+            CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
+        }
+}
