@@ -25,11 +25,10 @@ void Allgather::start(void* in, const Blocks& in_blocks, const void* out, Gather
     const int node = group().node();
     if (out != nullptr && in_blocks.size(node) > 0)
         std::memmove(block(node), out, in_blocks.size(node));
-    form_ = form == GatherAllForm::automatic
-                ? choose_allgather_form(group(), bytes_of({0, group().size()}))
-                : form;
+    const std::size_t bytes = bytes_of({0, group().size()});
+    form_ = form == GatherAllForm::automatic ? choose_allgather_form(group(), bytes) : form;
     step_ = 0;
-    begin("allgather");
+    begin("allgather", {-1, bytes});
 }
 
 bool Allgather::step() {

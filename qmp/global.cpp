@@ -109,7 +109,8 @@ QMP_status_t alltoall(QMP_comm_struct& comm, char* in, const char* out, int coun
         return complain(QMP_INVALID_ARG, call, "found a null pointer or a negative count");
     return guarded(call, [&] {
         const CallTimer timer;
-        comm.alltoall.start(in, out, std::size_t(count));
+        const auto blocks = collectives::Blocks::even(std::size_t(count));
+        comm.alltoall.start(in, blocks, out, blocks);
         finish(comm.alltoall, call);
         return QMP_SUCCESS;
     });

@@ -62,7 +62,8 @@ TEST_CASE("In an alltoall each block comes from the node it was sent by") {
                     for (std::size_t b = 0; b < nodes; ++b)
                         fill(out[a].data() + b * block, block, a * 1000 + b);
                 for (std::size_t a = 0; a < nodes; ++a)
-                    crew[int(a)].start(in[a].data(), out[a].data(), block);
+                    crew[int(a)].start(in[a].data(), Blocks::even(block), out[a].data(),
+                                       Blocks::even(block));
                 INFO(job.report());
                 REQUIRE(job.run_until([&] { return crew.complete(); }));
                 for (std::size_t a = 0; a < nodes; ++a)
@@ -85,7 +86,8 @@ TEST_CASE("Members that fill no box of the machine broadcast and exchange as wel
     for (int a = 0; a < 5; ++a) {
         for (int b = 0; b < 5; ++b) out[std::size_t(a)][std::size_t(b)] = a * 10 + b;
         broadcasts[a].start(&values[std::size_t(a)], sizeof(int), 3);
-        exchanges[a].start(in[std::size_t(a)].data(), out[std::size_t(a)].data(), sizeof(int));
+        exchanges[a].start(in[std::size_t(a)].data(), Blocks::even(sizeof(int)),
+                           out[std::size_t(a)].data(), Blocks::even(sizeof(int)));
     }
     REQUIRE(job.run_until([&] { return broadcasts.complete() && exchanges.complete(); }));
     CHECK(values == std::vector<int>(5, 42));
