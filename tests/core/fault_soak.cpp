@@ -12,15 +12,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "fault_soak_round.h"
+#include "soak.h"
 
 using namespace torusmp::core::testing;
 
@@ -39,46 +38,15 @@ constexpr const char* usage =
     "  --rounds N   at most so many rounds: 1 repeats one\n"
     "example: fault_soak --seed 4711 --rounds 1\n";
 
-std::uint64_t number(const std::string& name, const std::string& text) {
-    char* end = nullptr;
-    const std::uint64_t value = std::strtoull(text.c_str(), &end, 10);
-    if (text.empty() || *end != '\0' || text[0] == '-' || value == 0)
-        throw std::invalid_argument(
-            fmt::format("{}: found '{}', expected a whole number above 0", name, text));
-    return value;
-}
-
 Arguments parse(int argc, char** argv) {
     Arguments arguments;
     if (const char* faults = std::getenv("FAULT_SOAK_FAULTS"))
-        arguments.faults = number("FAULT_SOAK_FAULTS", faults);
-    for (int i = 1; i < argc; ++i) {
-        const std::string name = argv[i];
-        std::uint64_t* const value = name == "--faults"   ? &arguments.faults
-                                     : name == "--seed"   ? &arguments.seed
-                                     : name == "--rounds" ? &arguments.rounds
-                                                          : nullptr;
-        if (value == nullptr)
-            throw std::invalid_argument(fmt::format("unknown argument '{}'", name));
-        if (i + 1 == argc) throw std::invalid_argument(name + ": its value is missing");
-        *value = number(name, argv[++i]);
-    }
+        arguments.faults = whole_number("FAULT_SOAK_FAULTS", faults, 1);
+    const NumberArgument known[] = {{"--faults", &arguments.faults},
+                                    {"--seed", &arguments.seed},
+                                    {"--rounds", &arguments.rounds}};
+    read_numbers(argc, argv, known);
     return arguments;
-}
-
-// A crash must tell which round it was.
-char crash_text[64];
-
-void name_round(std::uint64_t seed) {
-    const auto end = fmt::format_to_n(crash_text, sizeof crash_text - 1,
-                                      "\nfault_soak: crashed in the round of seed {}\n", seed);
-    *end.out = '\0';
-}
-
-void on_crash(int signal) {
-    [[maybe_unused]] const auto written = write(STDERR_FILENO, crash_text, std::strlen(crash_text));
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
 }
 
 struct Totals {
@@ -123,7 +91,7 @@ int soak(const Arguments& arguments) {
     Totals totals;
     for (std::uint64_t seed = arguments.seed;
          totals.faults < arguments.faults && totals.rounds < arguments.rounds; ++seed) {
-        name_round(seed);
+        tell_on_crash("fault_soak", seed);
         const RoundResult round = run_fault_round(seed);
         totals.add(round);
         if (!round.failure.empty()) {
@@ -144,7 +112,6 @@ int soak(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE}) std::signal(signal, on_crash);
     std::optional<Arguments> arguments;
     try {
         arguments = parse(argc, argv);

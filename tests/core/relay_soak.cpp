@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "soak.h"
 #include "traffic.h"
 
 using namespace torusmp;
@@ -42,19 +43,10 @@ constexpr const char* usage =
     "  --large           a tenth of the messages larger than the eager limit\n"
     "example: relay_soak --torus 3x5x2 --messages 20000\n";
 
-std::uint64_t number(const std::string& name, const std::string& text) {
-    char* end = nullptr;
-    const std::uint64_t value = std::strtoull(text.c_str(), &end, 10);
-    if (text.empty() || *end != '\0' || text[0] == '-')
-        throw std::invalid_argument(
-            fmt::format("{}: found '{}', expected a whole number", name, text));
-    return value;
-}
-
 Arguments parse(int argc, char** argv) {
     Arguments arguments;
     if (const char* messages = std::getenv("RELAY_SOAK_MESSAGES"))
-        arguments.messages = number("RELAY_SOAK_MESSAGES", messages);
+        arguments.messages = whole_number("RELAY_SOAK_MESSAGES", messages);
     for (int i = 1; i < argc; ++i) {
         const std::string name = argv[i];
         if (name == "--large") {
@@ -73,11 +65,11 @@ Arguments parse(int argc, char** argv) {
                 if (c != ',') arguments.periodic.push_back(c == '0');
             }
         else if (name == "--messages")
-            arguments.messages = number(name, value);
+            arguments.messages = whole_number(name, value);
         else if (name == "--tokens")
-            arguments.tokens = int(number(name, value));
+            arguments.tokens = int(whole_number(name, value));
         else
-            arguments.seed = number(name, value);
+            arguments.seed = whole_number(name, value);
     }
     return arguments;
 }

@@ -1,0 +1,281 @@
+// Random collectives in sequence and at once, on random groups of a torus of simulated ranks with
+// two tokens a class and random delays, 4x8x8 of them: all end, with the right answers, and all
+// tokens come home. With --kills each round, on 3x4x4, also kills a rank in the middle; then every
+// other member's call must end, and those that could not end well must name the dead rank.
+//
+//   collectives_soak [--rounds 10000] [--seed 1] [--kills 0]
+//
+// Environment: COLLECTIVES_SOAK_ROUNDS is the default of --rounds. Exit code: 0 all was right, 1
+// not (the seed is printed: --seed N --rounds M repeats), 2 bad arguments.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "collectives/soak_tasks.h"
+#include "core/soak.h"
+
+using namespace torusmp;
+using namespace torusmp::collectives::testing;
+using core::Rank;
+using core::testing::JobOptions;
+
+namespace {
+
+struct Arguments {
+    std::uint64_t rounds = 10'000;
+    std::uint64_t seed = 1;
+    std::uint64_t kills = 0;
+};
+
+constexpr const char* usage =
+    "usage: collectives_soak [--rounds N] [--seed N] [--kills 1]\n"
+    "  --rounds N   how many rounds; default COLLECTIVES_SOAK_ROUNDS or 10000\n"
+    "  --seed N     of the first job; each job takes the next\n"
+    "  --kills 1    kill a rank in every round\n"
+    "example: collectives_soak --rounds 200 --seed 4711\n";
+
+// A job goes on for so many rounds, so that schedules are used again.
+constexpr std::uint64_t rounds_of_job = 40;
+
+JobOptions options_of(std::uint64_t seed, std::vector<int> dims, Random& random) {
+    using core::testing::sim::Time;
+    JobOptions options;
+    options.dims = std::move(dims);
+    options.seed = seed;
+    options.tokens = options.relay_tokens = 2;
+    options.direct = random.below(8) == 0;
+    if (random.below(3) == 0) options.periodic = {random.below(2) == 0, true, random.below(2) == 0};
+    options.world.packet = {Time(1000), Time(std::int64_t(2000 + random.below(100'000)))};
+    if (random.below(2) == 0) {
+        options.world.packet.straggling = 0.01;
+        options.world.packet.straggle = Time(2'000'000);
+    }
+    return options;
+}
+
+using Tasks = std::vector<std::unique_ptr<SoakTask>>;
+
+// All members begin all tasks, in one order each, at random moments; then all is run to its end.
+class Round {
+  public:
+    Round(Job& job, Tasks& tasks, Random& random) : job_(job), random_(random) {
+        queues_.resize(std::size_t(job.size()));
+        for (auto& task : tasks)
+            for (int node = 0; node < task->team().size(); ++node) {
+                const Rank rank = task->team().members[std::size_t(node)];
+                queues_[std::size_t(rank)].push_back({task.get(), node});
+                calls_.push_back({task.get(), node});
+            }
+        for (Rank rank = 0; rank < job.size(); ++rank)
+            if (!queues_[std::size_t(rank)].empty()) waiting_.push_back(rank);
+    }
+
+    void start_all() {
+        while (!waiting_.empty()) start_one();
+    }
+    // Up to `turns` moves, of calls or of messages.
+    void start_some(std::uint64_t turns) {
+        for (; turns > 0; --turns) waiting_.empty() ? void(job_.turn()) : start_one();
+    }
+    // Calls of ranks that live. False: some never end.
+    bool finish() {
+        std::size_t next = 0;
+        return job_.run_until([&] {
+            while (next < calls_.size() && ended(calls_[next])) ++next;
+            return next == calls_.size();
+        });
+    }
+
+    struct Call {
+        SoakTask* task;
+        int node;
+        Rank rank() const { return task->team().members[std::size_t(node)]; }
+        const collectives::Schedule& schedule() const { return task->schedule(node); }
+    };
+    const std::vector<Call>& calls() const { return calls_; }
+    bool ended(const Call& call) const {
+        return !job_.alive(call.rank()) || call.schedule().complete();
+    }
+
+  private:
+    void start_one() {
+        const std::size_t pick = std::size_t(random_.below(waiting_.size()));
+        auto& queue = queues_[std::size_t(waiting_[pick])];
+        const Rank rank = waiting_[pick];
+        if (job_.alive(rank)) queue.front().task->start(queue.front().node);
+        queue.erase(queue.begin());
+        if (queue.empty()) {
+            waiting_[pick] = waiting_.back();
+            waiting_.pop_back();
+        }
+        if (random_.below(4) == 0) job_.turn();
+    }
+
+    Job& job_;
+    Random& random_;
+    std::vector<std::vector<Call>> queues_;  // by rank
+    std::vector<Rank> waiting_;
+    std::vector<Call> calls_;
+};
+
+Tasks random_tasks(std::vector<Team>& teams, Random& random) {
+    Tasks tasks;
+    for (auto left = 1 + random.below(4); left > 0; --left)
+        tasks.push_back(random_task(teams[std::size_t(random.below(teams.size()))], random));
+    return tasks;
+}
+
+std::string describe(const Tasks& tasks) {
+    std::string text;
+    for (const auto& task : tasks)
+        text += fmt::format("  {} on {} ({} members)\n", task->describe(), task->team().name,
+                            task->team().size());
+    return text;
+}
+
+// What is wrong with a round in which nobody died; empty: nothing.
+std::string check_round(Job& job, std::vector<Team>& teams, Random& random) {
+    Tasks tasks = random_tasks(teams, random);
+    Round round(job, tasks, random);
+    round.start_all();
+    const bool ended = round.finish();
+    std::string wrong;
+    if (!ended) wrong = "some calls never end:\n" + job.report();
+    for (const auto& call : round.calls())
+        if (ended && call.schedule().error() != core::Error::none)
+            wrong += fmt::format("rank {}: {}\n", call.rank(), call.schedule().failure());
+    if (wrong.empty())
+        for (const auto& task : tasks)
+            if (const std::string found = task->wrong(); !found.empty())
+                wrong += fmt::format("{}: {}\n", task->describe(), found);
+    if (!wrong.empty()) wrong = describe(tasks) + wrong;
+    // A task that has not ended must stay as long as the job.
+    if (!ended)
+        for (auto& task : tasks) [[maybe_unused]] auto* const kept = task.release();
+    return wrong;
+}
+
+struct Outcome {
+    std::string failure;
+    std::uint64_t rounds = 0;
+    std::uint64_t packets = 0;
+};
+
+Outcome run_job(std::uint64_t seed, std::uint64_t rounds) {
+    Random random(seed);
+    const JobOptions options = options_of(seed, {4, 8, 8}, random);
+    std::vector<Team> teams = random_teams(routing::Torus(options.dims, options.periodic), random);
+    Outcome outcome;
+    Job job(options);
+    for (std::size_t i = 0; i < teams.size(); ++i) teams[i].sign_on(job, core::Context(10 + i));
+    for (; outcome.rounds < rounds && outcome.failure.empty(); ++outcome.rounds)
+        if (const std::string wrong = check_round(job, teams, random); !wrong.empty())
+            outcome.failure =
+                fmt::format("round {} of the job on {}{}:\n{}", outcome.rounds + 1,
+                            job.torus().describe(), options.direct ? ", direct" : "", wrong);
+    if (outcome.failure.empty()) {
+        job.settle();
+        if (!job.tokens_home() || !job.quiet())
+            outcome.failure =
+                "tokens are missing, or something is still on its way:\n" + job.report();
+    }
+    outcome.packets = job.world().counters().packets;
+    return outcome;
+}
+
+// A round in which a rank dies. Every call of every other member must end.
+Outcome run_killing_job(std::uint64_t seed) {
+    Random random(seed);
+    const JobOptions options = options_of(seed, {3, 4, 4}, random);
+    std::vector<Team> teams = random_teams(routing::Torus(options.dims, options.periodic), random);
+    Outcome outcome{.failure = {}, .rounds = 1};
+    Tasks tasks;
+    Job job(options);
+    for (std::size_t i = 0; i < teams.size(); ++i) teams[i].sign_on(job, core::Context(10 + i));
+    tasks = random_tasks(teams, random);
+    Round round(job, tasks, random);
+    round.start_some(random.below(8000));
+    const auto& first = tasks[0]->team().members;
+    const Rank victim = first[std::size_t(random.below(first.size()))];
+    job.kill(victim);
+    round.start_all();
+    std::string wrong;
+    if (!round.finish()) wrong = "some calls never end:\n" + job.report();
+    for (const auto& call : round.calls()) {
+        const auto error = call.schedule().error();
+        if (!wrong.empty() || !job.alive(call.rank()) || error == core::Error::none) continue;
+        const auto& members = call.task->team().members;
+        const bool among = std::find(members.begin(), members.end(), victim) != members.end();
+        if (error != core::Error::unreachable)
+            wrong += fmt::format("rank {}: {}\n", call.rank(), call.schedule().failure());
+        else if (among && call.schedule().failed_peer() != victim)
+            wrong += fmt::format("rank {} names rank {}, not {}\n", call.rank(),
+                                 call.schedule().failed_peer(), victim);
+    }
+    if (!wrong.empty())
+        outcome.failure = fmt::format("{}rank {} was killed:\n{}", describe(tasks), victim, wrong);
+    outcome.packets = job.world().counters().packets;
+    return outcome;
+}
+
+int soak(const Arguments& arguments) {
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    const auto began = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    };
+    std::uint64_t rounds = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t seed = arguments.seed;
+    for (; rounds < arguments.rounds; ++seed) {
+        core::testing::tell_on_crash("collectives_soak", seed);
+        const Outcome outcome =
+            arguments.kills != 0
+                ? run_killing_job(seed)
+                : run_job(seed, std::min(rounds_of_job, arguments.rounds - rounds));
+        rounds += outcome.rounds;
+        packets += outcome.packets;
+        if (!outcome.failure.empty()) {
+            fmt::print(stderr, "{}collectives_soak: seed {}: {}\n", terminal ? "\r\033[K" : "",
+                       seed, outcome.failure);
+            return 1;
+        }
+        if (terminal)
+            fmt::print(stderr, "\r{} of {} rounds, {:.1f} s", rounds, arguments.rounds, seconds());
+    }
+    if (terminal) fmt::print(stderr, "\r\033[K");
+    fmt::print("collectives_soak: {} rounds on {}, seeds {} to {}, {} packets, {:.1f} s\n", rounds,
+               arguments.kills != 0 ? "3x4x4, one killed in each" : "4x8x8", arguments.seed,
+               seed - 1, packets, seconds());
+    return 0;
+}
+
+Arguments parse(int argc, char** argv) {
+    Arguments arguments;
+    if (const char* rounds = std::getenv("COLLECTIVES_SOAK_ROUNDS"))
+        arguments.rounds = core::testing::whole_number("COLLECTIVES_SOAK_ROUNDS", rounds, 1);
+    const core::testing::NumberArgument known[] = {{"--rounds", &arguments.rounds},
+                                                   {"--seed", &arguments.seed},
+                                                   {"--kills", &arguments.kills, 0}};
+    core::testing::read_numbers(argc, argv, known);
+    return arguments;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::optional<Arguments> arguments;
+    try {
+        arguments = parse(argc, argv);
+    } catch (const std::invalid_argument& error) {
+        fmt::print(stderr, "collectives_soak: {}\n{}", error.what(), usage);
+        return 2;
+    }
+    return soak(*arguments);
+}
