@@ -373,6 +373,36 @@ template <auto Member>
 std::string format_command(const Settings& settings) {
     return *(settings.*Member);
 }
+template <Collective Which>
+void read_forms(const Raw& raw, Settings& settings) {
+    if (!is_string(raw)) throw Mismatch({}, raw.line);
+    try {
+        settings.forms[std::size_t(Which)].value = parse_forms(Which, raw.text);
+    } catch (const std::invalid_argument& wrong) {
+        throw Mismatch(wrong.what(), raw.line);
+    }
+}
+template <Collective Which>
+std::string format_forms(const Settings& settings) {
+    return format_forms(Which, *settings.forms[std::size_t(Which)]);
+}
+template <Collective Which>
+Origin& origin_of_forms(Settings& settings) {
+    return settings.forms[std::size_t(Which)].origin;
+}
+template <Collective Which>
+constexpr Key forms_key(std::string_view name, std::string_view example, std::string_view help) {
+    return Key{name,
+               "forms",
+               "forms with limits, like \"tree<32KiB disjoint\", each situation (host, crowded, "
+               "links) with its own if need be: \"host: lines; links: tree<32KiB disjoint\"",
+               "",
+               example,
+               help,
+               read_forms<Which>,
+               format_forms<Which>,
+               origin_of_forms<Which>};
+}
 template <auto Member>
 void read_extent_list(const Raw& raw, Settings& settings) {
     auto extents = read_extents(raw);
@@ -490,6 +520,50 @@ constexpr std::array table{
         "short.",
         read_duration<&Settings::spin, 1>, format_duration<&Settings::spin>,
         origin_of<&Settings::spin>},
+    forms_key<Collective::broadcast>(
+        "collectives.broadcast", "links: tree<64KiB disjoint",
+        "How a broadcast goes, by its size. lines: each root of a line to all of the line. "
+        "scatter: "
+        "parts are dealt out and gathered. tree: from neighbour to neighbour. disjoint: a stripe "
+        "along each disjoint tree, all links busy."),
+    forms_key<Collective::reduce>(
+        "collectives.reduce", "links: tree<64KiB disjoint",
+        "How a reduction to one rank goes, by its size: lines, tree or disjoint."),
+    forms_key<Collective::allreduce>(
+        "collectives.allreduce", "links: exchange<4KiB disjoint",
+        "How a sum over all ranks goes, by its size. exchange: along each line everybody gets all. "
+        "star: to the first rank and back. lines: to the first of each line and back. scatter: "
+        "each "
+        "rank adds a part. disjoint: up and down all disjoint trees."),
+    forms_key<Collective::scatter>(
+        "collectives.scatter", "links: optimal",
+        "How a scatter goes, by the size of a block. optimal: over all links of the root at once, "
+        "furthest first. apart: a message to each rank."),
+    forms_key<Collective::gather>("collectives.gather", "links: optimal",
+                                  "How a gather goes, by the size of a block: optimal or apart."),
+    forms_key<Collective::allgather>(
+        "collectives.allgather", "links: rings",
+        "How an allgather goes, by the size of all blocks. rings: from neighbour to neighbour over "
+        "all links at once. lines: line by line. everyone: each to each. star: over the first "
+        "rank."),
+    forms_key<Collective::reduce_scatter>(
+        "collectives.reduce_scatter", "links: rings",
+        "How a reduce-scatter goes, by the size of the vector. rings, lines; ordered: each rank "
+        "gets its block from all. tree: over the first rank."),
+    forms_key<Collective::alltoall>(
+        "collectives.alltoall", "links: rings<64KiB pairs",
+        "How an alltoall goes, by the size of a block. rings: from neighbour to neighbour. lines: "
+        "line by line. pairs: every block by itself."),
+    forms_key<Collective::scan>(
+        "collectives.scan", "lines<8KiB doubling",
+        "How a scan goes, by its size. lines: line by line. doubling: from 1, 2, 4, ... before. "
+        "star: over the first rank."),
+    Key{"collectives.check", "boolean", "true or false", "", "true",
+        "Whether ranks compare what they call before each collective, and name the two that "
+        "differ. "
+        "Costs one more exchange along every line.",
+        read_flag<&Settings::check_collectives>, format_flag<&Settings::check_collectives>,
+        origin_of<&Settings::check_collectives>},
     Key{"launch.bind", "choice", "auto, core, numa or none", "", "numa",
         "Where ranks may run. core: each on a core of its own while there are enough. numa: spread "
         "over the NUMA nodes, free inside one. none: anywhere. auto: core, or none where ranks "

@@ -5,14 +5,17 @@
 // thread may read it. Precedence: flag > environment > file > default.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "config/collectives.h"
 #include "routing/torus.h"
 
 namespace torusmp::config {
@@ -81,6 +84,9 @@ struct Settings {
     // [progress]
     Value<ProgressMode> progress{ProgressMode::automatic};
     Value<std::chrono::nanoseconds> spin{std::chrono::microseconds(20)};
+    // [collectives]
+    std::array<Value<FormTable>, std::tuple_size_v<FormTables>> forms = default_values();
+    Value<bool> check_collectives{false};  // members compare what they call
     // [launch]
     Value<Bind> bind{Bind::automatic};
     Value<std::string> agent{"ssh"};  // command line: AGENT HOST PROGRAM ARGUMENTS
@@ -104,6 +110,14 @@ struct Settings {
     int node_of(routing::Rank rank) const;
 
     friend bool operator==(const Settings&, const Settings&) = default;
+
+  private:
+    static decltype(forms) default_values() {
+        decltype(forms) values;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i].value = default_forms(Collective(i));
+        return values;
+    }
 };
 
 }  // namespace torusmp::config
