@@ -3,30 +3,15 @@
 #include <cstring>
 
 namespace torusmp::collectives {
-namespace {
-
-// Where ranks take turns on the cores: up to this many bytes in all, two steps and few messages
-// count for more than a first member with much to do.
-constexpr std::size_t crowded_bytes = 16 * 1024;
-
-}  // namespace
-
-GatherAllForm choose_allgather_form(const Group& group, std::size_t bytes) {
-    if (!group.direct()) return GatherAllForm::rings;
-    const core::Options& options = group.runtime().options();
-    if (options.oversubscribed && bytes <= crowded_bytes) return GatherAllForm::star;
-    // Blocks that are messages of their own anyway need not wait for each other.
-    return bytes >= options.eager_limit * std::size_t(group.size()) ? GatherAllForm::everyone
-                                                                    : GatherAllForm::lines;
-}
-
 void Allgather::start(void* in, const Blocks& in_blocks, const void* out, GatherAllForm form) {
     use_blocks(static_cast<std::byte*>(in), in_blocks);
     const int node = group().node();
     if (out != nullptr && in_blocks.size(node) > 0)
         std::memmove(block(node), out, in_blocks.size(node));
     const std::size_t bytes = bytes_of({0, group().size()});
-    form_ = form == GatherAllForm::automatic ? choose_allgather_form(group(), bytes) : form;
+    form_ = form != GatherAllForm::automatic
+                ? form
+                : GatherAllForm(group().form(config::Collective::allgather, bytes));
     step_ = 0;
     begin("allgather", {-1, bytes});
 }

@@ -15,9 +15,6 @@ enum class GatherAllForm {
     star       // everybody sends to the first member, and it all blocks to everybody: two steps
 };
 
-// The form that `automatic` stands for; bytes: of all blocks together.
-GatherAllForm choose_allgather_form(const Group& group, std::size_t bytes);
-
 class Allgather final : public BlockSchedule {
   public:
     explicit Allgather(Group& group) : BlockSchedule(group) {}

@@ -8,30 +8,20 @@
 namespace torusmp::collectives {
 namespace {
 
-// Above this, cutting the vector costs less than its additional messages.
-constexpr std::size_t scatter_from = 32 * 1024;
-// Above this, fewer copies of the vector count for more than fewer steps.
-constexpr std::size_t exchange_up_to = 2048;
-// Where ranks take turns on the cores, each dependent step costs a turn of all of them: up to this
-// many bytes two steps count for more than a first member with much to do.
-constexpr std::size_t crowded_bytes = 64;
-
 // Slots start where any type may start.
 std::size_t rounded(std::size_t bytes) {
     return (bytes + 15) / 16 * 16;
 }
 
-}  // namespace
-
+// The form that the policy wants, or the next best that the operation allows.
 ReduceForm choose_form(const Group& group, std::size_t bytes, const Operation& operation) {
-    const bool may_cut = !operation.whole && bytes >= scatter_from && group.size() > 2;
-    if (may_cut && operation.commutative && !group.direct()) return ReduceForm::disjoint;
-    if (may_cut) return ReduceForm::scatter;
-    if (group.runtime().options().oversubscribed && group.direct() && bytes <= crowded_bytes)
-        return ReduceForm::star;
-    if (group.runtime().options().oversubscribed) return ReduceForm::lines;
-    return bytes > exchange_up_to ? ReduceForm::lines : ReduceForm::exchange;
+    const auto form = ReduceForm(group.form(config::Collective::allreduce, bytes));
+    const bool cuts = form == ReduceForm::scatter || form == ReduceForm::disjoint;
+    if (cuts && (operation.whole || group.size() == 2)) return ReduceForm::lines;
+    return form == ReduceForm::disjoint && !operation.commutative ? ReduceForm::scatter : form;
 }
+
+}  // namespace
 
 Allreduce::Allreduce(Group& group) : Pipeline(group) {}
 Allreduce::~Allreduce() = default;

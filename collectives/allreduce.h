@@ -23,9 +23,6 @@ enum class ReduceForm {
     disjoint  // a stripe along each disjoint tree, up and down in segments: all links busy
 };
 
-// The form that `automatic` stands for.
-ReduceForm choose_form(const Group& group, std::size_t bytes, const Operation& operation);
-
 class Allreduce final : public Pipeline {
   public:
     explicit Allreduce(Group& group);

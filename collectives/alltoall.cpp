@@ -8,8 +8,9 @@
 namespace torusmp::collectives {
 namespace {
 
-// Up to this size a block that shares its messages with others is worth being copied.
-constexpr std::size_t lines_up_to = 4096;
+// Where the grid's neighbours are none on the wires, rings only make ways longer: for blocks larger
+// than this.
+constexpr std::size_t detours_up_to = 1024;
 // Up to this many bytes to all others the number of messages counts for more than busy links.
 constexpr std::size_t one_lane_up_to = 8 * 1024;
 // What rings keep in memory is several times what a member sends.
@@ -25,16 +26,16 @@ bool on_links(const Group& group) {
     return true;
 }
 
-}  // namespace
-
-AlltoallForm choose_alltoall_form(const Group& group, std::size_t block) {
-    if (group.direct()) return block <= lines_up_to ? AlltoallForm::lines : AlltoallForm::pairs;
-    // Where neighbours in the grid are no neighbours on the wires, blocks would only go long ways.
-    if (!on_links(group))
-        return block <= lines_up_to / 4 ? AlltoallForm::rings : AlltoallForm::pairs;
-    return block * std::size_t(group.size()) <= rings_up_to ? AlltoallForm::rings
-                                                            : AlltoallForm::pairs;
+// The form that the policy wants, unless it cannot pay here.
+AlltoallForm choose_form(const Group& group, std::size_t block) {
+    const auto form = AlltoallForm(group.form(config::Collective::alltoall, block));
+    if (form != AlltoallForm::rings) return form;
+    const bool detours = block > detours_up_to && !on_links(group);
+    const bool too_large = block * std::size_t(group.size()) > rings_up_to;
+    return detours || too_large ? AlltoallForm::pairs : form;
 }
+
+}  // namespace
 
 void Alltoall::start(void* in, const Blocks& in_blocks, const void* out, const Blocks& out_blocks,
                      AlltoallForm form) {
@@ -44,7 +45,7 @@ void Alltoall::start(void* in, const Blocks& in_blocks, const void* out, const B
     out_blocks_ = out_blocks;
     const bool even = in_blocks.is_even() && out_blocks.is_even();
     form_ = !even                             ? AlltoallForm::pairs
-            : form == AlltoallForm::automatic ? choose_alltoall_form(group(), out_blocks.size(0))
+            : form == AlltoallForm::automatic ? choose_form(group(), out_blocks.size(0))
                                               : form;
     if (form_ == AlltoallForm::pairs)
         begin_pairs();

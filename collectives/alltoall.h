@@ -17,9 +17,6 @@ enum class AlltoallForm {
     pairs   // every block by itself, all members at the same offset at the same time
 };
 
-// The form that `automatic` stands for, for even blocks. Others always go in pairs.
-AlltoallForm choose_alltoall_form(const Group& group, std::size_t block);
-
 class Alltoall final : public Schedule {
   public:
     explicit Alltoall(Group& group) : Schedule(group) {}

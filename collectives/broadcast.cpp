@@ -3,22 +3,6 @@
 #include "collectives/hosted.h"
 
 namespace torusmp::collectives {
-namespace {
-
-// From here on the root should not send the whole message more than once.
-constexpr std::size_t scatter_from = 128 * 1024;
-// From here on stripes are worth their messages, where each link is a wire.
-constexpr std::size_t disjoint_from = 32 * 1024;
-
-BroadcastForm choose_form(const Group& group, std::size_t bytes) {
-    if (!group.direct())
-        return bytes < disjoint_from ? BroadcastForm::tree : BroadcastForm::disjoint;
-    return bytes >= scatter_from && group.size() > 3 ? BroadcastForm::scatter
-                                                     : BroadcastForm::lines;
-}
-
-}  // namespace
-
 Broadcast::Broadcast(Group& group) : Pipeline(group) {}
 Broadcast::~Broadcast() = default;
 
@@ -41,7 +25,9 @@ void Broadcast::start(void* buffer, std::size_t bytes, int root, BroadcastForm f
         hosted_->prepare_broadcast(buffer, bytes, root, form);
         return begin("broadcast", {root, bytes});
     }
-    form_ = form == BroadcastForm::automatic ? choose_form(group(), bytes) : form;
+    form_ = form != BroadcastForm::automatic
+                ? form
+                : BroadcastForm(group().form(config::Collective::broadcast, bytes));
     if (form_ == BroadcastForm::tree || form_ == BroadcastForm::disjoint) {
         Plan plan;
         plan.flow = Flow::down;

@@ -38,13 +38,19 @@ std::optional<Box> box_of(const routing::Torus& torus, const std::vector<Rank>& 
 
 }  // namespace
 
-Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context)
-    : Group(runtime, std::move(members), context, Kind::whole) {}
+Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+             const config::CollectivePolicy& policy)
+    : Group(runtime, std::move(members), context, policy, Kind::whole) {}
 
 Group::~Group() = default;
 
-Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context, Kind kind)
-    : runtime_(&runtime), context_(context), members_(std::move(members)), kind_(kind) {
+Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+             const config::CollectivePolicy& policy, Kind kind)
+    : runtime_(&runtime),
+      context_(context),
+      members_(std::move(members)),
+      policy_(&policy),
+      kind_(kind) {
     find_places();
     find_grid();
     find_neighbours();
@@ -54,6 +60,9 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
     direct_ = std::all_of(members_.begin(), members_.end(), [&](Rank rank) {
         return rank == runtime.rank() || std::binary_search(near.begin(), near.end(), rank);
     });
+    if (direct_)
+        situation_ =
+            runtime.options().oversubscribed ? config::Situation::crowded : config::Situation::host;
 }
 
 const Bundles& Group::bundles() {
@@ -149,7 +158,7 @@ int Group::middle() const {
 Group& Group::ordered() {
     if (kind_ == Kind::ordered || std::is_sorted(node_at_.begin(), node_at_.end())) return *this;
     if (ordered_ == nullptr)
-        ordered_.reset(new Group(*runtime_, members_, context_, Kind::ordered));
+        ordered_.reset(new Group(*runtime_, members_, context_, *policy_, Kind::ordered));
     return *ordered_;
 }
 
@@ -178,7 +187,8 @@ std::vector<Rank> members_here(const Group& group) {
 }  // namespace
 
 Hosts::Hosts(Group& group)
-    : local(group.runtime(), members_here(group), group.context(), Group::Kind::local) {
+    : local(group.runtime(), members_here(group), group.context(), *group.policy_,
+            Group::Kind::local) {
     std::map<Rank, std::pair<int, int>> seen;  // host: its index, its members so far
     std::vector<Rank> firsts;
     host_of_node.resize(std::size_t(group.size()));
@@ -193,8 +203,8 @@ Hosts::Hosts(Group& group)
         local_node[std::size_t(node)] = entry->second.second++;
     }
     if (local.node() == 0)
-        leaders.reset(
-            new Group(group.runtime(), std::move(firsts), group.context(), Group::Kind::leaders));
+        leaders.reset(new Group(group.runtime(), std::move(firsts), group.context(), *group.policy_,
+                                Group::Kind::leaders));
 }
 
 }  // namespace torusmp::collectives

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/collectives.h"
 #include "core/runtime.h"
 #include "routing/trees.h"
 
@@ -39,7 +40,9 @@ class Group {
     // members: the machine rank of each node; the runtime's own rank is among them. context: one
     // that no other communicator of these ranks uses for matched messages.
     // Throws std::invalid_argument when own rank is missing or a rank stands twice.
-    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context);
+    // policy: kept by the caller; the same on all members.
+    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+          const config::CollectivePolicy& policy = config::default_policy());
     ~Group();
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
@@ -94,10 +97,13 @@ class Group {
     // Every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
 
-    // In the checking mode all members compare what they call before each collective. All of them
-    // set it alike.
-    void set_checking(bool checking) { checking_ = checking; }
-    bool checking() const { return checking_; }
+    // The form that the policy wants for that many bytes, by its number: the forms of a collective
+    // are numbered here and there alike, behind `automatic`.
+    int form(config::Collective collective, std::size_t bytes) const {
+        return policy_->forms[std::size_t(collective)].pick(situation_, bytes);
+    }
+    // Members compare what they call before each collective.
+    bool checking() const { return policy_->check; }
 
     // The same members laid out in the order of their node numbers: for operations that do not
     // commute. Itself where that is so anyway; else made on first use.
@@ -116,7 +122,8 @@ class Group {
   private:
     friend struct Hosts;
     enum class Kind { whole, ordered, local, leaders };
-    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context, Kind kind);
+    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+          const config::CollectivePolicy& policy, Kind kind);
     void find_places();
     void find_grid();
     void find_neighbours();
@@ -139,7 +146,8 @@ class Group {
     int node_ = -1;
     int place_ = -1;
     bool direct_ = false;
-    bool checking_ = false;
+    const config::CollectivePolicy* policy_;
+    config::Situation situation_ = config::Situation::links;
     Kind kind_;
     core::Tag count_ = 0;
     std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;

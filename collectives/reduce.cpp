@@ -8,16 +8,11 @@
 namespace torusmp::collectives {
 namespace {
 
-// From here on stripes are worth their messages, where each link is a wire.
-constexpr std::size_t disjoint_from = 32 * 1024;
-
 RootedForm choose_form(const Group& group, std::size_t bytes, RootedForm wanted,
                        const Operation& operation) {
     if (!operation.commutative) return RootedForm::lines;
-    if (wanted == RootedForm::automatic) {
-        if (group.direct()) return RootedForm::lines;
-        wanted = bytes < disjoint_from ? RootedForm::tree : RootedForm::disjoint;
-    }
+    if (wanted == RootedForm::automatic)
+        wanted = RootedForm(group.form(config::Collective::reduce, bytes));
     return operation.whole && wanted == RootedForm::disjoint ? RootedForm::tree : wanted;
 }
 

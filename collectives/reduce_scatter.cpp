@@ -8,23 +8,22 @@
 namespace torusmp::collectives {
 namespace {
 
-// Up to this many bytes in all the fewest messages are the quickest, if ranks take turns on the
-// cores or their values must be taken in node order.
+// Up to this many bytes in all the fewest messages are the quickest, if values must be taken in
+// node order.
 constexpr std::size_t tree_up_to = 8 * 1024;
 
 // How many messages of `ordered` are under way at once, each way.
 constexpr int window = 8;
 
-}  // namespace
-
-ReduceScatterForm choose_reduce_scatter_form(const Group& group, std::size_t bytes,
-                                             const Operation& operation) {
+// The form that the policy wants, or the next best that the operation allows.
+ReduceScatterForm choose_form(const Group& group, std::size_t bytes, const Operation& operation) {
     if (operation.whole) return ReduceScatterForm::tree;
-    const bool crowded = group.runtime().options().oversubscribed && group.direct();
-    if (bytes <= tree_up_to && (crowded || !operation.commutative)) return ReduceScatterForm::tree;
-    if (!operation.commutative) return ReduceScatterForm::ordered;
-    return group.direct() ? ReduceScatterForm::lines : ReduceScatterForm::rings;
+    if (!operation.commutative)
+        return bytes <= tree_up_to ? ReduceScatterForm::tree : ReduceScatterForm::ordered;
+    return ReduceScatterForm(group.form(config::Collective::reduce_scatter, bytes));
 }
+
+}  // namespace
 
 void ReduceScatter::start(void* result, const void* values, std::span<const std::size_t> counts,
                           const Operation& operation, ReduceScatterForm form) {
@@ -42,7 +41,7 @@ void ReduceScatter::start(void* result, const void* values, std::span<const std:
     const bool keeps_order = form == ReduceScatterForm::ordered || form == ReduceScatterForm::tree;
     if (form == ReduceScatterForm::automatic || (!operation.commutative && !keeps_order) ||
         operation.whole)
-        form_ = choose_reduce_scatter_form(group(), bytes_, operation);
+        form_ = choose_form(group(), bytes_, operation);
     take_values(values);
     phase_ = Phase::reduce;
     reach_ = 1;

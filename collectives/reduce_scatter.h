@@ -22,10 +22,6 @@ enum class ReduceScatterForm {
     tree      // all to node 0, in node order by halves, and the blocks from there: least messages
 };
 
-// The form that `automatic` stands for; bytes: of all blocks together.
-ReduceScatterForm choose_reduce_scatter_form(const Group& group, std::size_t bytes,
-                                             const Operation& operation);
-
 class ReduceScatter final : public BlockSchedule {
   public:
     explicit ReduceScatter(Group& group) : BlockSchedule(group) {}

@@ -8,24 +8,12 @@
 namespace torusmp::collectives {
 namespace {
 
-// Above this, copies of the vector count for more than hops.
-constexpr std::size_t lines_up_to = 4096;
-// Where ranks take turns on the cores: up to this many bytes two steps count for more than a first
-// member with much to do.
-constexpr std::size_t crowded_bytes = 1024;
-
 // Slots start where any type may start.
 std::size_t rounded(std::size_t bytes) {
     return (bytes + 15) / 16 * 16;
 }
 
 }  // namespace
-
-ScanForm choose_scan_form(const Group& group, std::size_t bytes) {
-    if (group.runtime().options().oversubscribed && group.direct() && bytes <= crowded_bytes)
-        return ScanForm::star;
-    return bytes <= lines_up_to ? ScanForm::lines : ScanForm::doubling;
-}
 
 void Scan::start(void* buffer, std::size_t count, const Operation& operation, ScanKind kind,
                  ScanForm form) {
@@ -34,7 +22,8 @@ void Scan::start(void* buffer, std::size_t count, const Operation& operation, Sc
     bytes_ = count * operation.element;
     operation_ = operation;
     kind_ = kind;
-    form_ = form == ScanForm::automatic ? choose_scan_form(group(), bytes_) : form;
+    form_ = form != ScanForm::automatic ? form
+                                        : ScanForm(group().form(config::Collective::scan, bytes_));
     int slots = 0;
     if (form_ == ScanForm::lines)
         for (int d = 0; d < group().dimensions(); ++d) slots = std::max(slots, group().extent(d));

@@ -21,9 +21,6 @@ enum class ScanForm {
     star       // everybody sends to node 0, which works it all out and sends back: two steps
 };
 
-// The form that `automatic` stands for.
-ScanForm choose_scan_form(const Group& group, std::size_t bytes);
-
 class Scan final : public Schedule {
   public:
     explicit Scan(Group& group) : Schedule(group.ordered()) {}

@@ -387,6 +387,13 @@ routing::Torus Settings::rank_torus(int ranks) const {
     return routing::Torus(extents, *periodic);
 }
 
+CollectivePolicy Settings::collective_policy() const {
+    CollectivePolicy policy;
+    for (std::size_t i = 0; i < forms.size(); ++i) policy.forms[i] = *forms[i];
+    policy.check = *check_collectives;
+    return policy;
+}
+
 std::optional<routing::Torus> Settings::node_torus() const {
     if (dims->empty()) return std::nullopt;
     return routing::Torus(*dims, *periodic);

@@ -34,7 +34,7 @@ constexpr std::array<Facts, 9> facts{{
      "host: lines; crowded: star<16KiB lines; links: rings"},
     {{"rings", "lines", "ordered", "tree"}, "host: lines; crowded: tree<8KiB lines; links: rings"},
     {{"rings", "lines", "pairs"},
-     "host: lines<4KiB pairs; crowded: lines<4KiB pairs; links: rings<32KiB pairs"},
+     "host: lines<4KiB pairs; crowded: lines<4KiB pairs; links: rings<1MiB pairs"},
     {{"lines", "doubling", "star"},
      "host: lines<4KiB doubling; crowded: star<1KiB lines<4KiB doubling; links: lines<4KiB "
      "doubling"},
@@ -127,14 +127,18 @@ std::span<const std::string_view> form_names(Collective collective) {
     return {names.data(), std::size_t(end - names.begin())};
 }
 
-const FormTable& default_forms(Collective collective) {
-    static const FormTables tables = [] {
-        FormTables all;
-        for (std::size_t i = 0; i < all.size(); ++i)
-            parse_into(all[i], Collective(i), facts[i].defaults);
+const CollectivePolicy& default_policy() {
+    static const CollectivePolicy policy = [] {
+        CollectivePolicy all;
+        for (std::size_t i = 0; i < all.forms.size(); ++i)
+            parse_into(all.forms[i], Collective(i), facts[i].defaults);
         return all;
     }();
-    return tables[std::size_t(collective)];
+    return policy;
+}
+
+const FormTable& default_forms(Collective collective) {
+    return default_policy().forms[std::size_t(collective)];
 }
 
 FormTable parse_forms(Collective collective, std::string_view text) {

@@ -57,9 +57,16 @@ struct FormTable {
 
 using FormTables = std::array<FormTable, 9>;  // by Collective
 
+// How the collectives of a job go.
+struct CollectivePolicy {
+    FormTables forms;
+    bool check = false;  // members compare what they call, before each collective
+};
+// What holds where the settings say nothing.
+const CollectivePolicy& default_policy();
+
 // The forms that a collective has, as the table names them.
 std::span<const std::string_view> form_names(Collective collective);
-// What holds where the settings say nothing.
 const FormTable& default_forms(Collective collective);
 // Throws std::invalid_argument that says what was found and what was expected.
 FormTable parse_forms(Collective collective, std::string_view text);

@@ -102,6 +102,8 @@ struct Settings {
     // torus of `ranks`. Throws ConfigError when the product is not `ranks`.
     routing::Torus rank_torus(int ranks) const;
 
+    CollectivePolicy collective_policy() const;
+
     // The torus of nodes; nothing where no dims are set.
     std::optional<routing::Torus> node_torus() const;
     int ranks_on_a_node() const;  // the product of ranks_per_node

@@ -23,11 +23,12 @@ void add_claims(void* inout, const void* in, std::size_t count, const void*) {
     for (std::size_t i = 0; i < 3 * count; ++i) sum[i] += more[i];
 }
 
+// By node; none where a rank died.
 std::vector<Claim> gather_claims(QMP_comm_struct& comm, Claim mine, std::string_view call) {
     std::vector<Claim> claims(std::size_t(comm.group.size()), Claim{0, 0, 0});
     claims[std::size_t(comm.group.node())] = mine;
     comm.allreduce.start(claims.data(), claims.size(), {add_claims, sizeof(Claim)});
-    finish(comm.allreduce, call);
+    if (finish(comm.allreduce, call) != QMP_SUCCESS) claims.clear();
     return claims;
 }
 
@@ -43,16 +44,18 @@ QMP_comm_struct& default_comm(std::string_view call) {
     return *running(call).default_comm;
 }
 
-void finish(collectives::Schedule& schedule, std::string_view call) {
+QMP_status_t finish(collectives::Schedule& schedule, std::string_view call) {
     schedule.wait();
-    if (schedule.error() != core::Error::none)
-        fail(call,
-             fmt::format("rank {}: {}", schedule.failed_peer(), core::describe(schedule.error())));
+    if (schedule.error() == core::Error::none) return QMP_SUCCESS;
+    const bool bearable = schedule.error() == core::Error::unreachable;
+    if (!bearable || !library().process->keeps_going()) fail(call, schedule.failure());
+    return complain(QMP_ERROR, call, schedule.failure());
 }
 
 QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view call) {
     Library& lib = running(call);
     const auto claims = gather_claims(comm, {color, key, lib.next_context}, call);
+    if (claims.empty()) return nullptr;
 
     // A context that no member has used. Communicators of different colors share it: they have no
     // node in common, so no message of one can meet a receive of the other.
@@ -73,7 +76,8 @@ QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view cal
     });
     std::vector<int> members;
     for (const int node : nodes) members.push_back(comm.group.rank_of(node));
-    auto made = std::make_unique<QMP_comm_struct>(runtime(), std::move(members), context);
+    auto made = std::make_unique<QMP_comm_struct>(runtime(), std::move(members), context,
+                                                  lib.process->collective_policy());
     made->colors = int(colors.size());
     made->color = color;
     made->key = key;

@@ -17,8 +17,8 @@
 struct QMP_comm_struct {
     // members: the machine rank of each node.
     QMP_comm_struct(torusmp::core::Runtime& runtime, std::vector<int> members,
-                    torusmp::core::Context context)
-        : group(runtime, std::move(members), context),
+                    torusmp::core::Context context, const torusmp::config::CollectivePolicy& policy)
+        : group(runtime, std::move(members), context, policy),
           allreduce(group),
           broadcast(group),
           alltoall(group) {}
@@ -45,8 +45,9 @@ const Topology& topology_of(QMP_comm_t comm, std::string_view call);
 // Collective: see QMP_comm_split(). Null for a negative color.
 QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view call);
 
-// Blocks until the schedule is complete; fails in the name of `call` when a rank died under it.
-void finish(collectives::Schedule& schedule, std::string_view call);
+// Blocks until the schedule is complete. Where it cannot be, because a rank died or ranks called
+// different things, fails in the name of `call`; QMP_ERROR where the job lives on without the dead.
+QMP_status_t finish(collectives::Schedule& schedule, std::string_view call);
 
 // The machine rank of each node of the allocated communicator, by flags and placement.
 std::vector<int> deal_nodes(const Flags& flags, Placement placement, const routing::Torus& torus);

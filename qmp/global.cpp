@@ -48,8 +48,7 @@ QMP_status_t reduce(QMP_comm_struct& comm, void* values, std::size_t count,
                     const collectives::Operation& operation, const char* call) {
     const CallTimer timer;
     comm.allreduce.start(values, count, operation);
-    finish(comm.allreduce, call);
-    return QMP_SUCCESS;
+    return finish(comm.allreduce, call);
 }
 
 template <class T>
@@ -77,8 +76,7 @@ QMP_status_t barrier(QMP_comm_struct& comm, const char* call) {
     return guarded(call, [&] {
         const CallTimer timer;
         comm.allreduce.start_barrier();
-        finish(comm.allreduce, call);
-        return QMP_SUCCESS;
+        return finish(comm.allreduce, call);
     });
 }
 
@@ -88,8 +86,7 @@ QMP_status_t broadcast(QMP_comm_struct& comm, void* buffer, std::size_t bytes, c
     return guarded(call, [&] {
         const CallTimer timer;
         comm.broadcast.start(buffer, bytes, 0);
-        finish(comm.broadcast, call);
-        return QMP_SUCCESS;
+        return finish(comm.broadcast, call);
     });
 }
 
@@ -111,8 +108,7 @@ QMP_status_t alltoall(QMP_comm_struct& comm, char* in, const char* out, int coun
         const CallTimer timer;
         const auto blocks = collectives::Blocks::even(std::size_t(count));
         comm.alltoall.start(in, blocks, out, blocks);
-        finish(comm.alltoall, call);
-        return QMP_SUCCESS;
+        return finish(comm.alltoall, call);
     });
 }
 

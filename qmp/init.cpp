@@ -43,7 +43,8 @@ void make_communicators(Library& lib, const char* call) {
     const auto& flags = lib.flags;
     core::Runtime& runtime = lib.process->runtime();
     lib.communicators.push_back(std::make_unique<QMP_comm_struct>(
-        runtime, deal_nodes(flags, lib.placement, runtime.torus()), lib.next_context++));
+        runtime, deal_nodes(flags, lib.placement, runtime.torus()), lib.next_context++,
+        lib.process->collective_policy()));
     lib.allocated = lib.job = lib.default_comm = lib.communicators.back().get();
     lib.allocated->key = lib.allocated->group.node();
     lib.machine_node = lib.allocated->group.node();

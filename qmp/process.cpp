@@ -49,7 +49,9 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
 }
 
 Process::Process(bool threads)
-    : bootstrap_(launch::connect_bootstrap()), settings_(config::load_for_rank()) {
+    : bootstrap_(launch::connect_bootstrap()),
+      settings_(config::load_for_rank()),
+      policy_(settings_.collective_policy()) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)

@@ -28,6 +28,7 @@ class Process {
 
     core::Runtime& runtime() { return *runtime_; }
     const config::Settings& settings() const { return settings_; }
+    const config::CollectivePolicy& collective_policy() const { return policy_; }
     int rank() const { return bootstrap_->rank(); }
     int size() const { return bootstrap_->size(); }
     // Whether several threads may call; false although asked for, when another front end came
@@ -51,6 +52,7 @@ class Process {
 
     std::unique_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;
+    config::CollectivePolicy policy_;
     std::unique_ptr<core::Runtime> runtime_;
     std::unique_ptr<DeathWatch> death_watch_;  // where the job lives on after a death
     bool report_signal_ = false;

@@ -50,9 +50,22 @@ std::string shown_value(const Key& key, const Settings& settings) {
 void print_settings(std::string& out, const Settings& settings) {
     line(out, "Settings (flag before environment before file before default)");
     std::vector<Row> rows{{"key", "value", "from"}};
-    for (const Key& key : keys())
-        rows.push_back({std::string(key.name), shown_value(key, settings),
-                        describe_origin(key.origin_in(settings))});
+    for (const Key& key : keys()) {
+        const std::string from = describe_origin(key.origin_in(settings));
+        if (key.type != "forms") {
+            rows.push_back({std::string(key.name), shown_value(key, settings), from});
+            continue;
+        }
+        // A line a situation: "host: ...; crowded: ...; links: ...".
+        std::string_view rest, name = key.name;
+        const std::string value = key.format(settings);
+        for (rest = value; !rest.empty(); name = {}) {
+            const std::size_t end = std::min(rest.find("; "), rest.size());
+            rows.push_back({std::string(name), std::string(rest.substr(0, end)),
+                            std::string(name.empty() ? std::string_view() : from)});
+            rest.remove_prefix(std::min(end + 2, rest.size()));
+        }
+    }
     table(out, rows);
 }
 

@@ -19,15 +19,23 @@ void add(void* inout, const void* in, std::size_t count, const void*) {
 }
 const Operation sum{add, sizeof(float)};
 
+const torusmp::config::CollectivePolicy& checking() {
+    static const auto policy = [] {
+        auto with_check = torusmp::config::default_policy();
+        with_check.check = true;
+        return with_check;
+    }();
+    return policy;
+}
+
 // Starts a broadcast on all; node 5 calls it in its own way. All end with the same words.
 template <class Odd>
 std::string words_of(bool direct, Odd&& odd) {
     Crew<Broadcast> crew;
     std::vector<std::vector<std::byte>> data(12, std::vector<std::byte>(64));
     Job job(job_of({3, 2, 2}, direct));
-    crew.sign_on(job, all_ranks(job));
+    crew.sign_on(job, all_ranks(job), 7, checking());
     for (int node = 0; node < 12; ++node) {
-        crew.groups[std::size_t(node)]->set_checking(true);
         if (node == 5)
             odd(crew[node], *data[5].data());
         else
@@ -68,11 +76,9 @@ TEST_CASE("Different collectives are found") {
     Crew<Allreduce> sums;
     std::vector<float> data(4);
     Job job(job_of({4}, false));
-    broadcasts.sign_on(job, all_ranks(job), 7);
-    sums.sign_on(job, all_ranks(job), 7);
+    broadcasts.sign_on(job, all_ranks(job), 7, checking());
+    sums.sign_on(job, all_ranks(job), 7, checking());
     for (int node = 0; node < 4; ++node) {
-        broadcasts.groups[std::size_t(node)]->set_checking(true);
-        sums.groups[std::size_t(node)]->set_checking(true);
         if (node == 3)
             sums[node].start(&data[3], 1, sum);
         else
@@ -92,10 +98,9 @@ TEST_CASE("Calls that agree go on as without the checking mode, again and again"
     std::vector<std::vector<float>> data(24, std::vector<float>(9000));
     std::vector<float> result(9000);
     Job job(job_of({4, 3, 2}, false));
-    crew.sign_on(job, all_ranks(job));
+    crew.sign_on(job, all_ranks(job), 7, checking());
     for (const std::size_t count : {std::size_t(9000), std::size_t(1)}) {
         for (int node = 0; node < 24; ++node) {
-            crew.groups[std::size_t(node)]->set_checking(true);
             data[std::size_t(node)].assign(count, float(node));
             crew[node].start(result.data(), data[std::size_t(node)].data(), count, sum, 7);
         }

@@ -37,9 +37,10 @@ struct Crew {
     std::vector<std::unique_ptr<Group>> groups;  // by node
     std::deque<ScheduleType> schedules;
 
-    void sign_on(Job& job, const std::vector<core::Rank>& members, core::Context context = 7) {
+    void sign_on(Job& job, const std::vector<core::Rank>& members, core::Context context = 7,
+                 const config::CollectivePolicy& policy = config::default_policy()) {
         for (const core::Rank rank : members) {
-            groups.push_back(std::make_unique<Group>(job[rank], members, context));
+            groups.push_back(std::make_unique<Group>(job[rank], members, context, policy));
             schedules.emplace_back(*groups.back());
         }
     }
