@@ -148,6 +148,13 @@ const std::vector<TreeLinks>& Group::trees(Trees kind, int root_place) {
     return links;
 }
 
+const Regions& Group::regions(int root_place) {
+    const auto known = regions_.find(root_place);
+    if (known != regions_.end()) return known->second;
+    const auto partition = routing::optimal_partition(*torus_, root_place);
+    return regions_.emplace(root_place, regions_at(place_, partition)).first->second;
+}
+
 int Group::middle() const {
     int place = 0;
     for (int d = 0; d < dimensions(); ++d)

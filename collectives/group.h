@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/regions.h"
 #include "config/collectives.h"
 #include "core/runtime.h"
 #include "routing/trees.h"
@@ -88,6 +89,8 @@ class Group {
     // This member's links in the trees from a place, see routing/trees.h. Worked out on first use.
     enum class Trees { dimension_ordered, disjoint };  // one tree; several
     const std::vector<TreeLinks>& trees(Trees kind, int root_place);
+    // This member's part in the optimal scatter and gather from a place. Likewise.
+    const Regions& regions(int root_place);
     // A place from which the trees are low: the middle of an open dimension.
     int middle() const;
 
@@ -152,6 +155,7 @@ class Group {
     core::Tag count_ = 0;
     std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
     std::unique_ptr<const Bundles> bundles_;
+    std::map<int, Regions> regions_;  // by root
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;
     bool hosts_known_ = false;

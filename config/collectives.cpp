@@ -20,7 +20,8 @@ struct Facts {
 };
 
 // Sizes are those of the whole vector for broadcast, the reductions, allgather and scan, and of one
-// block for scatter, gather and alltoall. docs/benchmarks.md says how the limits were measured.
+// block for alltoall; scatter and gather have none, as nobody but the root knows all blocks.
+// docs/benchmarks.md says how the limits were measured.
 constexpr std::array<Facts, 9> facts{{
     {{"lines", "scatter", "tree", "disjoint"},
      "host: lines<128KiB scatter; crowded: lines<128KiB scatter; links: tree<32KiB disjoint"},

@@ -2,7 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "collectives/crew.h"
+#include "collectives/gather.h"
 #include "collectives/reduce.h"
+#include "collectives/scatter.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -74,6 +76,22 @@ TEST_CASE("A rank that dies in a reduction ends it for all others, with its name
                 std::vector<std::vector<float>> data(18, std::vector<float>(9000));
                 lose_one<Allreduce>(direct, {}, turns, [&](Allreduce& allreduce, int node) {
                     allreduce.start(data[std::size_t(node)].data(), 9000, sum, form);
+                });
+            }
+}
+
+TEST_CASE("A rank that dies in a scatter or gather ends it for all others, with its name") {
+    for (const bool direct : {true, false})
+        for (const std::size_t bytes : {std::size_t(3000), std::size_t(20000)})
+            for (const int turns : {0, 40, 300, 2000}) {
+                std::vector<std::byte> all(18 * bytes), own(18 * bytes);
+                lose_one<Scatter>(direct, {}, turns, [&](Scatter& scatter, int node) {
+                    scatter.start(own.data() + bytes * std::size_t(node), bytes, all.data(),
+                                  Blocks::even(bytes), 1);
+                });
+                lose_one<Gather>(direct, {}, turns, [&](Gather& gather, int node) {
+                    gather.start(all.data(), Blocks::even(bytes),
+                                 own.data() + bytes * std::size_t(node), bytes, 1);
                 });
             }
 }

@@ -1,0 +1,36 @@
+// One member's part in the optimal scatter and gather from a place (routing/partition.h): the
+// streams that pass through it, and who lies behind which of its neighbours.
+//
+// A value that Group works out on first use and keeps. Internal to collectives.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "routing/partition.h"
+
+namespace torusmp::collectives {
+
+struct Regions {
+    // A stream of one region between this member and the next one.
+    struct Branch {
+        routing::Direction direction;
+        int region = 0;   // tells streams between the same two members apart
+        int members = 0;  // it serves so many
+    };
+    // Towards the root: one, but two at a gate of two regions and none at the root. `members`
+    // counts this one, in its own region, and all behind it.
+    std::vector<Branch> parents;
+    std::vector<Branch> children;
+    int own_region = -1;  // -1: at the root
+    // By place: the child that leads to it; -1: none does.
+    std::vector<std::int8_t> child_to;
+    // At the root, by child: the places it leads to, the furthest first.
+    std::vector<std::vector<int>> order;
+
+    static constexpr std::int8_t nowhere = -1;
+};
+
+Regions regions_at(int place, const routing::Partition& partition);
+
+}  // namespace torusmp::collectives
