@@ -13,11 +13,19 @@ std::size_t rounded(std::size_t bytes) {
     return (bytes + 15) / 16 * 16;
 }
 
-// The form that the policy wants, or the next best that the operation allows.
-ReduceForm choose_form(const Group& group, std::size_t bytes, const Operation& operation) {
+bool cuts(ReduceForm form) {
+    return form == ReduceForm::scatter || form == ReduceForm::disjoint;
+}
+
+// The form that the policy wants.
+ReduceForm choose_form(const Group& group, std::size_t bytes) {
     const auto form = ReduceForm(group.form(config::Collective::allreduce, bytes));
-    const bool cuts = form == ReduceForm::scatter || form == ReduceForm::disjoint;
-    if (cuts && (operation.whole || group.size() == 2)) return ReduceForm::lines;
+    return cuts(form) && group.size() == 2 ? ReduceForm::lines : form;
+}
+
+// That form, or the next best that the operation allows.
+ReduceForm allowed(ReduceForm form, const Operation& operation) {
+    if (cuts(form) && operation.whole) return ReduceForm::lines;
     return form == ReduceForm::disjoint && !operation.commutative ? ReduceForm::scatter : form;
 }
 
@@ -48,7 +56,8 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
         return begin(bytes_ == 0 ? "barrier" : "allreduce", {-1, bytes_});
     }
     grid_ = operation.commutative ? &group() : &group().ordered();
-    form_ = form == ReduceForm::automatic ? choose_form(group(), bytes_, operation) : form;
+    if (form == ReduceForm::automatic) form = choose_form(group(), bytes_);
+    form_ = allowed(form, operation);
     if (form_ == ReduceForm::disjoint) {
         Plan plan;
         plan.flow = Flow::up_and_down;

@@ -28,7 +28,8 @@ class Allreduce final : public Pipeline {
     explicit Allreduce(Group& group);
     ~Allreduce();
 
-    // In place: `count` elements at `buffer`.
+    // In place: `count` elements at `buffer`. A form that the operation does not allow is replaced
+    // by the next best.
     void start(void* buffer, std::size_t count, const Operation& operation,
                ReduceForm form = ReduceForm::automatic);
     // Complete when all members have started it.

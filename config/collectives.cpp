@@ -32,13 +32,14 @@ constexpr std::array<Facts, 9> facts{{
     {{"optimal", "apart"}, "host: apart; crowded: apart; links: optimal"},
     {{"optimal", "apart"}, "host: apart; crowded: apart; links: optimal"},
     {{"rings", "lines", "everyone", "star"},
-     "host: lines; crowded: star<16KiB lines; links: rings"},
-    {{"rings", "lines", "ordered", "tree"}, "host: lines; crowded: tree<8KiB lines; links: rings"},
+     "host: lines; crowded: star<16KiB lines; links: lines<64KiB rings"},
+    {{"rings", "lines", "ordered", "tree"},
+     "host: lines; crowded: tree<8KiB lines; links: lines<64KiB rings"},
     {{"rings", "lines", "pairs"},
      "host: lines<4KiB pairs; crowded: lines<4KiB pairs; links: rings<1MiB pairs"},
     {{"lines", "doubling", "star"},
-     "host: lines<4KiB doubling; crowded: star<1KiB lines<4KiB doubling; links: lines<4KiB "
-     "doubling"},
+     "host: lines<4KiB doubling; crowded: star<1KiB lines<4KiB doubling; links: doubling<16KiB "
+     "lines"},
 }};
 
 constexpr std::array<std::string_view, situations> situation_names{"host", "crowded", "links"};

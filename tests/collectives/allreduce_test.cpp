@@ -80,8 +80,8 @@ TEST_CASE("A sum has the same bits on every rank, in every form, over links and 
 }
 
 TEST_CASE("An operation that does not commute sees the members in the order of their places") {
-    for (const auto form :
-         {ReduceForm::exchange, ReduceForm::star, ReduceForm::lines, ReduceForm::scatter}) {
+    for (const auto form : {ReduceForm::exchange, ReduceForm::star, ReduceForm::lines,
+                            ReduceForm::scatter, ReduceForm::disjoint}) {
         for (const bool direct : {true, false}) {
             Crew<Allreduce> crew;
             std::vector<std::array<Word, 3>> words;
