@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 namespace torusmp::routing {
 
@@ -148,6 +149,138 @@ class Arcs {
     std::vector<Direction> families_;
 };
 
+// Makes disjoint trees lower. Two of them may exchange the arcs by which they enter a rank: they
+// stay disjoint, and stay trees if neither comes from below that rank afterwards. Exchanges are
+// made as long as the squares of all depths, summed over all ranks and trees, become less.
+class Lowering {
+  public:
+    Lowering(const Torus& torus, std::vector<SpanningTree>& trees)
+        : torus_(torus),
+          trees_(trees),
+          below_(trees.size()),
+          by_distance_(std::size_t(torus.size())) {
+        const Rank root = trees.front().root;
+        std::iota(by_distance_.begin(), by_distance_.end(), 0);
+        std::stable_sort(by_distance_.begin(), by_distance_.end(), [&](Rank a, Rank b) {
+            return torus.distance(root, a) < torus.distance(root, b);
+        });
+        for (std::size_t t = 0; t < trees.size(); ++t) count_below(t);
+    }
+
+    void run() {
+        // Enough to come to an end on some hundreds of ranks; on more it goes as far as it gets.
+        std::int64_t looks_left = 400'000;
+        for (bool changed = true; changed && looks_left > 0;) {
+            changed = false;
+            for (const Rank rank : by_distance_) {
+                if (rank == trees_.front().root) continue;
+                for (std::size_t a = 0; a < trees_.size(); ++a) {
+                    for (std::size_t b = a + 1; b < trees_.size(); ++b) {
+                        changed |= exchange(rank, a, b);
+                    }
+                }
+                looks_left -= std::int64_t(trees_.size() * trees_.size() / 2);
+                if (looks_left <= 0) break;
+            }
+        }
+    }
+
+  private:
+    // Of a rank and all that are entered through it.
+    struct Below {
+        std::int64_t ranks = 1;
+        std::int64_t depths = 0;  // their sum
+    };
+
+    Below& below(std::size_t tree, Rank rank) { return below_[tree][std::size_t(rank)]; }
+
+    void count_below(std::size_t t) {
+        const SpanningTree& tree = trees_[t];
+        below_[t].assign(tree.parent.size(), {0, 0});
+        for (Rank rank = 0; rank < Rank(tree.parent.size()); ++rank) {
+            add_above(t, rank, {1, tree.depth[std::size_t(rank)]});
+        }
+    }
+
+    // To a rank and to all on its way to the root.
+    void add_above(std::size_t t, Rank rank, Below change) {
+        const SpanningTree& tree = trees_[t];
+        for (;; rank = tree.parent[std::size_t(rank)]) {
+            below(t, rank).ranks += change.ranks;
+            below(t, rank).depths += change.depths;
+            if (rank == tree.root) return;
+        }
+    }
+
+    bool is_below(const SpanningTree& tree, Rank rank, Rank above) const {
+        for (; tree.depth[std::size_t(rank)] > tree.depth[std::size_t(above)];) {
+            rank = tree.parent[std::size_t(rank)];
+        }
+        return rank == above;
+    }
+
+    // What the squares of the depths sum up to more when all below a rank come to lie deeper.
+    std::int64_t cost(std::size_t tree, Rank rank, int deeper) {
+        const Below& all = below(tree, rank);
+        return 2 * deeper * all.depths + std::int64_t(deeper) * deeper * all.ranks;
+    }
+
+    bool exchange(Rank rank, std::size_t a, std::size_t b) {
+        SpanningTree &first = trees_[a], &second = trees_[b];
+        const auto at = std::size_t(rank);
+        const Rank via_first = first.parent[at], via_second = second.parent[at];
+        const int deeper_first = first.depth[std::size_t(via_second)] + 1 - first.depth[at];
+        const int deeper_second = second.depth[std::size_t(via_first)] + 1 - second.depth[at];
+        if (deeper_first >= 0 && deeper_second >= 0) return false;
+        if (cost(a, rank, deeper_first) + cost(b, rank, deeper_second) >= 0) return false;
+        if (is_below(first, via_second, rank) || is_below(second, via_first, rank)) return false;
+        const std::int8_t by_first = first.by[at];
+        hang(a, rank, via_second, second.by[at], deeper_first);
+        hang(b, rank, via_first, by_first, deeper_second);
+        return true;
+    }
+
+    // Moves a rank with all below it to another parent.
+    void hang(std::size_t t, Rank rank, Rank parent, std::int8_t by, int deeper) {
+        SpanningTree& tree = trees_[t];
+        const Below moved = below(t, rank);
+        add_above(t, tree.parent[std::size_t(rank)], {-moved.ranks, -moved.depths});
+        tree.parent[std::size_t(rank)] = parent;
+        tree.by[std::size_t(rank)] = by;
+        sink(t, rank, deeper);
+        add_above(t, parent, {moved.ranks, moved.depths + deeper * moved.ranks});
+    }
+
+    void sink(std::size_t t, Rank top, int deeper) {
+        SpanningTree& tree = trees_[t];
+        sinking_.assign(1, top);
+        while (!sinking_.empty()) {
+            const Rank rank = sinking_.back();
+            sinking_.pop_back();
+            tree.depth[std::size_t(rank)] += deeper;
+            below(t, rank).depths += deeper * below(t, rank).ranks;
+            for (int way = 0; way < 2 * torus_.dimensions(); ++way) {
+                const auto next = torus_.neighbour(rank, Direction::from_index(way));
+                const bool child = next && tree.parent[std::size_t(*next)] == rank &&
+                                   tree.by[std::size_t(*next)] == way;
+                if (child) sinking_.push_back(*next);
+            }
+        }
+    }
+
+    const Torus& torus_;
+    std::vector<SpanningTree>& trees_;
+    std::vector<std::vector<Below>> below_;  // by tree and rank
+    std::vector<Rank> by_distance_;
+    std::vector<Rank> sinking_;
+};
+
+int tallest(const std::vector<SpanningTree>& trees) {
+    int height = 0;
+    for (const SpanningTree& tree : trees) height = std::max(height, tree.height());
+    return height;
+}
+
 constexpr int most_ways = 2 * max_dimensions;
 using Load = std::array<int, most_ways>;
 
@@ -253,7 +386,10 @@ std::vector<SpanningTree> disjoint_trees(const Torus& torus, Rank root) {
         }
         measure(tree);
     }
-    return trees;
+    if (trees.size() < 2) return trees;
+    std::vector<SpanningTree> lower = trees;
+    Lowering(torus, lower).run();
+    return tallest(lower) <= tallest(trees) ? lower : trees;
 }
 
 SpanningTree arc_balanced_tree(const Torus& torus, Rank root) {

@@ -31,7 +31,8 @@ SpanningTree dimension_ordered_tree(const Torus& torus, Rank root);
 
 // Trees no two of which share an arc, so that all may carry messages at once. Their number is
 // disjoint_tree_count(torus); with a single rank there are none. No path is longer than the sum of
-// the extents.
+// the extents, and on up to some hundreds of ranks the longest is not much above the largest
+// distance: 14 links on 4x8x8, where that is 10.
 std::vector<SpanningTree> disjoint_trees(const Torus& torus, Rank root);
 
 // Two for each periodic dimension and one for each open one, extents of 1 not counted; but where

@@ -103,6 +103,14 @@ TEST_CASE("disjoint trees span, share no arc, and are as many as promised") {
     require_disjoint(torus, trees, root);
 }
 
+TEST_CASE("disjoint trees are not much higher than the furthest rank is away") {
+    const auto [dims, most] = GENERATE(table<std::vector<int>, int>(
+        {{{8, 8}, 12}, {{4, 4, 2}, 7}, {{4, 4, 4}, 7}, {{4, 8, 8}, 14}, {{5, 7, 3}, 9}}));
+    const Torus torus = named(dims);
+    CAPTURE(torus.describe());
+    for (const SpanningTree& tree : disjoint_trees(torus, 1)) CHECK(tree.height() <= most);
+}
+
 TEST_CASE("disjoint trees use all that a corner has, except for rings of two beside open lines") {
     Random random{std::uint32_t(GENERATE(range(0, 150)))};
     const Torus torus = random_shape(random, 300).torus();
