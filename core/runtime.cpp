@@ -20,8 +20,11 @@ constexpr std::uint32_t direct_port_base = 2 * routing::max_dimensions;
 // Direct peers that are no neighbours get fewer slots: there may be many of them.
 constexpr int most_far_tokens = 16;
 
-// Polls without the clock between two looks at it.
+// Polls without the clock between two looks at it, where a poll costs less than a look or more.
 constexpr unsigned polls_per_look = 64;
+constexpr unsigned kernel_polls_per_look = 4;
+// Where waits are long, polling before sleep is cut down to so much of Options::spin.
+constexpr int least_spin = 8;
 // Turns given to other ranks before sleeping, where ranks outnumber cores.
 constexpr unsigned yields_when_crowded = 16;
 
@@ -76,8 +79,13 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
         if (!ports.empty()) host_ = make_interface(ports);
         if (!wire_ports.empty() || ports.empty()) wire_ = make_wire(wire_ports);
     }
-    for (const auto* it : {&host_, &wire_})
-        if (*it != nullptr) interfaces_.push_back(it->get());
+    polls_per_look_ = polls_per_look;
+    for (const auto* it : {&host_, &wire_}) {
+        if (*it == nullptr) continue;
+        interfaces_.push_back(it->get());
+        if ((*it)->polls_kernel()) polls_per_look_ = kernel_polls_per_look;
+    }
+    spin_ = options_.spin.count();
 }
 
 Runtime::~Runtime() {
@@ -359,6 +367,16 @@ void Runtime::wait(Request& request, std::string_view what) {
     wait_until([&] { return request.complete(); }, what);
 }
 
+// Polling pays where the wait ends before one would have been woken. Where waits are longer, as
+// when the peers are late or share the cores with us, it only keeps the core from them.
+void Runtime::learn_spin(std::chrono::nanoseconds waited) {
+    const std::int64_t most = options_.spin.count();
+    const std::int64_t now = spin_.load(std::memory_order_relaxed);
+    const std::int64_t next =
+        waited.count() <= 2 * most ? most : std::max(most / least_spin, now / 2);
+    if (next != now) spin_.store(next, std::memory_order_relaxed);
+}
+
 void Runtime::Waiter::turn() {
     runtime_.progress();
     // Another thread may have moved what this one waits for, since it last looked.
@@ -366,6 +384,7 @@ void Runtime::Waiter::turn() {
         moves != moves_seen_) {
         moves_seen_ = moves;
         idle_turns_ = 0;
+        if (began_ != Clock::time_point{}) runtime_.learn_spin(Clock::now() - began_);
         began_ = {};
         return;
     }
@@ -378,13 +397,14 @@ void Runtime::Waiter::turn() {
             sched_yield();
             return;
         }
-    } else if (idle_turns_ % polls_per_look != 0) {
+    } else if (idle_turns_ % runtime_.polls_per_look_ != 0) {
         pause();
         return;
     }
     const auto now = Clock::now();
     if (began_ == Clock::time_point{}) began_ = warned_ = now;
-    if (!options.oversubscribed && now - began_ < options.spin) return;
+    const std::chrono::nanoseconds spin(runtime_.spin_.load(std::memory_order_relaxed));
+    if (!options.oversubscribed && now - began_ < spin) return;
     if (options.watchdog.count() != 0 && now - warned_ >= options.watchdog) {
         const double seconds = std::chrono::duration<double>(now - began_).count();
         runtime_.log(fmt::format("{} has waited for {:.1f} s in {}\n{}",

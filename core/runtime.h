@@ -256,6 +256,7 @@ class Runtime final : private transport::Sink {
     void wake_sleepers() noexcept;
     bool advance_tasks();
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
+    void learn_spin(std::chrono::nanoseconds waited);
     void progress_thread_main();
     void open(Request& request, Buffer buffer, Rank peer);
     void complete(Request& request, Error error = Error::none);
@@ -412,6 +413,8 @@ class Runtime final : private transport::Sink {
     int others_asleep_ = 0;  // and these until anybody moves something
     std::condition_variable_any moved_;
     std::atomic<std::uint64_t> moves_{0};  // polls that moved something
+    std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
+    unsigned polls_per_look_ = 1;
 
     static constexpr unsigned report_asked = 1;
     static constexpr unsigned interrupt_asked = 2;

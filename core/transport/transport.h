@@ -149,6 +149,8 @@ class Interface {
     // Whether two links to the same peer carry twice as much as one. Then write() never refuses
     // what can_write() has allowed, because a message may be half under way over the other.
     virtual bool separate_links() const { return false; }
+    // poll() asks the kernel, so it costs more than looking at the clock does.
+    virtual bool polls_kernel() const { return false; }
     // True while nothing that was sent still waits here for its link.
     virtual bool idle() const { return true; }
     // Whether peers reach this memory of ours by plain stores, so that even small messages gain.

@@ -50,6 +50,7 @@ class TcpInterface final : public Interface {
     void conceal(const RemoteMemory& memory) override;
     bool reads() const override { return false; }
     bool separate_links() const override { return true; }
+    bool polls_kernel() const override { return true; }
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     bool idle() const override;
