@@ -421,6 +421,85 @@ class AlltoallTask final : public Task<Alltoall> {
     std::vector<Laid> in_;
 };
 
+class ScatterTask final : public Task<Scatter> {
+  public:
+    ScatterTask(Team& team, Random& random)
+        : Task(team, random),
+          root_(int(random.below(std::uint64_t(team.size())))),
+          form_(any_form(random, ScatterForm::apart)),
+          in_place_(random.below(2) == 0),
+          out_(any_sizes(team.size(), random)) {
+        for (int node = 0; node < team.size(); ++node) {
+            fill(out_.at(node), out_.size(node), seed(node));
+            in_.emplace_back(out_.size(node));
+        }
+    }
+    void start(int node) override {
+        Bytes& in = in_[std::size_t(node)];
+        const bool root = node == root_;
+        mine(node).start(root && in_place_ ? nullptr : in.data(), in.size(),
+                         root ? out_.memory.data() : nullptr, root ? out_.blocks() : Blocks(),
+                         root_, form_);
+    }
+    std::string wrong() const override {
+        return first_wrong([&](int node) {
+            const Bytes& in = in_[std::size_t(node)];
+            const bool stays = node == root_ && in_place_;
+            return filled(stays ? out_.at(node) : in.data(), in.size(), seed(node));
+        });
+    }
+    std::string describe() const override {
+        return fmt::format("scatter of {} bytes from node {}{}, form {}", out_.memory.size(), root_,
+                           in_place_ ? " in place" : "", int(form_));
+    }
+
+  private:
+    int root_;
+    ScatterForm form_;
+    bool in_place_;
+    Laid out_;
+    std::vector<Bytes> in_;
+};
+
+class GatherTask final : public Task<Gather> {
+  public:
+    GatherTask(Team& team, Random& random)
+        : Task(team, random),
+          root_(int(random.below(std::uint64_t(team.size())))),
+          form_(any_form(random, GatherForm::apart)),
+          in_place_(random.below(2) == 0),
+          in_(any_sizes(team.size(), random)) {
+        for (int node = 0; node < team.size(); ++node) {
+            out_.emplace_back(in_.size(node));
+            fill(node == root_ && in_place_ ? in_.at(node) : out_.back().data(), in_.size(node),
+                 seed(node));
+        }
+    }
+    void start(int node) override {
+        const Bytes& out = out_[std::size_t(node)];
+        const bool root = node == root_;
+        mine(node).start(root ? in_.memory.data() : nullptr, root ? in_.blocks() : Blocks(),
+                         root && in_place_ ? nullptr : out.data(), out.size(), root_, form_);
+    }
+    std::string wrong() const override {
+        for (int node = 0; node < size(); ++node)
+            if (!filled(in_.at(node), in_.size(node), seed(node)))
+                return fmt::format("the block of node {} is wrong", node);
+        return {};
+    }
+    std::string describe() const override {
+        return fmt::format("gather of {} bytes to node {}{}, form {}", in_.memory.size(), root_,
+                           in_place_ ? " in place" : "", int(form_));
+    }
+
+  private:
+    int root_;
+    GatherForm form_;
+    bool in_place_;
+    Laid in_;
+    std::vector<Bytes> out_;
+};
+
 template <class TaskType>
 std::unique_ptr<SoakTask> make(Team& team, Random& random) {
     return std::make_unique<TaskType>(team, random);
@@ -480,9 +559,10 @@ std::vector<Team> random_teams(const routing::Torus& torus, Random& random) {
 
 std::unique_ptr<SoakTask> random_task(Team& team, Random& random) {
     using Make = std::unique_ptr<SoakTask> (*)(Team&, Random&);
-    constexpr Make kinds[] = {make<AllgatherTask>, make<AllreduceTask>,    make<AlltoallTask>,
-                              make<BarrierTask>,   make<BroadcastTask>,    make<ReduceTask>,
-                              make<ScanTask>,      make<ReduceScatterTask>};
+    constexpr Make kinds[] = {make<AllgatherTask>,     make<AllreduceTask>, make<AlltoallTask>,
+                              make<BarrierTask>,       make<BroadcastTask>, make<GatherTask>,
+                              make<ReduceScatterTask>, make<ReduceTask>,    make<ScanTask>,
+                              make<ScatterTask>};
     return kinds[random.below(std::size(kinds))](team, random);
 }
 

@@ -15,9 +15,11 @@
 #include "collectives/allreduce.h"
 #include "collectives/alltoall.h"
 #include "collectives/broadcast.h"
+#include "collectives/gather.h"
 #include "collectives/reduce.h"
 #include "collectives/reduce_scatter.h"
 #include "collectives/scan.h"
+#include "collectives/scatter.h"
 #include "core/job.h"
 
 namespace torusmp::collectives::testing {
@@ -50,8 +52,8 @@ struct Team {
     std::string name;
     std::vector<core::Rank> members;
     std::vector<std::unique_ptr<Group>> groups;  // by node
-    std::tuple<Bench<Allgather>, Bench<Allreduce>, Bench<Alltoall>, Bench<Broadcast>, Bench<Reduce>,
-               Bench<ReduceScatter>, Bench<Scan>>
+    std::tuple<Bench<Allgather>, Bench<Allreduce>, Bench<Alltoall>, Bench<Broadcast>, Bench<Gather>,
+               Bench<Reduce>, Bench<ReduceScatter>, Bench<Scan>, Bench<Scatter>>
         benches;
 
     int size() const { return int(members.size()); }
