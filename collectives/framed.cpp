@@ -131,9 +131,9 @@ bool Framed::put_block(Outlet& outlet, int place, const std::byte* block, std::s
     while (open(outlet)) {
         const std::size_t rest = bytes - offset;
         const std::size_t room = outlet.writer.room();
-        // A piece costs each member on its way a turn: rather a frame that is not quite full than
-        // one more of them.
-        if (room < rest && room < capacity_ / 4) {
+        // Each piece costs all members on its way: one that fits into a frame is not cut to fill
+        // up another, and a longer one not where little room is left.
+        if (room < rest && (rest <= capacity_ - sizeof(Piece) || room < capacity_ / 4)) {
             close(outlet);
             continue;
         }
