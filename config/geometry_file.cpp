@@ -19,37 +19,24 @@
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
 
+#include "config/descriptor.h"
 #include "config/keys.h"
 
 namespace torusmp::config {
 
 namespace {
 
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    int get() const { return fd_; }
-
-  private:
-    int fd_;
-};
-
 [[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
     throw ConfigError(
         fmt::format("{}: cannot read the geometry file: {}", printable(path, 512), why));
 }
 
-void check_regular(const std::string& path, const struct stat& facts) {
-    if (S_ISDIR(facts.st_mode)) cannot_read(path, "it is a directory; expected a TOML file");
-    if (!S_ISREG(facts.st_mode))
+void check_regular(const std::string& path, const struct stat& status) {
+    if (S_ISDIR(status.st_mode)) cannot_read(path, "it is a directory; expected a TOML file");
+    if (!S_ISREG(status.st_mode))
         cannot_read(path, "it is a device, pipe or socket; expected a regular file");
-    if (facts.st_size > std::int64_t(max_file_size))
-        cannot_read(path, fmt::format("it has {} bytes; expected at most {}", facts.st_size,
+    if (status.st_size > std::int64_t(max_file_size))
+        cannot_read(path, fmt::format("it has {} bytes; expected at most {}", status.st_size,
                                       max_file_size));
 }
 

@@ -17,7 +17,7 @@ namespace torusmp::config {
 
 namespace {
 
-constexpr std::string_view prefix = "TORUSMP_";
+constexpr std::string_view variable_prefix = "TORUSMP_";
 constexpr std::string_view file_variable = "TORUSMP_CONFIG";
 constexpr std::string_view handover_variable = "TORUSMP_SETTINGS";
 constexpr std::string_view handover_version = "1";
@@ -34,7 +34,7 @@ std::vector<Variable> our_variables(std::span<const std::string> environment) {
     for (const std::string& entry : environment) {
         const std::string_view text = entry;
         const std::size_t equals = text.find('=');
-        if (text.starts_with(prefix) && equals != std::string_view::npos)
+        if (text.starts_with(variable_prefix) && equals != std::string_view::npos)
             ours.push_back({text.substr(0, equals), text.substr(equals + 1)});
     }
     return ours;
@@ -43,7 +43,7 @@ std::vector<Variable> our_variables(std::span<const std::string> environment) {
 Environment process_environment() {
     Environment ours;
     for (char** entry = environ; entry && *entry; ++entry)
-        if (std::string_view(*entry).starts_with(prefix)) ours.emplace_back(*entry);
+        if (std::string_view(*entry).starts_with(variable_prefix)) ours.emplace_back(*entry);
     return ours;
 }
 
@@ -78,7 +78,7 @@ void check_unknown(std::string_view name) {
             best = known[i];
             best_distance = distance;
         }
-        const std::size_t section = prefix.size() + keys()[i].section().size();
+        const std::size_t section = variable_prefix.size() + keys()[i].section().size();
         if (keys()[i].section() != "launch" && name.starts_with(known[i].substr(0, section) + "_"))
             in_section = true;
     }

@@ -282,12 +282,12 @@ class MachineCheck {
     }
 
     void check_routes_of(int node) {
-        const RouteTable table(facts(node));
+        const RouteTable routes(facts(node));
         int missing = 0, first = -1;
         for (int target = 0; target < torus_.size(); ++target) {
             const Address* address = facts(target).node_address();
             // Neighbours and other ranks of the host are reached without a route.
-            if (!address || torus_.distance(node, target) < 2 || table.reaches(*address)) continue;
+            if (!address || torus_.distance(node, target) < 2 || routes.reaches(*address)) continue;
             if (missing++ == 0) first = target;
         }
         if (missing == 0) return;

@@ -16,8 +16,6 @@
 namespace torusmp::bench {
 namespace {
 
-constexpr double megabyte = 1e6;
-
 // The ways out of this rank that lead over a link, along the first `dimensions` that have links.
 std::vector<routing::Direction> links_of(const routing::Torus& torus, int self, int dimensions) {
     std::vector<routing::Direction> links;

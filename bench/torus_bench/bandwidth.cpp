@@ -12,8 +12,6 @@
 namespace torusmp::bench {
 namespace {
 
-constexpr double megabyte = 1e6;
-
 // One of the three ways to load the pair, by QMP and, with --raw, by a bare socket beside it.
 struct Load {
     double amount;  // MB moved each time

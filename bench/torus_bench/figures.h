@@ -11,6 +11,8 @@
 
 namespace torusmp::bench {
 
+inline constexpr double megabyte = 1e6;  // of rates; sizes are in powers of two
+
 struct Figure {
     double value = 0;             // what the table shows: the median
     double best = 0;              // of the fastest repetition

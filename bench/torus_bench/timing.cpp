@@ -14,11 +14,10 @@ constexpr int repetitions = 9;
 
 // Seconds of the slowest rank.
 double timed(const Body& body, long times) {
-    using Clock = std::chrono::steady_clock;
     barrier();
-    const auto start = Clock::now();
+    const auto start = std::chrono::steady_clock::now();
     body(times);
-    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     return maximum_over_ranks(elapsed.count());
 }
 

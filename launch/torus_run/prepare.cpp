@@ -16,7 +16,7 @@
 namespace torusmp::launch {
 namespace {
 
-std::string_view name_of(std::string_view variable) {
+std::string_view variable_of(std::string_view variable) {
     return variable.substr(0, variable.find('='));
 }
 
@@ -36,16 +36,17 @@ std::string machine() {
 
 // What the user's shell has, but for what this host and this login say of themselves.
 void take_environment(std::vector<std::string>& environment) {
-    std::erase_if(environment,
-                  [](const std::string& variable) { return belongs_to_a_host(name_of(variable)); });
+    std::erase_if(environment, [](const std::string& variable) {
+        return belongs_to_a_host(variable_of(variable));
+    });
     for (char** entry = environ; *entry; ++entry)
-        if (belongs_to_a_host(name_of(*entry)) && name_of(*entry) != "PWD")
+        if (belongs_to_a_host(variable_of(*entry)) && variable_of(*entry) != "PWD")
             environment.emplace_back(*entry);
 }
 
 const char* value_of(const std::vector<std::string>& environment, std::string_view name) {
     for (const std::string& variable : environment)
-        if (name_of(variable) == name) return variable.c_str() + name.size() + 1;
+        if (variable_of(variable) == name) return variable.c_str() + name.size() + 1;
     return nullptr;
 }
 

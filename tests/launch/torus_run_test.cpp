@@ -14,12 +14,10 @@
 
 #include "folder.h"
 #include "process.h"
+#include "programs.h"
 
 namespace torusmp::launch::test {
 namespace {
-
-const std::string torus_run = TORUS_RUN;
-const std::string rank_program = RANK_PROGRAM;
 
 using Words = std::vector<std::string>;
 

@@ -6,14 +6,9 @@
 namespace torusmp::transport::shm {
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t unit = 64;  // a cache line: no two buffers share one
 // Freed stretches of this size and more give their pages back.
 constexpr std::uint64_t worth_discarding = std::uint64_t{256} << 10;
-
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
-    return (value + to - 1) / to * to;
-}
 
 }  // namespace
 

@@ -22,12 +22,7 @@ namespace {
 
 constexpr std::uint32_t address_magic = 0x746f7231;          // "tor1"
 constexpr std::uint64_t control_magic = 0x746f7275736d7031;  // "torusmp1"
-constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t smallest_heap = std::uint64_t{64} << 20;
-
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
 
 [[noreturn]] void fail(std::string_view what) {
     throw std::runtime_error(fmt::format("shared memory: {}: {}", what, std::strerror(errno)));

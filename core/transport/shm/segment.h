@@ -34,6 +34,11 @@ inline constexpr std::uint32_t no_bell = ~0u;
 inline constexpr std::uint32_t sleeps_on_futex = 1;
 inline constexpr std::uint32_t sleeps_on_bell = 2;
 
+inline constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
+    return (value + to - 1) / to * to;
+}
+
 inline constexpr std::size_t line_bytes = 256;
 inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
 
