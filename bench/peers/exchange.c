@@ -6,7 +6,7 @@
  * --grid: how the ranks stand in a torus, the last dimension fastest, for links and node. --line:
  * they stand in a line that does not wrap around, for hop. @PEER: rank 0's partner, otherwise 1.
  * Rank 0 prints "library NAME" and then, a line per test, "TEST:NUMBER MEDIAN BEST WAY": medians
- * and best over batches, each batch the slowest rank's time; microseconds, MB/s (10^6 bytes),
+ * and best over batches, see timing.h; microseconds, MB/s (10^6 bytes),
  * percent of a core or MiB as the test's comment says. Exit code 2: a test that does not exist. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
@@ -17,8 +17,9 @@
 #include <time.h>
 
 #include "net.h"
+#include "timing.h"
 
-enum { batches = 9, window = 64, halo_bytes = 8192, most_dimensions = 6 };
+enum { window = 64, halo_bytes = 8192, most_dimensions = 6 };
 
 static double budget = 0.2; /* seconds a measurement */
 static int partner = 1;     /* of rank 0 */
@@ -28,54 +29,10 @@ static int on_a_line = 0;
 static int grid[most_dimensions];
 static int grid_dimensions = 0;
 
-typedef struct {
-    double median;
-    double best;
-} Timing;
-
-/* Does its work so many times; every rank is called with the same number. */
-typedef void (*Body)(void* state, long times);
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void* allocate_or_die(size_t bytes) {
     void* memory = calloc(1, bytes);
     if (!memory) net_abort("no memory");
     return memory;
-}
-
-/* ---- timing --------------------------------------------------------------------------------- */
-
-/* Seconds of the slowest rank, the same on all ranks. */
-static double timed(Body body, void* state, long times) {
-    net_barrier();
-    double start = now();
-    body(state, times);
-    return net_maximum(now() - start);
-}
-
-static int by_value(const void* a, const void* b) {
-    double x = *(const double*)a, y = *(const double*)b;
-    return (x > y) - (x < y);
-}
-
-/* Seconds for one time round. Warms up while it looks for a number that fills a batch. */
-static Timing measure(Body body, void* state, double seconds) {
-    long times = 1;
-    double batch = seconds / batches;
-    for (;;) {
-        double t = timed(body, state, times);
-        if (t >= batch / 2) break;
-        times *= t < batch / 16 ? 8 : 2;
-    }
-    double each[batches];
-    for (int i = 0; i < batches; i++) each[i] = timed(body, state, times) / (double)times;
-    qsort(each, batches, sizeof *each, by_value);
-    return (Timing){each[batches / 2], each[0]};
 }
 
 /* ---- contents ------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ Table measure_sweep(const Context& context);
 Table measure_aggregate(const Context& context);
 Table measure_relay(const Context& context);
 Table measure_overlap(const Context& context);
+Table measure_collectives(const Context& context);
 
 // Two ranks that talk while the others stand by: rank 0 and its partner.
 struct Pair {

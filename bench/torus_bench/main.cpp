@@ -50,6 +50,8 @@ Table run_benchmark(const Context& context) {
             return measure_relay(context);
         case Command::overlap:
             return measure_overlap(context);
+        case Command::collectives:
+            return measure_collectives(context);
         case Command::simulate:
             break;  // measures nothing: see run()
     }

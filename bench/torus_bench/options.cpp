@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "bench/torus_bench/collective_calls.h"
 #include "config/options.h"
 #include "config/units.h"
 
@@ -16,13 +17,14 @@ namespace {
 namespace po = boost::program_options;
 using config::UsageError;
 
-constexpr std::array<std::pair<std::string_view, Command>, 7> commands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 8> commands = {{
     {"latency", Command::latency},
     {"bandwidth", Command::bandwidth},
     {"sweep", Command::sweep},
     {"aggregate", Command::aggregate},
     {"relay", Command::relay},
     {"overlap", Command::overlap},
+    {"collectives", Command::collectives},
     {"simulate", Command::simulate},
 }};
 
@@ -49,7 +51,12 @@ po::options_description visible_options() {
          "aggregate: this rank alone sends, on all its links; simulate: the root")  //
         ("raw", po::bool_switch(),
          "latency, bandwidth, sweep, aggregate: a bare socket on the same links, in turns with "
-         "ours")                                                                           //
+         "ours")  //
+        ("operation", po::value<std::string>()->value_name("NAMES"),
+         "collectives: which, with commas; default: broadcast,sum")  //
+        ("form", po::value<std::string>()->value_name("NAMES"),
+         "collectives: the ways to take, with commas; default: automatic, of scatter and gather "
+         "opt,sdf")                                                                        //
         ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")  //
         ("plot", po::value<std::string>()->value_name("FILE.svg"), "draw the figures there");
     config::add_common_options(options);
@@ -64,7 +71,7 @@ std::optional<Command> command_named(std::string_view text) {
 
 Command read_command(const std::vector<std::string>& words) {
     constexpr std::string_view expected =
-        "latency, bandwidth, sweep, aggregate, relay, overlap or simulate";
+        "latency, bandwidth, sweep, aggregate, relay, overlap, collectives or simulate";
     if (words.empty())
         throw UsageError(
             fmt::format("what to measure is missing: expected {}; see --help", expected));
@@ -103,6 +110,8 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
                 return size_series(1, 8 << 20, factor);
             case Command::relay:
                 return {8, 64 << 10};
+            case Command::collectives:
+                return {};  // of the operations, see read_collectives()
             default:
                 return size_series(1, 4 << 20, factor);
         }
@@ -124,12 +133,71 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
     return size_series(first, last, factor);
 }
 
+std::vector<std::string> words_of(const std::string& option, const std::string& list) {
+    std::vector<std::string> words;
+    std::istringstream in(list);
+    for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+    if (words.empty()) throw UsageError(fmt::format("--{} is empty: expected names", option));
+    return words;
+}
+
+std::string join_names() {
+    std::vector<std::string_view> names;
+    for (const CollectiveFacts& operation : collective_operations())
+        names.push_back(operation.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_form(const CollectiveFacts& operation, const std::string& form) {
+    const auto& forms = operation.forms;
+    if (form == "automatic" || std::find(forms.begin(), forms.end(), form) != forms.end()) return;
+    throw UsageError(fmt::format("--form {}: {} has no such form: expected automatic{}{}", form,
+                                 operation.name, forms.empty() ? "" : ", ",
+                                 fmt::join(forms, ", ")));
+}
+
+void check_collective_sizes(const CollectiveFacts& operation, const Options& options) {
+    for (const std::size_t bytes : options.sizes)
+        if (operation.numbers && bytes % sizeof(double) != 0)
+            throw UsageError(
+                fmt::format("--sizes: {} adds doubles: found {} bytes, expected "
+                            "multiples of 8, as from --sizes 8:4MiB",
+                            operation.name, bytes));
+}
+
+void read_collectives(const po::variables_map& given, Options& options) {
+    for (const char* name : {"operation", "form"})
+        if (given.count(name) && options.command != Command::collectives)
+            throw UsageError(fmt::format("--{}: found {}, expected collectives", name,
+                                         name_of(options.command)));
+    if (options.command != Command::collectives) return;
+    options.operations = {"broadcast", "sum"};
+    if (given.count("operation"))
+        options.operations = words_of("operation", given["operation"].as<std::string>());
+    if (given.count("form")) options.forms = words_of("form", given["form"].as<std::string>());
+    bool blocks = false, sized = false;
+    for (const std::string& name : options.operations) {
+        const CollectiveFacts* operation = find_collective(name);
+        if (!operation)
+            throw UsageError(fmt::format("--operation {}: there is no such collective: expected {}",
+                                         name, join_names()));
+        for (const std::string& form : options.forms) check_form(*operation, form);
+        blocks |= operation->blocks;
+        sized |= operation->sized;
+        check_collective_sizes(*operation, options);
+    }
+    if (options.sizes.empty())
+        options.sizes = size_series(blocks ? 64 : 8, blocks ? 64 << 10 : 4 << 20,
+                                    read_number(given, "step", 2, 1024));
+    if (!sized) options.sizes = {0};
+}
+
 // What belongs to one measure only.
 void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
     options.raw = given["raw"].as<bool>();
-    if (options.raw &&
-        (command == Command::relay || command == Command::overlap || command == Command::simulate))
+    if (options.raw && (command == Command::relay || command == Command::overlap ||
+                        command == Command::collectives || command == Command::simulate))
         throw UsageError(
             fmt::format("--raw: {} has no bare socket to compare with: expected "
                         "latency, bandwidth, sweep or aggregate",
@@ -147,6 +215,7 @@ void read_special(const po::variables_map& given, Options& options) {
                     fmt::format("--{}: simulate starts no ranks and draws nothing: expected "
                                 "--torus, --set, --from and --json alone",
                                 name));
+    read_collectives(given, options);
     if (command == Command::sweep)
         options.sizes = perturbed(options.sizes, read_number(given, "perturb", 0, 1024));
 }
@@ -253,11 +322,16 @@ std::string help_text() {
             "             first of --sizes, bandwidth with the last\n"
             "  overlap    how much computation fits beside a message in flight, and what\n"
             "             communication costs in processor time\n"
+            "  collectives  the time of a call of each operation: broadcast, sum (of doubles, on\n"
+            "             every rank), reduce, scatter, gather, allgather, reduce_scatter, "
+            "alltoall,\n"
+            "             scan, barrier\n"
             "  simulate   no measurement: what collectives cost on a torus, counted step by step;\n"
             "             in a step each link takes one message each way\n\n"
          << visible_options()
          << "\n"
-            "Without a torus, aggregate runs on 2x2x2, relay on a line of 7 and the others on two "
+            "Without a torus, aggregate and collectives run on 2x2x2, relay on a line of 7 and the "
+            "others on two "
             "ranks of\nthis host; simulate goes through a list of tori and open meshes. Where "
             "ranks use links, the bytes over each link are printed "
             "too.\n\n"
@@ -267,6 +341,9 @@ std::string help_text() {
             "  torus-bench sweep --config cluster.toml --raw --plot sweep.svg\n"
             "  torus-bench bandwidth --sizes 1KiB:4MiB --set transport.eager_limit=8KiB\n"
             "  torus-run -np 8 --torus 2x2x2 torus-bench overlap --peer 7\n"
+            "  torus-bench collectives --torus 2x2x2 --plot collectives.svg\n"
+            "  torus-bench collectives --operation scatter --form opt,sdf --sizes 64:16KiB \\\n"
+            "      --set transport.local=links\n"
             "  torus-bench simulate --torus 6x8x8 --from 100 --json steps.json\n\n"
             "Exit code: 0 measured, 1 failed, 2 wrong usage or settings and nothing was started.\n";
     return text.str();

@@ -15,7 +15,7 @@
 
 namespace torusmp::bench {
 
-enum class Command { latency, bandwidth, sweep, aggregate, relay, overlap, simulate };
+enum class Command { latency, bandwidth, sweep, aggregate, relay, overlap, collectives, simulate };
 
 std::string_view name_of(Command command);
 
@@ -28,13 +28,15 @@ struct Options {
     config::LoadRequest settings;           // --config, --torus, --set
     std::vector<std::string> for_launcher;  // these again, as words for torus-run
 
-    std::vector<std::size_t> sizes;  // bytes, ascending
-    double seconds = 0.1;            // per figure
-    int window = 64;                 // messages in flight one way
-    std::optional<int> peer;         // of rank 0; default: a neighbour
-    bool raw = false;                // a bare socket beside ours
-    std::optional<int> from;         // aggregate: only this rank sends; simulate: the root
-    std::string json;                // file; empty: none
+    std::vector<std::size_t> sizes;       // bytes, ascending
+    double seconds = 0.1;                 // per figure
+    int window = 64;                      // messages in flight one way
+    std::optional<int> peer;              // of rank 0; default: a neighbour
+    bool raw = false;                     // a bare socket beside ours
+    std::optional<int> from;              // aggregate: only this rank sends; simulate: the root
+    std::vector<std::string> operations;  // collectives: what is called
+    std::vector<std::string> forms;       // of each; empty: see --help
+    std::string json;                     // file; empty: none
     std::string plot;
 };
 

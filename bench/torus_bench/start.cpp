@@ -55,7 +55,7 @@ std::vector<std::string> launcher_words(const Options& options) {
     std::vector<std::string> words = options.for_launcher;
     const config::Settings settings = config::load(options.settings);
     if (!settings.dims->empty() || options.ranks) return words;
-    if (options.command == Command::aggregate)
+    if (options.command == Command::aggregate || options.command == Command::collectives)
         words.insert(words.end(), {"--torus", "2x2x2"});
     else if (options.command == Command::relay)
         words.insert(words.end(), {"--torus", "7", "--set", "torus.periodic=false", "--set",

@@ -87,6 +87,17 @@ class Measures(Comparison):
         self.assertRegex(values["ours"], r"^-?\d+(\.\d+)?us$")
         self.assertEqual([values[p] for p in PEERS] + [values["ratio"]], ["none"] * 3)
 
+    def test_collectives_are_checked_and_timed_in_each_library(self):
+        names = [f"collectives.{what}.shm.2" for what in
+                 ("broadcast.8", "sum.8", "reduce.8", "scatter.64", "gather.64", "allgather.64",
+                  "reduce_scatter.64", "alltoall.64", "scan.8", "barrier.0")]
+        done = self.compare("--only", "collectives.*.shm.2")
+        self.assert_ok(done)
+        lines = self.lines(done)
+        self.assertEqual(sorted(lines), sorted(names))
+        for values in lines.values():
+            self.check_line(values, "us", False)
+
     def test_the_list_names_each_measure_once(self):
         done = self.run_program(SCRIPT, "--list")
         self.assert_ok(done)
@@ -96,6 +107,8 @@ class Measures(Comparison):
                      "shm.oversubscribed.sum.64", "shm.startup.64", "shm.idle", "shm.memory.64",
                      "tcp.latency.8", "tcp.bandwidth.stream.1MiB", "aggregate.links.1MiB",
                      "aggregate.node.1MiB", "relay.tcp.hop.8", "relay.tcp.stream.4",
+                     "collectives.sum.8.shm.64", "collectives.scatter.16KiB.tcp",
+                     "collectives.scatter_sdf.16KiB.tcp", "collectives.broadcast.4MiB.tcp",
                      "wilson.2x2x2", "wilson.3x3x2"):
             self.assertIn(name, names)
 
@@ -153,7 +166,8 @@ class Failures(Comparison):
         launcher = self.work / "launch/torus-run"
         launcher.write_text("#!/bin/sh\n" + launcher_text)
         launcher.chmod(0o755)
-        (self.work / "bench/exchange_qmp").touch()
+        for program in ("exchange_qmp", "collectives_ours"):
+            (self.work / "bench" / program).touch()
 
     def compare_with_it(self, *words):
         return self.run_program(SCRIPT, "--runs", "1", "--seconds", "0.005", "--no-build",
@@ -176,6 +190,14 @@ class Failures(Comparison):
         self.assertIn("did not end within 1.0 s", done.stderr)
         pid = int((self.work / "pid").read_text())
         self.assertFalse(os.path.exists(f"/proc/{pid}"), "the job is still there")
+
+    def test_what_a_job_measured_before_it_hung_is_shown(self):
+        self.build_tree("echo library slow\necho scan:8 2.5 2 called\nexec sleep 1000\n")
+        done = self.compare_with_it("--only", "collectives.scan.*.shm.8", "--timeout", "1")
+        self.assertEqual(done.returncode, 1)
+        lines = self.lines(done)
+        self.assertEqual(lines["collectives.scan.8.shm.8"]["ours"], "2.50us")
+        self.assertEqual(lines["collectives.scan.16KiB.shm.8"]["ours"], "failed")
 
     def test_a_comparison_that_is_ended_takes_its_job_along(self):
         self.build_tree("echo $$ > pid.tmp\nmv pid.tmp pid\nexec sleep 1000\n")

@@ -256,7 +256,8 @@ class BadInput(Program):
             self.assertEqual(list(self.work.iterdir()), [])
 
     def test_command_lines(self):
-        self.refused([], "expected latency, bandwidth, sweep, aggregate, relay, overlap or simulate")
+        self.refused([], "expected latency, bandwidth, sweep, aggregate, relay, overlap, "
+                         "collectives or simulate")
         self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["speed"], "'speed'")
         self.refused(["latency", "--plott", "x"], "--plot")

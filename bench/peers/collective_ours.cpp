@@ -1,0 +1,66 @@
+// collective.h over the collectives themselves: QMP has not all of them. "scatter_sdf" is scatter
+// in the form sdf.
+#include "collective.h"
+
+#include <exception>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "bench/torus_bench/collective_calls.h"
+#include "qmp/process.h"
+
+extern "C" {
+#include "net.h"
+}
+
+using namespace torusmp;
+
+namespace {
+
+// QMP's contexts count up from 0x40000000, MPI's are below.
+constexpr core::Context context = 0x7fffffe0;
+
+// All ranks. Made anew for each collective, and gone before QMP ends.
+std::unique_ptr<collectives::Group> everybody() {
+    std::vector<core::Rank> members(std::size_t(net_size()));
+    std::iota(members.begin(), members.end(), 0);
+    return std::make_unique<collectives::Group>(qmp::Process::acquire(false)->runtime(), members,
+                                                context);
+}
+
+}  // namespace
+
+struct Collective {
+    std::unique_ptr<collectives::Group> group;
+    std::unique_ptr<bench::CollectiveCall> call;
+};
+
+Collective* collective_make(const char* operation, void* in, void* out, size_t bytes) try {
+    std::string name = operation, form = "automatic";
+    if (!bench::find_collective(name)) {
+        const auto underscore = name.rfind('_');
+        if (underscore == std::string::npos) return nullptr;
+        form = name.substr(underscore + 1);
+        name.resize(underscore);
+        if (!bench::find_collective(name)) return nullptr;
+    }
+    auto made = std::make_unique<Collective>();
+    made->group = everybody();
+    made->call = bench::make_collective(*made->group, name, form, in, out, bytes);
+    return made.release();
+} catch (const std::exception& error) {
+    net_abort(error.what());
+    return nullptr;
+}
+
+void collective_call(Collective* collective) try {
+    collective->call->run();
+} catch (const std::exception& error) {
+    net_abort(error.what());
+}
+
+void collective_free(Collective* collective) {
+    const std::unique_ptr<Collective> freed(collective);
+}

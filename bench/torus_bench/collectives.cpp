@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "bench/torus_bench/below.h"
+#include "bench/torus_bench/benchmarks.h"
+#include "bench/torus_bench/collective_calls.h"
+#include "bench/torus_bench/qmp_objects.h"
+#include "bench/torus_bench/timing.h"
+#include "config/units.h"
+
+namespace torusmp::bench {
+namespace {
+
+// QMP's contexts count up from 0x40000000, MPI's are below; below.cpp has the next one.
+constexpr core::Context context_of_collectives = 0x7fffffe0;
+
+// An operation and the forms of it that are measured side by side.
+struct Candidate {
+    const CollectiveFacts* operation;
+    std::vector<std::string> forms;
+    bool compares() const { return forms.size() == 2; }
+};
+
+std::vector<Candidate> candidates_of(const Options& options) {
+    std::vector<Candidate> candidates;
+    for (const std::string& name : options.operations) {
+        Candidate candidate{find_collective(name), options.forms};
+        if (candidate.forms.empty()) {
+            const bool paper = name == "scatter" || name == "gather";
+            candidate.forms = paper ? std::vector<std::string>{"opt", "sdf"}
+                                    : std::vector<std::string>{"automatic"};
+        }
+        candidates.push_back(std::move(candidate));
+    }
+    return candidates;
+}
+
+std::vector<Column> columns_of(const std::vector<Candidate>& candidates) {
+    std::vector<Column> columns;
+    int colour = 0;
+    for (const Candidate& candidate : candidates) {
+        const std::string name(candidate.operation->name);
+        for (const std::string& form : candidate.forms)
+            columns.push_back({name, form, "us", Column::Draw::line, colour++});
+        if (candidate.compares()) columns.push_back({name, "ratio", "", Column::Draw::no, 0});
+    }
+    return columns;
+}
+
+std::vector<std::string> notes_of(const std::vector<Candidate>& candidates) {
+    std::vector<std::string> notes = {
+        "The time of a call on the slowest rank, called again and again without a barrier "
+        "between."};
+    const auto any = [&](auto&& is) {
+        return std::any_of(candidates.begin(), candidates.end(), is);
+    };
+    if (any([](const Candidate& c) { return c.operation->blocks; }))
+        notes.push_back(
+            "Sizes of scatter, gather, allgather, reduce_scatter and alltoall are those "
+            "of one rank's block.");
+    if (any([](const Candidate& c) { return c.compares(); }))
+        notes.push_back("Ratio: how many times as long the second form takes as the first.");
+    return notes;
+}
+
+// All forms of one operation at one size, in turns.
+std::vector<Timing> time_forms(collectives::Group& group, const Candidate& candidate,
+                               std::size_t bytes, double seconds) {
+    const CollectiveFacts& operation = *candidate.operation;
+    const Buffer in(operation.bytes_in(bytes, group.size()));
+    const Buffer out(operation.bytes_out(bytes, group.size()));
+    // Sums of sums would overflow in time; of nothing they stay what they are.
+    for (const Buffer* buffer : {&in, &out})
+        std::fill(buffer->data(), buffer->data() + buffer->size(), std::byte{0});
+    std::vector<std::unique_ptr<CollectiveCall>> calls;
+    std::vector<Body> bodies;
+    for (const std::string& form : candidate.forms) {
+        calls.push_back(make_collective(group, operation.name, form, in.data(), out.data(), bytes));
+        bodies.push_back([call = calls.back().get()](long times) {
+            for (long i = 0; i < times; ++i) call->run();
+        });
+    }
+    return measure_in_turns(bodies, seconds);
+}
+
+Row measure_row(const Context& context, collectives::Group& group,
+                const std::vector<Candidate>& candidates, std::size_t bytes) {
+    Row row{bytes, {}};
+    for (const Candidate& candidate : candidates) {
+        context.progress(
+            fmt::format("{} of {}", candidate.operation->name, config::format_size(bytes)));
+        const auto timings = time_forms(group, candidate, bytes, context.options.seconds);
+        for (const Timing& timing : timings) row.figures.push_back(as_time(timing, 1e6));
+        if (candidate.compares()) row.figures.push_back(as_time_ratio(timings[1], timings[0]));
+    }
+    return row;
+}
+
+}  // namespace
+
+Table measure_collectives(const Context& context) {
+    const auto candidates = candidates_of(context.options);
+    std::vector<core::Rank> everybody(std::size_t(ranks()));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    collectives::Group group(runtime(), everybody, context_of_collectives);
+    Table table;
+    table.title = fmt::format("Collectives on {} ranks ({}): time of a call", ranks(),
+                              fmt::join(context.torus.extents(), "x"));
+    table.y_label = "time of a call, us";
+    table.columns = columns_of(candidates);
+    table.notes = notes_of(candidates);
+    for (const std::size_t bytes : context.options.sizes)
+        table.rows.push_back(measure_row(context, group, candidates, bytes));
+    return table;
+}
+
+}  // namespace torusmp::bench
