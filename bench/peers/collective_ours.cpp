@@ -24,7 +24,7 @@ constexpr core::Context context = 0x7fffffe0;
 
 // All ranks. Made anew for each collective, and gone before QMP ends.
 std::unique_ptr<collectives::Group> everybody() {
-    std::vector<core::Rank> members(std::size_t(net_size()));
+    std::vector<core::Rank> members(static_cast<std::size_t>(net_size()));
     std::iota(members.begin(), members.end(), 0);
     return std::make_unique<collectives::Group>(qmp::Process::acquire(false)->runtime(), members,
                                                 context);

@@ -22,7 +22,7 @@ struct CollectiveFacts {
     bool numbers = false;  // sums of doubles: sizes are multiples of 8
     bool all_in = false;   // where blocks: `in` has one of each member, else its own alone
     bool all_out = false;  // `out` likewise
-    std::vector<std::string_view> forms;  // besides "automatic"
+    std::vector<std::string_view> forms = {};  // besides "automatic"
 
     std::size_t bytes_in(std::size_t bytes, int members) const;
     std::size_t bytes_out(std::size_t bytes, int members) const;

@@ -105,7 +105,7 @@ Row measure_row(const Context& context, collectives::Group& group,
 
 Table measure_collectives(const Context& context) {
     const auto candidates = candidates_of(context.options);
-    std::vector<core::Rank> everybody(std::size_t(ranks()));
+    std::vector<core::Rank> everybody(static_cast<std::size_t>(ranks()));
     std::iota(everybody.begin(), everybody.end(), 0);
     collectives::Group group(runtime(), everybody, context_of_collectives);
     Table table;
