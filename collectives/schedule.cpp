@@ -34,7 +34,10 @@ void Schedule::nest(Schedule& part) {
 }
 
 bool Schedule::move_part(Schedule& part) {
-    if (!part.complete() && !part.advance()) return false;
+    const std::uint64_t posts = part.posts_;
+    const bool finished = part.complete() || part.advance();
+    posts_ += part.posts_ - posts;
+    if (!finished) return false;
     if (part.failed()) fail(part.error(), part.failed_peer());
     return !failed();
 }
@@ -57,7 +60,14 @@ bool Schedule::advance() {
         return false;
     }
     look_for_faults();
-    const bool finished = (!failed() && move()) || (failed() && (take_back(), all_complete()));
+    // A request may be complete as soon as it is posted, or complete others, after the schedule has
+    // looked at them, and no news may come that would make it look again: so it looks once more.
+    bool finished = false;
+    std::uint64_t posts = 0;
+    do {
+        posts = posts_;
+        finished = (!failed() && move()) || (failed() && (take_back(), all_complete()));
+    } while (!finished && posts_ != posts);
     advancing_ = false;
     if (!finished) return false;
     use_requests(0, 0);
@@ -144,6 +154,7 @@ void Schedule::use_requests(std::size_t sends, std::size_t receives) {
 
 void Schedule::post_send_by(core::SendRequest& request, routing::Direction direction,
                             core::Buffer buffer, int stream) {
+    ++posts_;
     if (const auto link = group_->link(direction))
         group_->runtime().send_by(request, buffer, *link, group_->context(), tag_of(stream));
     else

@@ -131,12 +131,14 @@ class Schedule : public core::Task {
 
     core::Tag tag_of(int stream) const { return tag_ * max_streams + stream; }
     void post_send(core::SendRequest& request, core::Buffer buffer, Rank dest, int stream = 0) {
+        ++posts_;
         group_->runtime().send(request, buffer, dest, group_->context(), tag_of(stream));
     }
     void post_send_by(core::SendRequest& request, routing::Direction direction, core::Buffer buffer,
                       int stream = 0);
     void post_receive(core::ReceiveRequest& request, core::Buffer buffer, Rank source,
                       int stream = 0) {
+        ++posts_;
         group_->runtime().receive(request, buffer, source, group_->context(), tag_of(stream));
     }
     bool done(const core::Request& request) {
@@ -163,6 +165,7 @@ class Schedule : public core::Task {
     Batch<core::SendRequest> sends_;
     Batch<core::ReceiveRequest> receives_;
     bool advancing_ = false;
+    std::uint64_t posts_ = 0;  // requests posted, by parts too
     bool taken_back_ = false;
     std::uint64_t faults_seen_ = 0;
     core::Error error_ = core::Error::none;

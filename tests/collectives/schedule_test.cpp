@@ -1,0 +1,52 @@
+// The base of all schedules, by schedules made for it.
+#include <catch2/catch.hpp>
+
+#include "collectives/crew.h"
+
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+
+namespace {
+
+// Node 0 sends a word to node 1, and looks at the request before it posts it, not after.
+class OneWord final : public Schedule {
+  public:
+    explicit OneWord(Group& group) : Schedule(group) {}
+    ~OneWord() = default;
+
+    void start() {
+        posted_ = false;
+        begin("one word");
+    }
+
+  private:
+    bool move() override {
+        if (posted_) return group().node() == 0 ? sent(0) : received(0);
+        use_requests(1, 1);
+        posted_ = true;
+        if (group().node() == 0)
+            send(0, {&word_, sizeof word_}, group().rank_of(1));
+        else
+            receive(0, {&word_, sizeof word_}, group().rank_of(0));
+        return false;
+    }
+
+    int word_ = 7;
+    bool posted_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("A schedule sees requests that are complete as soon as they are posted") {
+    Crew<OneWord> crew;
+    Job job(job_of({2}, true));
+    crew.sign_on(job, all_ranks(job));
+    job.settle();
+    // An eager message leaves at once, and then nothing happens any more at node 0.
+    crew[0].start();
+    job.settle();
+    CHECK(crew[0].complete());
+    crew[1].start();
+    job.settle();
+    CHECK(crew.complete());
+}
