@@ -26,8 +26,9 @@ constexpr core::Context context = 0x7fffffe0;
 std::unique_ptr<collectives::Group> everybody() {
     std::vector<core::Rank> members(static_cast<std::size_t>(net_size()));
     std::iota(members.begin(), members.end(), 0);
-    return std::make_unique<collectives::Group>(qmp::Process::acquire(false)->runtime(), members,
-                                                context);
+    qmp::Process& process = *qmp::Process::acquire(false);  // QMP holds it
+    return std::make_unique<collectives::Group>(process.runtime(), members, context,
+                                                process.collective_policy());
 }
 
 }  // namespace

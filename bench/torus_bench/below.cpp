@@ -35,6 +35,10 @@ const config::Settings& settings() {
     return process().settings();
 }
 
+const config::CollectivePolicy& collective_policy() {
+    return process().collective_policy();
+}
+
 void tell(int dest, core::Tag tag, std::span<const std::byte> bytes) {
     core::SendRequest request;
     runtime().send(request, core::Buffer(static_cast<const void*>(bytes.data()), bytes.size()),

@@ -16,6 +16,7 @@ namespace torusmp::bench {
 
 core::Runtime& runtime();
 const config::Settings& settings();
+const config::CollectivePolicy& collective_policy();
 
 // A message of our own beside QMP's; returns when the buffer may be used again.
 void tell(int dest, core::Tag tag, std::span<const std::byte> bytes);

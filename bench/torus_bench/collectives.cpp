@@ -107,7 +107,7 @@ Table measure_collectives(const Context& context) {
     const auto candidates = candidates_of(context.options);
     std::vector<core::Rank> everybody(static_cast<std::size_t>(ranks()));
     std::iota(everybody.begin(), everybody.end(), 0);
-    collectives::Group group(runtime(), everybody, context_of_collectives);
+    collectives::Group group(runtime(), everybody, context_of_collectives, collective_policy());
     Table table;
     table.title = fmt::format("Collectives on {} ranks ({}): time of a call", ranks(),
                               fmt::join(context.torus.extents(), "x"));

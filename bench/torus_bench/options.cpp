@@ -179,7 +179,7 @@ void read_collectives(const po::variables_map& given, Options& options) {
     for (const std::string& name : options.operations) {
         const CollectiveFacts* operation = find_collective(name);
         if (!operation)
-            throw UsageError(fmt::format("--operation {}: there is no such collective: expected {}",
+            throw UsageError(fmt::format("--operation: there is no collective '{}': expected {}",
                                          name, join_names()));
         for (const std::string& form : options.forms) check_form(*operation, form);
         blocks |= operation->blocks;

@@ -191,6 +191,29 @@ class Aggregate(Program):
         self.assertIn("torus 2x2", done.stdout)
 
 
+class Collectives(Program):
+    def test_the_papers_broadcast_and_sum(self):
+        document = self.measure("collectives", "--torus", "2x2", "--sizes", "8:32KiB", "--step",
+                                "64")
+        self.assertEqual([(c["group"], c["name"]) for c in document["columns"]],
+                         [("broadcast", "automatic"), ("sum", "automatic")])
+        self.assertEqual([r["bytes"] for r in document["rows"]], [8, 512, 32768])
+        self.assertIn("4 ranks (2x2)", document["title"])
+
+    def test_the_scatter_of_the_paper_over_links_with_its_baseline_beside(self):
+        document = self.measure("collectives", "--operation", "scatter", "--torus", "3x2",
+                                "--sizes", "64:64", "--set", "transport.local=links")
+        self.assertEqual([c["name"] for c in document["columns"]], ["opt", "sdf", "ratio"])
+        self.assertGreater(sum(l["bytes_sent"] for l in document["links"]), 0)
+
+    def test_every_operation_runs(self):
+        names = ["broadcast", "sum", "reduce", "scatter", "gather", "allgather", "reduce_scatter",
+                 "alltoall", "scan", "barrier"]
+        document = self.measure("collectives", "--operation", ",".join(names), "--form",
+                                "automatic", "--torus", "3", "--sizes", "64:64")
+        self.assertEqual([c["group"] for c in document["columns"]], names)
+
+
 class Overlap(Program):
     def test_message_work_and_both_together(self):
         document = self.measure("overlap", "--torus", "2", "--sizes", "1KiB:32KiB", "--step", "32")
@@ -259,6 +282,10 @@ class BadInput(Program):
         self.refused([], "expected latency, bandwidth, sweep, aggregate, relay, overlap, "
                          "collectives or simulate")
         self.refused(["overlap", "--raw"], "--raw: overlap")
+        self.refused(["collectives", "--operation", "shuffle"], "'shuffle'", "reduce_scatter")
+        self.refused(["collectives", "--form", "tree"], "sum has no such form", "disjoint")
+        self.refused(["collectives", "--sizes", "4:4"], "multiples of 8")
+        self.refused(["latency", "--form", "tree"], "--form: found latency")
         self.refused(["speed"], "'speed'")
         self.refused(["latency", "--plott", "x"], "--plot")
         self.refused(["latency", "--sizes", "8"], "FIRST:LAST")
