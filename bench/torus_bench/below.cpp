@@ -11,7 +11,7 @@ namespace torusmp::bench {
 namespace {
 
 // QMP's contexts count up from 0x40000000, MPI's are below.
-constexpr core::Context context = 0x7ffffff0;
+constexpr core::Context context_of_messages = 0x7ffffff0;
 
 qmp::Process& process() {
     // QMP holds it for as long as it is up, and nobody calls before or after.
@@ -42,7 +42,7 @@ const config::CollectivePolicy& collective_policy() {
 void tell(int dest, core::Tag tag, std::span<const std::byte> bytes) {
     core::SendRequest request;
     runtime().send(request, core::Buffer(static_cast<const void*>(bytes.data()), bytes.size()),
-                   dest, context, tag);
+                   dest, context_of_messages, tag);
     runtime().wait(request, "a message of torus-bench");
     check(request, "cannot send to", dest);
 }
@@ -50,7 +50,8 @@ void tell(int dest, core::Tag tag, std::span<const std::byte> bytes) {
 std::vector<std::byte> hear(int source, core::Tag tag, std::size_t most) {
     std::vector<std::byte> bytes(most);
     core::ReceiveRequest request;
-    runtime().receive(request, core::Buffer(bytes.data(), bytes.size()), source, context, tag);
+    runtime().receive(request, core::Buffer(bytes.data(), bytes.size()), source,
+                      context_of_messages, tag);
     runtime().wait(request, "a message of torus-bench");
     check(request, "cannot receive from", source);
     bytes.resize(request.status().bytes);
