@@ -97,23 +97,33 @@ bool Alltoall::move_pairs() {
     for (const bool sending : {false, true}) {
         Pair& pair = pairs_[sending ? 0 : 1];
         for (std::size_t slot = 0; slot < pair.busy.size(); ++slot) {
-            if (pair.busy[slot]) pair.busy[slot] = !(sending ? sent(slot) : received(slot));
-            if (failed()) return false;
-            while (!pair.busy[slot] && pair.next < group().size()) {
-                const int node = at_offset(pair.next++, sending ? +1 : -1);
-                const Blocks& blocks = sending ? out_blocks_ : in_blocks_;
-                const std::size_t bytes = blocks.size(node);
-                if (bytes == 0) continue;
-                if (sending)
-                    send(slot, {out_ + blocks.offset(node), bytes}, group().rank_of(node));
-                else
-                    receive(slot, {in_ + blocks.offset(node), bytes}, group().rank_of(node));
-                pair.busy[slot] = true;
-            }
+            // What is complete as soon as it is posted moves nothing later that would bring us
+            // back: look at once.
+            do {
+                if (pair.busy[slot] && !(sending ? sent(slot) : received(slot))) break;
+                if (failed()) return false;
+                pair.busy[slot] = post_next(pair, slot, sending);
+            } while (pair.busy[slot]);
             done = done && !pair.busy[slot];
         }
     }
     return done;
+}
+
+// False: none is left.
+bool Alltoall::post_next(Pair& pair, std::size_t slot, bool sending) {
+    const Blocks& blocks = sending ? out_blocks_ : in_blocks_;
+    while (pair.next < group().size()) {
+        const int node = at_offset(pair.next++, sending ? +1 : -1);
+        const std::size_t bytes = blocks.size(node);
+        if (bytes == 0) continue;
+        if (sending)
+            send(slot, {out_ + blocks.offset(node), bytes}, group().rank_of(node));
+        else
+            receive(slot, {in_ + blocks.offset(node), bytes}, group().rank_of(node));
+        return true;
+    }
+    return false;
 }
 
 // ---- lanes ----

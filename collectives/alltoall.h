@@ -34,7 +34,11 @@ class Alltoall final : public Schedule {
     // --- pairs ---
     void begin_pairs();
     bool move_pairs();
-    bool post_pair(int index, std::size_t slot);
+    struct Pair {
+        int next = 0;  // offsets up to here are posted
+        std::vector<bool> busy{};
+    };
+    bool post_next(Pair& pair, std::size_t slot, bool sending);
     int at_offset(int index, int sign) const;
 
     // --- rings and lines: a lane moves one part of every block, through all dimensions ---
@@ -104,11 +108,7 @@ class Alltoall final : public Schedule {
     std::vector<Lane> lanes_;
     Scratch scratch_;
 
-    int stride_ = 1;  // pairs: the k-th offset is k times this
-    struct Pair {
-        int next = 0;  // offsets up to here are posted
-        std::vector<bool> busy{};
-    };
+    int stride_ = 1;               // pairs: the k-th offset is k times this
     std::array<Pair, 2> pairs_{};  // sends, receives
 };
 

@@ -125,3 +125,24 @@ TEST_CASE("In an alltoall every pair of nodes may have a size of its own") {
         CHECK(job.tokens_home());
     }
 }
+
+TEST_CASE("A member for which all is there when it comes to an alltoall is through at once") {
+    // What it sends is complete at once too, so nothing moves afterwards to wake it.
+    for (const auto form : all_forms) {
+        Crew<Alltoall> crew;
+        std::vector<std::vector<std::byte>> out(3, std::vector<std::byte>(3 * 5));
+        std::vector<std::vector<std::byte>> in = out;
+        Job job(job_of({3}, true));
+        crew.sign_on(job, all_ranks(job));
+        const auto start = [&](int node) {
+            crew[node].start(in[std::size_t(node)].data(), Blocks::even(5),
+                             out[std::size_t(node)].data(), Blocks::even(5), form);
+        };
+        start(0);
+        start(1);
+        job.settle();
+        start(2);
+        CHECK(crew[2].complete());
+        CHECK(job.run_until([&] { return crew.complete(); }));
+    }
+}
