@@ -92,6 +92,10 @@ FormTable::Entry parse_entry(Collective collective, std::string_view word, bool 
 std::vector<FormTable::Entry> parse_entries(Collective collective, std::string_view text) {
     const auto words = words_of(text, ' ');
     if (words.empty()) throw std::invalid_argument("a situation without a form");
+    const bool sized = collective != Collective::scatter && collective != Collective::gather;
+    if (!sized && words.size() > 1)
+        throw std::invalid_argument(
+            "only the root knows all sizes of a scatter or gather, so they take one form");
     std::vector<FormTable::Entry> entries;
     for (const std::string_view word : words) {
         entries.push_back(parse_entry(collective, word, word.data() == words.back().data()));

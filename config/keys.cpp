@@ -537,10 +537,10 @@ constexpr std::array table{
         "rank adds a part. disjoint: up and down all disjoint trees."),
     forms_key<Collective::scatter>(
         "collectives.scatter", "links: optimal",
-        "How a scatter goes, by the size of a block. optimal: over all links of the root at once, "
+        "How a scatter goes, whatever its size. optimal: over all links of the root at once, "
         "furthest first. apart: a message to each rank."),
     forms_key<Collective::gather>("collectives.gather", "links: optimal",
-                                  "How a gather goes, by the size of a block: optimal or apart."),
+                                  "How a gather goes, whatever its size: optimal or apart."),
     forms_key<Collective::allgather>(
         "collectives.allgather", "links: rings",
         "How an allgather goes, by the size of all blocks. rings: from neighbour to neighbour over "
