@@ -23,8 +23,8 @@ constexpr int most_far_tokens = 16;
 // Polls without the clock between two looks at it, where a poll costs less than a look or more.
 constexpr unsigned polls_per_look = 64;
 constexpr unsigned kernel_polls_per_look = 4;
-// Where waits are long, polling before sleep is cut down to so much of Options::spin.
-constexpr int least_spin = 8;
+// Where others want the core, polling before sleep is cut down to this part of Options::spin.
+constexpr int spin_among_rivals = 8;
 // Turns given to other ranks before sleeping, where ranks outnumber cores.
 constexpr unsigned yields_when_crowded = 16;
 
@@ -367,16 +367,6 @@ void Runtime::wait(Request& request, std::string_view what) {
     wait_until([&] { return request.complete(); }, what);
 }
 
-// Polling pays where the wait ends before one would have been woken. Where waits are longer, as
-// when the peers are late or share the cores with us, it only keeps the core from them.
-void Runtime::learn_spin(std::chrono::nanoseconds waited) {
-    const std::int64_t most = options_.spin.count();
-    const std::int64_t now = spin_.load(std::memory_order_relaxed);
-    const std::int64_t next =
-        waited.count() <= 2 * most ? most : std::max(most / least_spin, now / 2);
-    if (next != now) spin_.store(next, std::memory_order_relaxed);
-}
-
 void Runtime::Waiter::turn() {
     runtime_.progress();
     // Another thread may have moved what this one waits for, since it last looked.
@@ -384,7 +374,6 @@ void Runtime::Waiter::turn() {
         moves != moves_seen_) {
         moves_seen_ = moves;
         idle_turns_ = 0;
-        if (began_ != Clock::time_point{}) runtime_.learn_spin(Clock::now() - began_);
         began_ = {};
         return;
     }
@@ -439,6 +428,8 @@ void Runtime::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen) 
         asleep_ = true;
         if (locking_) lock.unlock();
         sleep_in_interfaces(deadline);
+        if (rivals_.slept())
+            spin_ = options_.spin.count() / (rivals_.present() ? spin_among_rivals : 1);
         if (locking_) lock.lock();
         asleep_ = false;
         if (others_asleep_ != 0) moved_.notify_all();  // one of them watches from now on

@@ -31,6 +31,7 @@
 #include "core/peer.h"
 #include "core/pool.h"
 #include "core/request.h"
+#include "core/rivals.h"
 #include "core/transport/transport.h"
 #include "routing/torus.h"
 
@@ -256,7 +257,6 @@ class Runtime final : private transport::Sink {
     void wake_sleepers() noexcept;
     bool advance_tasks();
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
-    void learn_spin(std::chrono::nanoseconds waited);
     void progress_thread_main();
     void open(Request& request, Buffer buffer, Rank peer);
     void complete(Request& request, Error error = Error::none);
@@ -414,6 +414,7 @@ class Runtime final : private transport::Sink {
     std::condition_variable_any moved_;
     std::atomic<std::uint64_t> moves_{0};  // polls that moved something
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
+    Rivals rivals_;                        // for the core; used by the thread that sleeps
     unsigned polls_per_look_ = 1;
 
     static constexpr unsigned report_asked = 1;
