@@ -144,6 +144,24 @@ static void goes_on(void) {
     QMP_free_msghandle(receive);
     QMP_free_msgmem(mem);
 }
+/* The same in a sum of all: every other one's call ends with an error. */
+static void sums_go_on(void) {
+    double value = 1.0;
+    QMP_status_t status = QMP_SUCCESS;
+    int i;
+    for (i = 0; status == QMP_SUCCESS; i++) {
+        if (i == 100 && me == nodes - 1) raise(SIGKILL);
+        value = 1.0;
+        status = QMP_sum_double(&value);
+    }
+    printf("node %d goes on after %s sums\n", me, i < 100 ? "too few" : "enough");
+    fflush(stdout);
+}
+/* Different lengths, found in the checking mode. */
+static void different_lengths(void) {
+    char memory[16] = {0};
+    QMP_broadcast(memory, me == 1 ? 12 : 16);
+}
 static void nothing(void) {}
 
 static const struct test_case all_cases[] = {
@@ -171,6 +189,8 @@ static const struct test_case all_cases[] = {
     {"abort_with_string", abort_with_string},
     {"killed_in_sum", killed_in_sum},
     {"goes_on", goes_on},
+    {"sums_go_on", sums_go_on},
+    {"different_lengths", different_lengths},
     {"nothing", nothing},
 };
 
