@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace torusmp::collectives {
 namespace {
@@ -46,7 +47,7 @@ void Pipeline::lay_lane(Lane& lane, const TreeLinks& links, int index) {
     lane.segments = lane.count == 0 ? 0 : (lane.count + lane.segment - 1) / lane.segment;
     lane.folded = 0;
     const auto lay = [&](std::vector<Stream>& streams, bool wanted, std::size_t& requests,
-                         const auto& directions, int number) {
+                         std::span<const routing::Direction> directions, int number) {
         streams.clear();
         if (!wanted || lane.segments == 0) return;
         for (const routing::Direction direction : directions) {
@@ -54,8 +55,8 @@ void Pipeline::lay_lane(Lane& lane, const TreeLinks& links, int index) {
             requests += window;
         }
     };
-    std::vector<routing::Direction> parent;
-    if (links.parent) parent.push_back(*links.parent);
+    std::span<const routing::Direction> parent;
+    if (links.parent) parent = {&*links.parent, 1};
     const bool up = plan_.flow != Flow::down;
     const bool down = plan_.flow != Flow::up;
     lay(lane.from_children, up, receives_, links.children, 2 * index);
