@@ -8,11 +8,6 @@
 namespace torusmp::collectives {
 namespace {
 
-// Slots start where any type may start.
-std::size_t rounded(std::size_t bytes) {
-    return (bytes + 15) / 16 * 16;
-}
-
 bool cuts(ReduceForm form) {
     return form == ReduceForm::scatter || form == ReduceForm::disjoint;
 }
@@ -31,28 +26,14 @@ ReduceForm allowed(ReduceForm form, const Operation& operation) {
 
 }  // namespace
 
-Allreduce::Allreduce(Group& group) : Pipeline(group) {}
-Allreduce::~Allreduce() = default;
-
-// Whether it goes by hosts.
-bool Allreduce::is_hosted(const Operation& operation) {
-    Hosts* hosts = operation.commutative ? group().hosts() : nullptr;
-    uses_hosts_ = hosts != nullptr;
-    if (uses_hosts_ && hosted_ == nullptr) {
-        hosted_ = std::make_unique<Hosted>(group(), *hosts);
-        nest(*hosted_);
-    }
-    return uses_hosts_;
-}
-
 void Allreduce::start(void* buffer, std::size_t count, const Operation& operation,
                       ReduceForm form) {
     buffer_ = static_cast<std::byte*>(buffer);
     count_ = count;
     bytes_ = count * operation.element;
     operation_ = operation;
-    if (is_hosted(operation)) {
-        hosted_->prepare_allreduce(buffer, count, operation, form);
+    if (Hosted* hosted = by_hosts(operation.commutative)) {
+        hosted->prepare_allreduce(buffer, count, operation, form);
         return begin(bytes_ == 0 ? "barrier" : "allreduce", {-1, bytes_});
     }
     grid_ = operation.commutative ? &group() : &group().ordered();
@@ -72,11 +53,11 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     }
     if (form_ == ReduceForm::scatter) ranges_.cut(grid(), count);
 
-    int longest = 0;
-    for (int d = 0; d < grid().dimensions(); ++d) longest = std::max(longest, grid().extent(d));
-    slot_bytes_ = rounded(bytes_);
+    const int longest = grid().longest();
+    slot_bytes_ = Scratch::rounded(bytes_);
     if (form_ == ReduceForm::scatter && longest > 0)
-        slot_bytes_ = rounded((count / 2 + 1) * operation.element);  // a part is at most half
+        slot_bytes_ =
+            Scratch::rounded((count / 2 + 1) * operation.element);  // a part is at most half
     const int slots = form_ == ReduceForm::star ? grid().size() : longest;
     slots_ = scratch_.reserve(slot_bytes_ * std::size_t(slots));
 
@@ -91,7 +72,7 @@ void Allreduce::start_barrier() {
 }
 
 bool Allreduce::move() {
-    if (uses_hosts_) return move_part(*hosted_);
+    if (goes_by_hosts()) return move_by_hosts();
     return form_ == ReduceForm::disjoint ? move_pipeline() : Schedule::move();
 }
 
@@ -112,11 +93,8 @@ bool Allreduce::step() {
 // member's contribution; the others stand in the slots.
 void Allreduce::fold(std::byte* own, std::size_t count) {
     if (count == 0 || operation_.element == 0 || bytes_ == 0) return;
-    const int here = grid().coordinate(dimension_);
-    std::byte* sum = here == 0 ? own : slot(0);
-    for (int c = 1; c < grid().extent(dimension_); ++c)
-        operation_.combine(sum, c == here ? own : slot(c), count, operation_.closure);
-    if (here != 0) std::memcpy(own, sum, count * operation_.element);
+    fold_line(operation_, own, grid().coordinate(dimension_), slots_, slot_bytes_,
+              grid().extent(dimension_), count);
 }
 
 // ---- exchange: along each line everybody gets every contribution ----

@@ -12,8 +12,6 @@
 
 namespace torusmp::collectives {
 
-class Hosted;
-
 enum class ReduceForm {
     automatic,
     exchange,  // along each line everybody gets everything and adds it all: fewest steps
@@ -25,8 +23,8 @@ enum class ReduceForm {
 
 class Allreduce final : public Pipeline {
   public:
-    explicit Allreduce(Group& group);
-    ~Allreduce();
+    explicit Allreduce(Group& group) : Pipeline(group) {}
+    ~Allreduce() = default;
 
     // In place: `count` elements at `buffer`. A form that the operation does not allow is replaced
     // by the next best.
@@ -38,7 +36,6 @@ class Allreduce final : public Pipeline {
   private:
     bool move() override;
     bool step() override;
-    bool is_hosted(const Operation& operation);
     bool step_exchange();
     bool step_star();
     bool step_lines();
@@ -69,8 +66,6 @@ class Allreduce final : public Pipeline {
     Scratch scratch_;
     std::byte* slots_ = nullptr;  // contributions: of a line by coordinate; star: by place
     std::size_t slot_bytes_ = 0;
-    bool uses_hosts_ = false;
-    std::unique_ptr<Hosted> hosted_;  // where hosts have several members each
 };
 
 }  // namespace torusmp::collectives

@@ -3,26 +3,13 @@
 #include "collectives/hosted.h"
 
 namespace torusmp::collectives {
-Broadcast::Broadcast(Group& group) : Pipeline(group) {}
-Broadcast::~Broadcast() = default;
-
-// Whether it goes by hosts.
-bool Broadcast::is_hosted() {
-    Hosts* hosts = group().hosts();
-    uses_hosts_ = hosts != nullptr;
-    if (uses_hosts_ && hosted_ == nullptr) {
-        hosted_ = std::make_unique<Hosted>(group(), *hosts);
-        nest(*hosted_);
-    }
-    return uses_hosts_;
-}
 
 void Broadcast::start(void* buffer, std::size_t bytes, int root, BroadcastForm form) {
     buffer_ = static_cast<std::byte*>(buffer);
     bytes_ = bytes;
     root_place_ = group().place_of(root);
-    if (is_hosted()) {
-        hosted_->prepare_broadcast(buffer, bytes, root, form);
+    if (Hosted* hosted = by_hosts(true)) {
+        hosted->prepare_broadcast(buffer, bytes, root, form);
         return begin("broadcast", {root, bytes});
     }
     form_ = form != BroadcastForm::automatic
@@ -56,7 +43,7 @@ void Broadcast::start(void* buffer, std::size_t bytes, int root, BroadcastForm f
 }
 
 bool Broadcast::move() {
-    if (uses_hosts_) return move_part(*hosted_);
+    if (goes_by_hosts()) return move_by_hosts();
     const bool piped = form_ == BroadcastForm::tree || form_ == BroadcastForm::disjoint;
     return piped ? move_pipeline() : Schedule::move();
 }

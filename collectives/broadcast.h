@@ -6,8 +6,6 @@
 
 namespace torusmp::collectives {
 
-class Hosted;
-
 enum class BroadcastForm {
     automatic,
     lines,    // the root to its line, then each of these to theirs: fewest messages in a row
@@ -18,8 +16,8 @@ enum class BroadcastForm {
 
 class Broadcast final : public Pipeline {
   public:
-    explicit Broadcast(Group& group);
-    ~Broadcast();
+    explicit Broadcast(Group& group) : Pipeline(group) {}
+    ~Broadcast() = default;
 
     // `bytes` bytes at `buffer`, from the root to all; root is a node number.
     void start(void* buffer, std::size_t bytes, int root,
@@ -28,7 +26,6 @@ class Broadcast final : public Pipeline {
   private:
     bool move() override;
     bool step() override;
-    bool is_hosted();
     bool step_lines();
     bool step_scatter();
     bool at_root(int dimension) const {
@@ -45,8 +42,6 @@ class Broadcast final : public Pipeline {
     int source_dimension_ = -1;  // the line over which it comes; -1 or dimensions(): at the root
     int dimension_ = 0;
     Ranges ranges_;
-    bool uses_hosts_ = false;
-    std::unique_ptr<Hosted> hosted_;  // where hosts have several members each
 };
 
 }  // namespace torusmp::collectives

@@ -13,11 +13,6 @@ constexpr std::size_t window = 4;
 constexpr std::size_t smallest_frame = 256;
 constexpr std::size_t largest_frame = 64 * 1024;
 
-// Frames start where a piece may start.
-std::size_t rounded(std::size_t bytes) {
-    return (bytes + alignof(Piece) - 1) / alignof(Piece) * alignof(Piece);
-}
-
 }  // namespace
 
 Framed::Framed(Group& group)
@@ -32,7 +27,7 @@ void Framed::lay_streams(const Regions* regions, Flow flow) {
     if (regions == nullptr) return;
     const auto& out = flow == Flow::down ? regions->children : regions->parents;
     const auto& in = flow == Flow::down ? regions->parents : regions->children;
-    const std::size_t room = rounded(capacity_);
+    const std::size_t room = Scratch::rounded(capacity_);
     std::byte* memory = scratch_.reserve(room * (window * out.size() + in.size()));
     for (const Regions::Branch& branch : out) {
         Outlet outlet;
@@ -100,7 +95,7 @@ bool Framed::open(Outlet& outlet) {
     retire(outlet);
     if (outlet.posted == outlet.done + window || failed()) return false;
     outlet.writer =
-        FrameWriter(outlet.slots + outlet.posted % window * rounded(capacity_), capacity_);
+        FrameWriter(outlet.slots + outlet.posted % window * Scratch::rounded(capacity_), capacity_);
     return outlet.open = true;
 }
 

@@ -10,6 +10,7 @@
 // a time may start collectives on it; the grid is immutable.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -61,6 +62,10 @@ class Group {
 
     int dimensions() const { return int(dims_.size()); }
     int extent(int dimension) const { return dims_[std::size_t(dimension)]; }
+    // The largest extent; 0 of a group of one member.
+    int longest() const {
+        return dims_.empty() ? 0 : *std::max_element(dims_.begin(), dims_.end());
+    }
     // Coordinate of a place along a dimension.
     int coordinate(int place, int dimension) const {
         return place / strides_[std::size_t(dimension)] % extent(dimension);

@@ -13,41 +13,39 @@ Hosted::Hosted(Group& group, Hosts& hosts)
 }
 
 void Hosted::prepare_broadcast(void* buffer, std::size_t bytes, int root, BroadcastForm form) {
-    what_ = What::broadcast;
     buffer_ = static_cast<std::byte*>(buffer);
     count_ = bytes;
     root_ = root;
     broadcast_form_ = form;
-    part_ = 0;
-    running_ = nullptr;
-    reset("broadcast");
+    prepare(What::broadcast, "broadcast");
 }
 
 void Hosted::prepare_reduce(void* result, const void* values, std::size_t count,
                             const Operation& operation, int root, RootedForm form) {
-    what_ = What::reduce;
     buffer_ = static_cast<std::byte*>(result);
     values_ = values;
     count_ = count;
     operation_ = operation;
     root_ = root;
     reduce_form_ = form;
-    part_ = 0;
-    running_ = nullptr;
     use_requests(1, 1);
-    reset("reduce");
+    prepare(What::reduce, "reduce");
 }
 
 void Hosted::prepare_allreduce(void* buffer, std::size_t count, const Operation& operation,
                                ReduceForm form) {
-    what_ = What::allreduce;
     buffer_ = static_cast<std::byte*>(buffer);
     count_ = count;
     operation_ = operation;
     allreduce_form_ = form;
+    prepare(What::allreduce, "allreduce");
+}
+
+void Hosted::prepare(What what, std::string_view name) {
+    what_ = what;
     part_ = 0;
     running_ = nullptr;
-    reset("allreduce");
+    reset(name);
 }
 
 bool Hosted::move() {

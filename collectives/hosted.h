@@ -23,6 +23,8 @@ class Hosted final : public Schedule {
                            ReduceForm form);
 
   private:
+    enum class What { broadcast, reduce, allreduce };
+    void prepare(What what, std::string_view name);
     bool move() override;
     // Starts the next part, if this member has one in it; false: there is no next part.
     bool next_part();
@@ -30,7 +32,7 @@ class Hosted final : public Schedule {
     Schedule* part_of_reduce(int number);
     Schedule* part_of_allreduce(int number);
 
-    enum class What { broadcast, reduce, allreduce } what_ = What::broadcast;
+    What what_ = What::broadcast;
     Hosts& hosts_;
     Broadcast local_broadcast_;
     Reduce local_reduce_;

@@ -16,4 +16,10 @@ struct Operation {
     bool commutative = true;        // may be taken in another order than that of the nodes
 };
 
+// Adds the contributions of a line of members in the order of their coordinates into `own`, which
+// holds that of coordinate `here`; the others stand in slots by coordinate, which are used up.
+// count: elements of each. Precondition: they are of a size other than 0.
+void fold_line(const Operation& operation, std::byte* own, int here, std::byte* slots,
+               std::size_t slot_bytes, int extent, std::size_t count);
+
 }  // namespace torusmp::collectives

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <span>
 
+#include "collectives/hosted.h"
+
 namespace torusmp::collectives {
 namespace {
 
@@ -15,12 +17,25 @@ constexpr std::size_t window = 4;
 constexpr std::size_t segments_wanted = 64;
 constexpr std::size_t largest_segment = 256 * 1024;
 
-// Slots start where any type may start.
-std::size_t rounded(std::size_t bytes) {
-    return (bytes + 15) / 16 * 16;
+}  // namespace
+
+Pipeline::Pipeline(Group& group) : Schedule(group) {}
+Pipeline::~Pipeline() = default;
+
+Hosted* Pipeline::by_hosts(bool commutative) {
+    Hosts* hosts = commutative ? group().hosts() : nullptr;
+    goes_by_hosts_ = hosts != nullptr;
+    if (!goes_by_hosts_) return nullptr;
+    if (hosted_ == nullptr) {
+        hosted_ = std::make_unique<Hosted>(group(), *hosts);
+        nest(*hosted_);
+    }
+    return hosted_.get();
 }
 
-}  // namespace
+bool Pipeline::move_by_hosts() {
+    return move_part(*hosted_);
+}
 
 void Pipeline::lay_pipeline(const Plan& plan) {
     plan_ = plan;
@@ -70,7 +85,8 @@ void Pipeline::lay_memory() {
     const auto lay = [&](std::byte* memory) {
         std::size_t used = 0;
         for (Lane& lane : lanes_) {
-            const std::size_t room = window * rounded(lane.segment * plan_.operation.element);
+            const std::size_t room =
+                window * Scratch::rounded(lane.segment * plan_.operation.element);
             for (Stream& stream : lane.from_children) {
                 stream.slots = memory + used;
                 used += room;
@@ -89,7 +105,7 @@ void Pipeline::lay_memory() {
 }
 
 std::byte* Pipeline::slot(std::byte* slots, const Lane& lane, std::size_t index) const {
-    return slots + index % window * rounded(lane.segment * plan_.operation.element);
+    return slots + index % window * Scratch::rounded(lane.segment * plan_.operation.element);
 }
 
 core::Buffer Pipeline::segment(std::byte* base, const Lane& lane, std::size_t index) const {

@@ -15,10 +15,19 @@
 
 namespace torusmp::collectives {
 
+class Hosted;
+
 class Pipeline : public Schedule {
   protected:
-    explicit Pipeline(Group& group) : Schedule(group) {}
-    ~Pipeline() = default;
+    explicit Pipeline(Group& group);
+    ~Pipeline();
+
+    // Where hosts have several members each: what goes by hosts in place of this, to be prepared
+    // before begin() and moved from then on; null where that is not so, or not allowed since the
+    // operation does not commute.
+    Hosted* by_hosts(bool commutative);
+    bool goes_by_hosts() const { return goes_by_hosts_; }
+    bool move_by_hosts();
 
     enum class Flow { down, up, up_and_down };  // broadcast, reduce, allreduce
     struct Plan {
@@ -68,6 +77,9 @@ class Pipeline : public Schedule {
     const std::byte* own(const Lane& lane, std::size_t index) const;
     std::byte* sum(const Lane& lane, std::size_t index) const;
     bool at_root() const { return group().place() == plan_.root_place; }
+
+    bool goes_by_hosts_ = false;
+    std::unique_ptr<Hosted> hosted_;
 
     Plan plan_;
     std::vector<Lane> lanes_;

@@ -18,20 +18,6 @@ RootedForm choose_form(const Group& group, std::size_t bytes, RootedForm wanted,
 
 }  // namespace
 
-Reduce::Reduce(Group& group) : Pipeline(group) {}
-Reduce::~Reduce() = default;
-
-// Whether it goes by hosts.
-bool Reduce::is_hosted(const Operation& operation) {
-    Hosts* hosts = operation.commutative ? group().hosts() : nullptr;
-    uses_hosts_ = hosts != nullptr;
-    if (uses_hosts_ && hosted_ == nullptr) {
-        hosted_ = std::make_unique<Hosted>(group(), *hosts);
-        nest(*hosted_);
-    }
-    return uses_hosts_;
-}
-
 void Reduce::start(void* result, const void* values, std::size_t count, const Operation& operation,
                    int root, RootedForm form) {
     count_ = count;
@@ -40,8 +26,8 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
     const bool at_root = group().node() == root;
     auto* const own = static_cast<std::byte*>(const_cast<void*>(values));
     sum_ = at_root && result != nullptr ? static_cast<std::byte*>(result) : own;
-    if (is_hosted(operation)) {
-        hosted_->prepare_reduce(sum_, values, count, operation, root, form);
+    if (Hosted* hosted = by_hosts(operation.commutative)) {
+        hosted->prepare_reduce(sum_, values, count, operation, root, form);
         return begin("reduce", {root, bytes_});
     }
     form_ = choose_form(group(), bytes_, form, operation);
@@ -60,9 +46,8 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
         lay_pipeline(plan);
         return begin("reduce", {root, bytes_});
     }
-    int longest = 0;
-    for (int d = 0; d < grid_->dimensions(); ++d) longest = std::max(longest, grid_->extent(d));
-    slot_bytes_ = (bytes_ + 15) / 16 * 16;
+    const int longest = grid_->longest();
+    slot_bytes_ = Scratch::rounded(bytes_);
     std::byte* memory = memory_.reserve(slot_bytes_ * std::size_t(longest + 1));
     if (!at_root) sum_ = memory + slot_bytes_ * std::size_t(longest);
     if (sum_ != own && bytes_ != 0) std::memcpy(sum_, own, bytes_);
@@ -72,14 +57,16 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
 }
 
 bool Reduce::move() {
-    if (uses_hosts_) return move_part(*hosted_);
+    if (goes_by_hosts()) return move_by_hosts();
     return form_ == RootedForm::lines ? Schedule::move() : move_pipeline();
 }
 
 // Along each line, the last dimension first, to the member at the root's coordinate.
 bool Reduce::step() {
     if (gathered_) {
-        fold();
+        if (bytes_ != 0)
+            fold_line(operation_, sum_, grid_->coordinate(dimension_), memory_.reserve(0),
+                      slot_bytes_, grid_->extent(dimension_), count_);
         --dimension_;
         gathered_ = false;
     }
@@ -98,20 +85,6 @@ bool Reduce::step() {
                     grid_->line_rank(dimension_, c));
     gathered_ = true;
     return true;
-}
-
-// Adds a line's contributions in the order of their coordinates.
-void Reduce::fold() {
-    if (bytes_ == 0) return;
-    std::byte* slots = memory_.reserve(0);
-    const int here = grid_->coordinate(dimension_);
-    const auto contribution = [&](int c) {
-        return c == here ? sum_ : slots + slot_bytes_ * std::size_t(c);
-    };
-    std::byte* total = contribution(0);
-    for (int c = 1; c < grid_->extent(dimension_); ++c)
-        operation_.combine(total, contribution(c), count_, operation_.closure);
-    if (total != sum_) std::memcpy(sum_, total, bytes_);
 }
 
 }  // namespace torusmp::collectives

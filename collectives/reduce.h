@@ -5,8 +5,6 @@
 
 namespace torusmp::collectives {
 
-class Hosted;
-
 enum class RootedForm {
     automatic,
     lines,  // along each line to the member at the root's coordinate: fewest messages in a row; in
@@ -17,8 +15,8 @@ enum class RootedForm {
 
 class Reduce final : public Pipeline {
   public:
-    explicit Reduce(Group& group);
-    ~Reduce();
+    explicit Reduce(Group& group) : Pipeline(group) {}
+    ~Reduce() = default;
 
     // `count` elements at `values` of each member, combined into `result` of the root, a node
     // number; null or `values` itself there: in place. Others' `result` is not looked at.
@@ -30,8 +28,6 @@ class Reduce final : public Pipeline {
   private:
     bool move() override;
     bool step() override;
-    bool is_hosted(const Operation& operation);
-    void fold();
 
     std::byte* sum_ = nullptr;  // the result; on others, scratch
     std::size_t count_ = 0;
@@ -44,8 +40,6 @@ class Reduce final : public Pipeline {
     bool gathered_ = false;  // its contributions are there
     Scratch memory_;         // a sum, and a slot a coordinate
     std::size_t slot_bytes_ = 0;
-    bool uses_hosts_ = false;
-    std::unique_ptr<Hosted> hosted_;  // where hosts have several members each
 };
 
 }  // namespace torusmp::collectives

@@ -6,14 +6,6 @@
 #include <utility>
 
 namespace torusmp::collectives {
-namespace {
-
-// Slots start where any type may start.
-std::size_t rounded(std::size_t bytes) {
-    return (bytes + 15) / 16 * 16;
-}
-
-}  // namespace
 
 void Scan::start(void* buffer, std::size_t count, const Operation& operation, ScanKind kind,
                  ScanForm form) {
@@ -25,10 +17,9 @@ void Scan::start(void* buffer, std::size_t count, const Operation& operation, Sc
     form_ = form != ScanForm::automatic ? form
                                         : ScanForm(group().form(config::Collective::scan, bytes_));
     int slots = 0;
-    if (form_ == ScanForm::lines)
-        for (int d = 0; d < group().dimensions(); ++d) slots = std::max(slots, group().extent(d));
+    if (form_ == ScanForm::lines) slots = group().longest();
     if (form_ == ScanForm::star && group().node() == 0) slots = group().size();
-    slot_bytes_ = rounded(bytes_);
+    slot_bytes_ = Scratch::rounded(bytes_);
     slots_ = scratch_.reserve(slot_bytes_ * std::size_t(slots + 4));
     total_ = slot(slots);
     before_ = slot(slots + 1);

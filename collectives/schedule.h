@@ -176,6 +176,8 @@ class Schedule : public core::Task {
 // Memory of a schedule that only grows, aligned for every type.
 class Scratch {
   public:
+    // The least room for so many bytes behind which any type may start again.
+    static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
     std::byte* reserve(std::size_t bytes) {
         if (bytes > size_) {
             memory_ = std::make_unique<std::byte[]>(bytes);

@@ -14,13 +14,6 @@ using torusmp::core::Rank;
 
 namespace {
 
-void add_floats(void* inout, const void* in, std::size_t count, const void*) {
-    auto* sum = static_cast<float*>(inout);
-    const auto* more = static_cast<const float*>(in);
-    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
-}
-const Operation float_sum{add_floats, sizeof(float)};
-
 // Notes the order of all contributions: associative, does not commute.
 struct Word {
     char letters[64];

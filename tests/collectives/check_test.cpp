@@ -13,12 +13,6 @@ using torusmp::core::Error;
 
 namespace {
 
-void add(void* inout, const void* in, std::size_t count, const void*) {
-    for (std::size_t i = 0; i < count; ++i)
-        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
-}
-const Operation sum{add, sizeof(float)};
-
 const torusmp::config::CollectivePolicy& checking() {
     static const auto policy = [] {
         auto with_check = torusmp::config::default_policy();
@@ -80,7 +74,7 @@ TEST_CASE("Different collectives are found") {
     sums.sign_on(job, all_ranks(job), 7, checking());
     for (int node = 0; node < 4; ++node) {
         if (node == 3)
-            sums[node].start(&data[3], 1, sum);
+            sums[node].start(&data[3], 1, float_sum);
         else
             broadcasts[node].start(&data[std::size_t(node)], 4, 0);
     }
@@ -102,7 +96,7 @@ TEST_CASE("Calls that agree go on as without the checking mode, again and again"
     for (const std::size_t count : {std::size_t(9000), std::size_t(1)}) {
         for (int node = 0; node < 24; ++node) {
             data[std::size_t(node)].assign(count, float(node));
-            crew[node].start(result.data(), data[std::size_t(node)].data(), count, sum, 7);
+            crew[node].start(result.data(), data[std::size_t(node)].data(), count, float_sum, 7);
         }
         INFO(job.report());
         REQUIRE(job.run_until([&] { return crew.complete(); }));

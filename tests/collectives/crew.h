@@ -17,6 +17,14 @@ namespace torusmp::collectives::testing {
 using core::testing::Job;
 using core::testing::JobOptions;
 
+// Rounding makes the order of additions visible.
+inline void add_floats(void* inout, const void* in, std::size_t count, const void*) {
+    auto* sum = static_cast<float*>(inout);
+    const auto* more = static_cast<const float*>(in);
+    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
+}
+inline const Operation float_sum{add_floats, sizeof(float)};
+
 inline JobOptions job_of(std::vector<int> dims, bool direct, std::uint64_t seed = 1) {
     JobOptions options;
     options.dims = std::move(dims);

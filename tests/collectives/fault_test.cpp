@@ -14,12 +14,6 @@ using torusmp::routing::Direction;
 
 namespace {
 
-void add(void* inout, const void* in, std::size_t count, const void*) {
-    for (std::size_t i = 0; i < count; ++i)
-        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
-}
-const Operation sum{add, sizeof(float)};
-
 template <class ScheduleType>
 bool all_ended(Crew<ScheduleType>& crew, const Job& job, const std::vector<Rank>& members) {
     for (int node = 0; node < crew.size(); ++node)
@@ -75,7 +69,7 @@ TEST_CASE("A rank that dies in a reduction ends it for all others, with its name
             for (const int turns : {0, 40, 300, 2000}) {
                 std::vector<std::vector<float>> data(18, std::vector<float>(9000));
                 lose_one<Allreduce>(direct, {}, turns, [&](Allreduce& allreduce, int node) {
-                    allreduce.start(data[std::size_t(node)].data(), 9000, sum, form);
+                    allreduce.start(data[std::size_t(node)].data(), 9000, float_sum, form);
                 });
             }
 }
@@ -107,8 +101,8 @@ TEST_CASE("A rank that dies ends the collectives of its own groups only") {
     without.sign_on(job, line, 7);
     with.sign_on(job, rest, 8);
     for (int node = 0; node < 6; ++node) {
-        without[node].start(data[std::size_t(node)].data(), 9000, sum);
-        with[node].start(more[std::size_t(node)].data(), 9000, sum);
+        without[node].start(data[std::size_t(node)].data(), 9000, float_sum);
+        with[node].start(more[std::size_t(node)].data(), 9000, float_sum);
     }
     for (int i = 0; i < 20; ++i) job.turn();
     job.kill(8);
@@ -124,7 +118,8 @@ TEST_CASE("A cable that dies ends a collective for all members, also those far f
         const auto members = all_ranks(job);
         crew.sign_on(job, members);
         for (int node = 0; node < crew.size(); ++node)
-            crew[node].start(data[std::size_t(node)].data(), 20000, sum, ReduceForm::disjoint);
+            crew[node].start(data[std::size_t(node)].data(), 20000, float_sum,
+                             ReduceForm::disjoint);
         for (int i = 0; i < turns; ++i) job.turn();
         job.kill_link(5, Direction{0, +1});
         INFO(job.report());

@@ -13,12 +13,6 @@ using torusmp::core::Rank;
 
 namespace {
 
-void add(void* inout, const void* in, std::size_t count, const void*) {
-    for (std::size_t i = 0; i < count; ++i)
-        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
-}
-const Operation sum{add, sizeof(float)};
-
 JobOptions job_of_hosts(int per_host, std::uint64_t seed) {
     JobOptions options = job_of({2, 3, 4}, false, seed);
     options.per_host = per_host;
@@ -61,7 +55,7 @@ Vectors allreduced(int per_host, std::size_t count, std::uint64_t seed, std::uin
     REQUIRE(crew.groups[0]->hosts() != nullptr);
     values = contributions(crew.size(), count);
     for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(values[std::size_t(node)].data(), count, sum);
+        crew[node].start(values[std::size_t(node)].data(), count, float_sum);
     INFO(job.report());
     REQUIRE(job.run_until([&] { return crew.complete(); }));
     check_sum(values[0], crew.size());
@@ -116,7 +110,8 @@ TEST_CASE("Broadcasts and reductions over hosts know any root") {
                     std::vector<float> result(count);
                     for (int node = 0; node < reduces.size(); ++node)
                         reduces[node].start(node == root ? result.data() : nullptr,
-                                            values[std::size_t(node)].data(), count, sum, root);
+                                            values[std::size_t(node)].data(), count, float_sum,
+                                            root);
                     INFO(job.report());
                     REQUIRE(job.run_until([&] { return reduces.complete(); }));
                     check_sum(result, reduces.size());
@@ -152,7 +147,7 @@ TEST_CASE("A rank that dies ends a collective over hosts for all others, with it
         crew.sign_on(job, all_ranks(job));
         values = contributions(crew.size(), 9000);
         for (int node = 0; node < crew.size(); ++node)
-            crew[node].start(values[std::size_t(node)].data(), 9000, sum);
+            crew[node].start(values[std::size_t(node)].data(), 9000, float_sum);
         for (int i = 0; i < turns; ++i) job.turn();
         job.kill(10);
         INFO(job.report());

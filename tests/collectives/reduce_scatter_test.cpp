@@ -21,11 +21,6 @@ void add_integers(void* inout, const void* in, std::size_t count, const void*) {
         static_cast<std::uint32_t*>(inout)[i] += static_cast<const std::uint32_t*>(in)[i];
 }
 
-void add_floats(void* inout, const void* in, std::size_t count, const void*) {
-    for (std::size_t i = 0; i < count; ++i)
-        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
-}
-
 // Values that must be combined all at once: the first element counts how many the call saw.
 void add_whole(void* inout, const void* in, std::size_t count, const void*) {
     add_integers(inout, in, count, nullptr);

@@ -13,13 +13,6 @@ using torusmp::core::Rank;
 
 namespace {
 
-// Rounding makes the order of additions visible.
-void add(void* inout, const void* in, std::size_t count, const void*) {
-    for (std::size_t i = 0; i < count; ++i)
-        static_cast<float*>(inout)[i] += static_cast<const float*>(in)[i];
-}
-const Operation sum{add, sizeof(float)};
-
 // Affine maps x -> a x + b modulo 2^32, one after the other: associative, does not commute.
 struct Map {
     std::uint32_t a, b;
@@ -82,7 +75,7 @@ std::vector<float> allreduced(const Machine& machine, std::size_t count, std::ui
     crew.sign_on(job, all_ranks(job));
     values = contributions(crew.size(), count);
     for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(values[std::size_t(node)].data(), count, sum, ReduceForm::disjoint);
+        crew[node].start(values[std::size_t(node)].data(), count, float_sum, ReduceForm::disjoint);
     INFO(job.report());
     REQUIRE(job.run_until([&] { return crew.complete(); }));
     for (const auto& other : values) REQUIRE(same_bits(other, values[0]));
@@ -102,7 +95,7 @@ std::vector<float> reduced(const Machine& machine, std::size_t count, int root, 
     const Vectors before = values;
     for (int node = 0; node < crew.size(); ++node)
         crew[node].start(node == root ? result.data() : nullptr, values[std::size_t(node)].data(),
-                         count, sum, root, form);
+                         count, float_sum, root, form);
     INFO(job.report());
     REQUIRE(job.run_until([&] { return crew.complete(); }));
     REQUIRE(values == before);  // what members give stays as it is
@@ -193,7 +186,7 @@ TEST_CASE("An operation that wants the vector whole gets it whole") {
     };
     const auto whole_sum = [](void* inout, const void* in, std::size_t count, const void* closure) {
         REQUIRE(count == static_cast<const Closure*>(closure)->expected);
-        add(inout, in, count, nullptr);
+        add_floats(inout, in, count, nullptr);
     };
     Closure closure{30000};
     const Operation operation{whole_sum, sizeof(float), &closure, true};
