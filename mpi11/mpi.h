@@ -1,0 +1,975 @@
+/* MPI-1.1 in C, and what codes of today expect around it, on a mesh or torus of processes.
+ *
+ * What it is for: programs include this header and link libmpi.so; mpicc does both. It declares all
+ * of MPI-1.1 with the clarifications of 1.2 and 1.3, the widely used functions of later standards,
+ * the non-blocking, persistent and neighbourhood collectives. Windows, files, spawned processes,
+ * sessions, generalized and partitioned requests and MPI_T are not here: a program that needs them
+ * fails when it is compiled. mpi11/coverage.md lists every function of the standard and its state.
+ * MPI_VERSION says 1.3, because no later standard is offered whole.
+ *
+ * Binary interface: handles, constants, MPI_Status and callbacks are those of the standard ABI of
+ * MPI 5.0. A handle is a pointer; the predefined ones are small integers in its clothes, the same
+ * in C and in Fortran, and may be used in constant initialisers. What this library adds to the
+ * ABI's constants has values that the ABI does not use, and its comment says so.
+ *
+ * Who owns what: the program owns its buffers and keeps them in place, and untouched where the
+ * standard says so, until the operation on them is complete. Handles made by the library live until
+ * the matching MPI_..._free, and an object until its last use is complete.
+ *
+ * Threads: by the level that MPI_Init_thread provided. Under MPI_THREAD_MULTIPLE any thread may
+ * call at any time, but two threads must not complete one request at the same time.
+ *
+ * Errors: every function returns MPI_SUCCESS or an error code, after it has called the error
+ * handler of its communicator. The default handler prints rank, function, communicator and what was
+ * wrong with which argument, and ends the job.
+ *
+ * Profiling: every function exists as MPI_ (a weak name that a tool may define itself) and PMPI_.
+ */
+#ifndef TORUSMP_MPI_H
+#define TORUSMP_MPI_H
+
+#include <stdint.h>
+
+#define TORUSMP 1 /* tells this library's header from others' */
+
+#define MPI_VERSION 1
+#define MPI_SUBVERSION 3
+#define MPI_ABI_VERSION 1
+#define MPI_ABI_SUBVERSION 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef intptr_t MPI_Aint;
+typedef int64_t MPI_Offset;
+typedef int64_t MPI_Count;
+typedef int MPI_Fint;
+
+typedef struct MPI_ABI_Comm* MPI_Comm;
+typedef struct MPI_ABI_Datatype* MPI_Datatype;
+typedef struct MPI_ABI_Errhandler* MPI_Errhandler;
+typedef struct MPI_ABI_Group* MPI_Group;
+typedef struct MPI_ABI_Info* MPI_Info;
+typedef struct MPI_ABI_Message* MPI_Message;
+typedef struct MPI_ABI_Op* MPI_Op;
+typedef struct MPI_ABI_Request* MPI_Request;
+
+/* The first three fields are the program's to read, the rest is the library's. */
+typedef struct MPI_Status {
+    int MPI_SOURCE;
+    int MPI_TAG;
+    int MPI_ERROR;
+    int MPI_internal[5];
+} MPI_Status;
+
+/* Communicators, groups, requests, messages, infos, error handlers. */
+#define MPI_COMM_NULL ((MPI_Comm)0x100)
+#define MPI_COMM_WORLD ((MPI_Comm)0x101)
+#define MPI_COMM_SELF ((MPI_Comm)0x102)
+#define MPI_GROUP_NULL ((MPI_Group)0x108)
+#define MPI_GROUP_EMPTY ((MPI_Group)0x109)
+#define MPI_REQUEST_NULL ((MPI_Request)0x180)
+#define MPI_MESSAGE_NULL ((MPI_Message)0x128)
+#define MPI_MESSAGE_NO_PROC ((MPI_Message)0x129)
+#define MPI_INFO_NULL ((MPI_Info)0x130)
+#define MPI_INFO_ENV ((MPI_Info)0x131)
+#define MPI_ERRHANDLER_NULL ((MPI_Errhandler)0x140)
+#define MPI_ERRORS_ARE_FATAL ((MPI_Errhandler)0x141)
+#define MPI_ERRORS_ABORT ((MPI_Errhandler)0x142)
+#define MPI_ERRORS_RETURN ((MPI_Errhandler)0x143)
+
+/* Operations of reductions. */
+#define MPI_OP_NULL ((MPI_Op)0x020)
+#define MPI_SUM ((MPI_Op)0x021)
+#define MPI_MIN ((MPI_Op)0x022)
+#define MPI_MAX ((MPI_Op)0x023)
+#define MPI_PROD ((MPI_Op)0x024)
+#define MPI_BAND ((MPI_Op)0x028)
+#define MPI_BOR ((MPI_Op)0x029)
+#define MPI_BXOR ((MPI_Op)0x02a)
+#define MPI_LAND ((MPI_Op)0x030)
+#define MPI_LOR ((MPI_Op)0x031)
+#define MPI_LXOR ((MPI_Op)0x032)
+#define MPI_MINLOC ((MPI_Op)0x038)
+#define MPI_MAXLOC ((MPI_Op)0x039)
+#define MPI_REPLACE ((MPI_Op)0x03c)
+#define MPI_NO_OP ((MPI_Op)0x03d)
+
+/* Datatypes of C and C++. */
+#define MPI_DATATYPE_NULL ((MPI_Datatype)0x200)
+#define MPI_BYTE ((MPI_Datatype)0x247)
+#define MPI_PACKED ((MPI_Datatype)0x207)
+#define MPI_CHAR ((MPI_Datatype)0x243)
+#define MPI_SIGNED_CHAR ((MPI_Datatype)0x244)
+#define MPI_UNSIGNED_CHAR ((MPI_Datatype)0x245)
+#define MPI_WCHAR ((MPI_Datatype)0x23c)
+#define MPI_SHORT ((MPI_Datatype)0x208)
+#define MPI_UNSIGNED_SHORT ((MPI_Datatype)0x20c)
+#define MPI_INT ((MPI_Datatype)0x209)
+#define MPI_UNSIGNED ((MPI_Datatype)0x20d)
+#define MPI_LONG ((MPI_Datatype)0x20a)
+#define MPI_UNSIGNED_LONG ((MPI_Datatype)0x20e)
+#define MPI_LONG_LONG ((MPI_Datatype)0x20b)
+#define MPI_LONG_LONG_INT MPI_LONG_LONG
+#define MPI_UNSIGNED_LONG_LONG ((MPI_Datatype)0x20f)
+#define MPI_FLOAT ((MPI_Datatype)0x210)
+#define MPI_DOUBLE ((MPI_Datatype)0x214)
+#define MPI_LONG_DOUBLE ((MPI_Datatype)0x220)
+#define MPI_C_BOOL ((MPI_Datatype)0x238)
+#define MPI_C_FLOAT_COMPLEX ((MPI_Datatype)0x212)
+#define MPI_C_COMPLEX MPI_C_FLOAT_COMPLEX
+#define MPI_C_DOUBLE_COMPLEX ((MPI_Datatype)0x216)
+#define MPI_C_LONG_DOUBLE_COMPLEX ((MPI_Datatype)0x224)
+#define MPI_CXX_BOOL ((MPI_Datatype)0x239)
+#define MPI_CXX_FLOAT_COMPLEX ((MPI_Datatype)0x213)
+#define MPI_CXX_DOUBLE_COMPLEX ((MPI_Datatype)0x217)
+#define MPI_CXX_LONG_DOUBLE_COMPLEX ((MPI_Datatype)0x225)
+#define MPI_INT8_T ((MPI_Datatype)0x240)
+#define MPI_UINT8_T ((MPI_Datatype)0x241)
+#define MPI_INT16_T ((MPI_Datatype)0x248)
+#define MPI_UINT16_T ((MPI_Datatype)0x249)
+#define MPI_INT32_T ((MPI_Datatype)0x250)
+#define MPI_UINT32_T ((MPI_Datatype)0x251)
+#define MPI_INT64_T ((MPI_Datatype)0x258)
+#define MPI_UINT64_T ((MPI_Datatype)0x259)
+#define MPI_AINT ((MPI_Datatype)0x201)
+#define MPI_COUNT ((MPI_Datatype)0x202)
+#define MPI_OFFSET ((MPI_Datatype)0x203)
+
+/* Pairs for MPI_MINLOC and MPI_MAXLOC. */
+#define MPI_FLOAT_INT ((MPI_Datatype)0x228)
+#define MPI_DOUBLE_INT ((MPI_Datatype)0x229)
+#define MPI_LONG_INT ((MPI_Datatype)0x22a)
+#define MPI_2INT ((MPI_Datatype)0x22b)
+#define MPI_SHORT_INT ((MPI_Datatype)0x22c)
+#define MPI_LONG_DOUBLE_INT ((MPI_Datatype)0x22d)
+#define MPI_2REAL ((MPI_Datatype)0x230)
+#define MPI_2DOUBLE_PRECISION ((MPI_Datatype)0x231)
+#define MPI_2INTEGER ((MPI_Datatype)0x232)
+
+/* Datatypes of Fortran. */
+#define MPI_LOGICAL ((MPI_Datatype)0x218)
+#define MPI_INTEGER ((MPI_Datatype)0x219)
+#define MPI_REAL ((MPI_Datatype)0x21a)
+#define MPI_DOUBLE_PRECISION ((MPI_Datatype)0x21c)
+#define MPI_COMPLEX ((MPI_Datatype)0x21b)
+#define MPI_DOUBLE_COMPLEX ((MPI_Datatype)0x21d)
+#define MPI_CHARACTER ((MPI_Datatype)0x21e)
+#define MPI_LOGICAL1 ((MPI_Datatype)0x2c0)
+#define MPI_LOGICAL2 ((MPI_Datatype)0x2c8)
+#define MPI_LOGICAL4 ((MPI_Datatype)0x2d0)
+#define MPI_LOGICAL8 ((MPI_Datatype)0x2d8)
+#define MPI_LOGICAL16 ((MPI_Datatype)0x2e0)
+#define MPI_INTEGER1 ((MPI_Datatype)0x2c1)
+#define MPI_INTEGER2 ((MPI_Datatype)0x2c9)
+#define MPI_INTEGER4 ((MPI_Datatype)0x2d1)
+#define MPI_INTEGER8 ((MPI_Datatype)0x2d9)
+#define MPI_INTEGER16 ((MPI_Datatype)0x2e1)
+#define MPI_REAL2 ((MPI_Datatype)0x2ca)
+#define MPI_REAL4 ((MPI_Datatype)0x2d2)
+#define MPI_REAL8 ((MPI_Datatype)0x2da)
+#define MPI_REAL16 ((MPI_Datatype)0x2e2)
+#define MPI_COMPLEX4 ((MPI_Datatype)0x2d3)
+#define MPI_COMPLEX8 ((MPI_Datatype)0x2db)
+#define MPI_COMPLEX16 ((MPI_Datatype)0x2e3)
+#define MPI_COMPLEX32 ((MPI_Datatype)0x2eb)
+
+/* The markers of MPI-1 for the ends of a structure. The ABI has none; 0x800 and up is free in it.
+ */
+#define MPI_LB ((MPI_Datatype)0x801)
+#define MPI_UB ((MPI_Datatype)0x802)
+
+/* Error classes. */
+#define MPI_SUCCESS 0
+#define MPI_ERR_BUFFER 1
+#define MPI_ERR_COUNT 2
+#define MPI_ERR_TYPE 3
+#define MPI_ERR_TAG 4
+#define MPI_ERR_COMM 5
+#define MPI_ERR_RANK 6
+#define MPI_ERR_REQUEST 7
+#define MPI_ERR_ROOT 8
+#define MPI_ERR_GROUP 9
+#define MPI_ERR_OP 10
+#define MPI_ERR_TOPOLOGY 11
+#define MPI_ERR_DIMS 12
+#define MPI_ERR_ARG 13
+#define MPI_ERR_UNKNOWN 14
+#define MPI_ERR_TRUNCATE 15
+#define MPI_ERR_OTHER 16
+#define MPI_ERR_INTERN 17
+#define MPI_ERR_PENDING 18
+#define MPI_ERR_IN_STATUS 19
+#define MPI_ERR_BASE 24
+#define MPI_ERR_INFO_KEY 31
+#define MPI_ERR_INFO_NOKEY 32
+#define MPI_ERR_INFO_VALUE 33
+#define MPI_ERR_INFO 34
+#define MPI_ERR_KEYVAL 36
+#define MPI_ERR_NO_MEM 39
+#define MPI_ERR_SIZE 52
+#define MPI_ERR_UNSUPPORTED_OPERATION 55
+#define MPI_ERR_PROC_ABORTED 58
+#define MPI_ERR_VALUE_TOO_LARGE 59
+#define MPI_ERR_ERRHANDLER 61
+#define MPI_ERR_ABI 62
+#define MPI_ERR_LASTCODE 16383
+
+/* Ranks and tags with a meaning of their own. */
+#define MPI_ANY_SOURCE (-1)
+#define MPI_ANY_TAG (-2)
+#define MPI_PROC_NULL (-3)
+#define MPI_ROOT (-4)
+#define MPI_UNDEFINED (-32766)
+
+/* Addresses with a meaning of their own. */
+#define MPI_BOTTOM ((void*)0)
+#define MPI_IN_PLACE ((void*)1)
+#define MPI_STATUS_IGNORE ((MPI_Status*)0)
+#define MPI_STATUSES_IGNORE ((MPI_Status*)0)
+#define MPI_ERRCODES_IGNORE ((int*)0)
+#define MPI_UNWEIGHTED ((int*)10)
+#define MPI_WEIGHTS_EMPTY ((int*)11)
+
+/* Sizes of strings, with the closing null where there is one, and what a buffered send adds. */
+#define MPI_MAX_ERROR_STRING 512
+#define MPI_MAX_INFO_KEY 256
+#define MPI_MAX_INFO_VAL 1024
+#define MPI_MAX_LIBRARY_VERSION_STRING 8192
+#define MPI_MAX_OBJECT_NAME 128
+#define MPI_MAX_PROCESSOR_NAME 256
+#define MPI_BSEND_OVERHEAD 512
+
+/* Thread levels. */
+#define MPI_THREAD_SINGLE 0
+#define MPI_THREAD_FUNNELED 1024
+#define MPI_THREAD_SERIALIZED 2048
+#define MPI_THREAD_MULTIPLE 4096
+
+/* What a comparison or MPI_Topo_test found, and kinds of MPI_Comm_split_type. */
+#define MPI_IDENT 201
+#define MPI_CONGRUENT 202
+#define MPI_SIMILAR 203
+#define MPI_UNEQUAL 204
+#define MPI_CART 211
+#define MPI_GRAPH 212
+#define MPI_DIST_GRAPH 213
+#define MPI_COMM_TYPE_SHARED 221
+#define MPI_COMM_TYPE_HW_UNGUIDED 222
+#define MPI_COMM_TYPE_HW_GUIDED 223
+#define MPI_COMM_TYPE_RESOURCE_GUIDED 224
+
+/* How a datatype was made, and what it was made with. */
+#define MPI_ORDER_C 12
+#define MPI_ORDER_FORTRAN 15
+#define MPI_TYPECLASS_INTEGER 192
+#define MPI_TYPECLASS_REAL 193
+#define MPI_TYPECLASS_COMPLEX 194
+#define MPI_COMBINER_NAMED 101
+#define MPI_COMBINER_DUP 102
+#define MPI_COMBINER_CONTIGUOUS 103
+#define MPI_COMBINER_VECTOR 104
+#define MPI_COMBINER_HVECTOR 105
+#define MPI_COMBINER_INDEXED 106
+#define MPI_COMBINER_HINDEXED 107
+#define MPI_COMBINER_INDEXED_BLOCK 108
+#define MPI_COMBINER_HINDEXED_BLOCK 109
+#define MPI_COMBINER_STRUCT 110
+#define MPI_COMBINER_SUBARRAY 111
+#define MPI_COMBINER_RESIZED 116
+
+/* Types made by the INTEGER-valued routines of MPI-1 in Fortran. The ABI has none of these three.
+ */
+#define MPI_COMBINER_HVECTOR_INTEGER 2105
+#define MPI_COMBINER_HINDEXED_INTEGER 2107
+#define MPI_COMBINER_STRUCT_INTEGER 2110
+
+/* Keys of attributes. */
+#define MPI_KEYVAL_INVALID 0
+#define MPI_TAG_UB 501
+#define MPI_IO 502
+#define MPI_HOST 503
+#define MPI_WTIME_IS_GLOBAL 504
+#define MPI_APPNUM 505
+#define MPI_LASTUSEDCODE 506
+#define MPI_UNIVERSE_SIZE 507
+
+/* Where a Fortran status (an array of MPI_F_STATUS_SIZE integers, counted from 0 here) keeps what.
+ */
+#define MPI_F_STATUS_SIZE 8
+#define MPI_F_SOURCE 0
+#define MPI_F_TAG 1
+#define MPI_F_ERROR 2
+
+/* Functions of the program that the library calls. */
+typedef void(MPI_User_function)(void* invec, void* inoutvec, int* len, MPI_Datatype* datatype);
+typedef void(MPI_Comm_errhandler_function)(MPI_Comm* comm, int* error_code, ...);
+typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef int(MPI_Comm_copy_attr_function)(MPI_Comm comm, int keyval, void* extra_state,
+                                         void* value_in, void* value_out, int* flag);
+typedef int(MPI_Comm_delete_attr_function)(MPI_Comm comm, int keyval, void* value,
+                                           void* extra_state);
+typedef int(MPI_Type_copy_attr_function)(MPI_Datatype datatype, int keyval, void* extra_state,
+                                         void* value_in, void* value_out, int* flag);
+typedef int(MPI_Type_delete_attr_function)(MPI_Datatype datatype, int keyval, void* value,
+                                           void* extra_state);
+
+#define MPI_COMM_NULL_COPY_FN ((MPI_Comm_copy_attr_function*)0)
+#define MPI_COMM_DUP_FN ((MPI_Comm_copy_attr_function*)1)
+#define MPI_COMM_NULL_DELETE_FN ((MPI_Comm_delete_attr_function*)0)
+#define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function*)0)
+#define MPI_TYPE_DUP_FN ((MPI_Type_copy_attr_function*)1)
+#define MPI_TYPE_NULL_DELETE_FN ((MPI_Type_delete_attr_function*)0)
+
+/* The same under the names of MPI-1. */
+typedef MPI_Comm_errhandler_function MPI_Handler_function;
+typedef MPI_Comm_copy_attr_function MPI_Copy_function;
+typedef MPI_Comm_delete_attr_function MPI_Delete_function;
+#define MPI_NULL_COPY_FN MPI_COMM_NULL_COPY_FN
+#define MPI_DUP_FN MPI_COMM_DUP_FN
+#define MPI_NULL_DELETE_FN MPI_COMM_NULL_DELETE_FN
+
+/* The functions. Each line declares MPI_name and PMPI_name. */
+#if defined(__GNUC__) || defined(__clang__)
+#define TORUSMP_EXPORTED __attribute__((visibility("default")))
+#else
+#define TORUSMP_EXPORTED
+#endif
+#define TORUSMP_FUNCTION(result, name, parameters) \
+    TORUSMP_EXPORTED result MPI_##name parameters; \
+    TORUSMP_EXPORTED result PMPI_##name parameters;
+/* clang-format off */
+
+/* Beginning and end, versions, time. */
+TORUSMP_FUNCTION(int, Init, (int* argc, char*** argv))
+TORUSMP_FUNCTION(int, Init_thread, (int* argc, char*** argv, int required, int* provided))
+TORUSMP_FUNCTION(int, Initialized, (int* flag))
+TORUSMP_FUNCTION(int, Finalized, (int* flag))
+TORUSMP_FUNCTION(int, Finalize, (void))
+TORUSMP_FUNCTION(int, Abort, (MPI_Comm comm, int errorcode))
+TORUSMP_FUNCTION(int, Query_thread, (int* provided))
+TORUSMP_FUNCTION(int, Is_thread_main, (int* flag))
+TORUSMP_FUNCTION(int, Get_version, (int* version, int* subversion))
+TORUSMP_FUNCTION(int, Get_library_version, (char* version, int* resultlen))
+TORUSMP_FUNCTION(int, Abi_get_version, (int* abi_major, int* abi_minor))
+TORUSMP_FUNCTION(int, Abi_get_info, (MPI_Info* info))
+TORUSMP_FUNCTION(int, Get_processor_name, (char* name, int* resultlen))
+TORUSMP_FUNCTION(double, Wtime, (void))
+TORUSMP_FUNCTION(double, Wtick, (void))
+TORUSMP_FUNCTION(int, Pcontrol, (const int level, ...))
+
+/* Sending and receiving, blocking. */
+TORUSMP_FUNCTION(int, Send,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm))
+TORUSMP_FUNCTION(int, Bsend,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm))
+TORUSMP_FUNCTION(int, Ssend,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm))
+TORUSMP_FUNCTION(int, Rsend,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm))
+TORUSMP_FUNCTION(int, Recv,
+                 (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, Sendrecv,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                  void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                  MPI_Comm comm, MPI_Status* status))
+TORUSMP_FUNCTION(int, Sendrecv_replace,
+                 (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                  int recvtag, MPI_Comm comm, MPI_Status* status))
+TORUSMP_FUNCTION(int, Buffer_attach, (void* buffer, int size))
+TORUSMP_FUNCTION(int, Buffer_detach, (void* buffer_addr, int* size))
+TORUSMP_FUNCTION(int, Get_count, (const MPI_Status* status, MPI_Datatype datatype, int* count))
+TORUSMP_FUNCTION(int, Get_elements, (const MPI_Status* status, MPI_Datatype datatype, int* count))
+TORUSMP_FUNCTION(int, Get_elements_x,
+                 (const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count))
+
+/* Sending and receiving, non-blocking and persistent. */
+TORUSMP_FUNCTION(int, Isend,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ibsend,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Issend,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Irsend,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Irecv,
+                 (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Isendrecv,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                  void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Isendrecv_replace,
+                 (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                  int recvtag, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Send_init,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Bsend_init,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ssend_init,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rsend_init,
+                 (const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Recv_init,
+                 (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Start, (MPI_Request* request))
+TORUSMP_FUNCTION(int, Startall, (int count, MPI_Request array_of_requests[]))
+
+/* Requests. */
+TORUSMP_FUNCTION(int, Wait, (MPI_Request* request, MPI_Status* status))
+TORUSMP_FUNCTION(int, Waitany,
+                 (int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status))
+TORUSMP_FUNCTION(int, Waitall,
+                 (int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses))
+TORUSMP_FUNCTION(int, Waitsome,
+                 (int incount, MPI_Request array_of_requests[], int* outcount,
+                  int array_of_indices[], MPI_Status* array_of_statuses))
+TORUSMP_FUNCTION(int, Test, (MPI_Request* request, int* flag, MPI_Status* status))
+TORUSMP_FUNCTION(int, Testany,
+                 (int count, MPI_Request array_of_requests[], int* indx, int* flag,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, Testall,
+                 (int count, MPI_Request array_of_requests[], int* flag,
+                  MPI_Status* array_of_statuses))
+TORUSMP_FUNCTION(int, Testsome,
+                 (int incount, MPI_Request array_of_requests[], int* outcount,
+                  int array_of_indices[], MPI_Status* array_of_statuses))
+TORUSMP_FUNCTION(int, Request_free, (MPI_Request* request))
+TORUSMP_FUNCTION(int, Request_get_status, (MPI_Request request, int* flag, MPI_Status* status))
+TORUSMP_FUNCTION(int, Cancel, (MPI_Request* request))
+TORUSMP_FUNCTION(int, Test_cancelled, (const MPI_Status* status, int* flag))
+
+/* Messages that have arrived, before they are received. */
+TORUSMP_FUNCTION(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status))
+TORUSMP_FUNCTION(int, Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status))
+TORUSMP_FUNCTION(int, Mprobe,
+                 (int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status))
+TORUSMP_FUNCTION(int, Improbe,
+                 (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, Mrecv,
+                 (void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, Imrecv,
+                 (void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+                  MPI_Request* request))
+
+/* Datatypes. */
+TORUSMP_FUNCTION(int, Type_contiguous, (int count, MPI_Datatype oldtype, MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_vector,
+                 (int count, int blocklength, int stride, MPI_Datatype oldtype,
+                  MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_hvector,
+                 (int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
+                  MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_indexed,
+                 (int count, const int array_of_blocklengths[], const int array_of_displacements[],
+                  MPI_Datatype oldtype, MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_hindexed,
+                 (int count, const int array_of_blocklengths[],
+                  const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
+                  MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_indexed_block,
+                 (int count, int blocklength, const int array_of_displacements[],
+                  MPI_Datatype oldtype, MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_hindexed_block,
+                 (int count, int blocklength, const MPI_Aint array_of_displacements[],
+                  MPI_Datatype oldtype, MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_struct,
+                 (int count, const int array_of_blocklengths[],
+                  const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[],
+                  MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_subarray,
+                 (int ndims, const int array_of_sizes[], const int array_of_subsizes[],
+                  const int array_of_starts[], int order, MPI_Datatype oldtype,
+                  MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_resized,
+                 (MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_dup, (MPI_Datatype oldtype, MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_commit, (MPI_Datatype* datatype))
+TORUSMP_FUNCTION(int, Type_free, (MPI_Datatype* datatype))
+TORUSMP_FUNCTION(int, Type_size, (MPI_Datatype datatype, int* size))
+TORUSMP_FUNCTION(int, Type_size_x, (MPI_Datatype datatype, MPI_Count* size))
+TORUSMP_FUNCTION(int, Type_get_extent, (MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent))
+TORUSMP_FUNCTION(int, Type_get_extent_x, (MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent))
+TORUSMP_FUNCTION(int, Type_get_true_extent,
+                 (MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent))
+TORUSMP_FUNCTION(int, Type_get_true_extent_x,
+                 (MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent))
+TORUSMP_FUNCTION(int, Type_get_envelope,
+                 (MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes,
+                  int* combiner))
+TORUSMP_FUNCTION(int, Type_get_contents,
+                 (MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
+                  int array_of_integers[], MPI_Aint array_of_addresses[],
+                  MPI_Datatype array_of_datatypes[]))
+TORUSMP_FUNCTION(int, Type_match_size, (int typeclass, int size, MPI_Datatype* datatype))
+TORUSMP_FUNCTION(int, Type_set_name, (MPI_Datatype datatype, const char* type_name))
+TORUSMP_FUNCTION(int, Type_get_name, (MPI_Datatype datatype, char* type_name, int* resultlen))
+TORUSMP_FUNCTION(int, Type_create_keyval,
+                 (MPI_Type_copy_attr_function* type_copy_attr_fn,
+                  MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval,
+                  void* extra_state))
+TORUSMP_FUNCTION(int, Type_free_keyval, (int* type_keyval))
+TORUSMP_FUNCTION(int, Type_set_attr, (MPI_Datatype datatype, int type_keyval, void* attribute_val))
+TORUSMP_FUNCTION(int, Type_get_attr,
+                 (MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag))
+TORUSMP_FUNCTION(int, Type_delete_attr, (MPI_Datatype datatype, int type_keyval))
+TORUSMP_FUNCTION(int, Get_address, (const void* location, MPI_Aint* address))
+TORUSMP_FUNCTION(MPI_Aint, Aint_add, (MPI_Aint base, MPI_Aint disp))
+TORUSMP_FUNCTION(MPI_Aint, Aint_diff, (MPI_Aint addr1, MPI_Aint addr2))
+TORUSMP_FUNCTION(int, Pack,
+                 (const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize,
+                  int* position, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Unpack,
+                 (const void* inbuf, int insize, int* position, void* outbuf, int outcount,
+                  MPI_Datatype datatype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Pack_size, (int incount, MPI_Datatype datatype, MPI_Comm comm, int* size))
+
+/* Collectives, blocking. */
+TORUSMP_FUNCTION(int, Barrier, (MPI_Comm comm))
+TORUSMP_FUNCTION(int, Bcast,
+                 (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Gather,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Gatherv,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                  MPI_Comm comm))
+TORUSMP_FUNCTION(int, Scatter,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Scatterv,
+                 (const void* sendbuf, const int sendcounts[], const int displs[],
+                  MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                  int root, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Allgather,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Allgatherv,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Alltoall,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Alltoallv,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                  MPI_Datatype recvtype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Alltoallw,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                  const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm))
+TORUSMP_FUNCTION(int, Reduce,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  int root, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Allreduce,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm))
+TORUSMP_FUNCTION(int, Reduce_scatter,
+                 (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype,
+                  MPI_Op op, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Reduce_scatter_block,
+                 (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
+                  MPI_Op op, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Scan,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm))
+TORUSMP_FUNCTION(int, Exscan,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm))
+TORUSMP_FUNCTION(int, Reduce_local,
+                 (const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op))
+TORUSMP_FUNCTION(int, Op_create, (MPI_User_function* user_fn, int commute, MPI_Op* op))
+TORUSMP_FUNCTION(int, Op_free, (MPI_Op* op))
+TORUSMP_FUNCTION(int, Op_commutative, (MPI_Op op, int* commute))
+
+/* Collectives, non-blocking. */
+TORUSMP_FUNCTION(int, Ibarrier, (MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ibcast,
+                 (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Igather,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Igatherv,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Iscatter,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Iscatterv,
+                 (const void* sendbuf, const int sendcounts[], const int displs[],
+                  MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                  int root, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Iallgather,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Iallgatherv,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Ialltoall,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ialltoallv,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                  MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ialltoallw,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                  const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Ireduce,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  int root, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Iallreduce,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ireduce_scatter,
+                 (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype,
+                  MPI_Op op, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ireduce_scatter_block,
+                 (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
+                  MPI_Op op, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Iscan,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Iexscan,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm, MPI_Request* request))
+
+/* Collectives, persistent. */
+TORUSMP_FUNCTION(int, Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Bcast_init,
+                 (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                  MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Gather_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Gatherv_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                  MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Scatter_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Scatterv_init,
+                 (const void* sendbuf, const int sendcounts[], const int displs[],
+                  MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                  int root, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Allgather_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Allgatherv_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                  MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Alltoall_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Alltoallv_init,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                  MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Alltoallw_init,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                  const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Reduce_init,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  int root, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Allreduce_init,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Reduce_scatter_init,
+                 (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype,
+                  MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Reduce_scatter_block_init,
+                 (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
+                  MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Scan_init,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Exscan_init,
+                 (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm, MPI_Info info, MPI_Request* request))
+
+/* Collectives with the neighbours of a topology. */
+TORUSMP_FUNCTION(int, Neighbor_allgather,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Neighbor_allgatherv,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Neighbor_alltoall,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Neighbor_alltoallv,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                  MPI_Datatype recvtype, MPI_Comm comm))
+TORUSMP_FUNCTION(int, Neighbor_alltoallw,
+                 (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                  const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm))
+TORUSMP_FUNCTION(int, Ineighbor_allgather,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ineighbor_allgatherv,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Ineighbor_alltoall,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ineighbor_alltoallv,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                  MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Ineighbor_alltoallw,
+                 (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                  const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Neighbor_allgather_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Neighbor_allgatherv_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                  MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Neighbor_alltoall_init,
+                 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, Neighbor_alltoallv_init,
+                 (const void* sendbuf, const int sendcounts[], const int sdispls[],
+                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                  MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Neighbor_alltoallw_init,
+                 (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                  const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                  MPI_Info info, MPI_Request* request))
+
+/* Groups. */
+TORUSMP_FUNCTION(int, Group_size, (MPI_Group group, int* size))
+TORUSMP_FUNCTION(int, Group_rank, (MPI_Group group, int* rank))
+TORUSMP_FUNCTION(int, Group_translate_ranks,
+                 (MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]))
+TORUSMP_FUNCTION(int, Group_compare, (MPI_Group group1, MPI_Group group2, int* result))
+TORUSMP_FUNCTION(int, Comm_group, (MPI_Comm comm, MPI_Group* group))
+TORUSMP_FUNCTION(int, Group_union, (MPI_Group group1, MPI_Group group2, MPI_Group* newgroup))
+TORUSMP_FUNCTION(int, Group_intersection, (MPI_Group group1, MPI_Group group2, MPI_Group* newgroup))
+TORUSMP_FUNCTION(int, Group_difference, (MPI_Group group1, MPI_Group group2, MPI_Group* newgroup))
+TORUSMP_FUNCTION(int, Group_incl, (MPI_Group group, int n, const int ranks[], MPI_Group* newgroup))
+TORUSMP_FUNCTION(int, Group_excl, (MPI_Group group, int n, const int ranks[], MPI_Group* newgroup))
+TORUSMP_FUNCTION(int, Group_range_incl,
+                 (MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup))
+TORUSMP_FUNCTION(int, Group_range_excl,
+                 (MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup))
+TORUSMP_FUNCTION(int, Group_free, (MPI_Group* group))
+
+/* Communicators. */
+TORUSMP_FUNCTION(int, Comm_size, (MPI_Comm comm, int* size))
+TORUSMP_FUNCTION(int, Comm_rank, (MPI_Comm comm, int* rank))
+TORUSMP_FUNCTION(int, Comm_compare, (MPI_Comm comm1, MPI_Comm comm2, int* result))
+TORUSMP_FUNCTION(int, Comm_dup, (MPI_Comm comm, MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_idup, (MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Comm_idup_with_info,
+                 (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_create_group,
+                 (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_split_type,
+                 (MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_free, (MPI_Comm* comm))
+TORUSMP_FUNCTION(int, Comm_set_info, (MPI_Comm comm, MPI_Info info))
+TORUSMP_FUNCTION(int, Comm_get_info, (MPI_Comm comm, MPI_Info* info_used))
+TORUSMP_FUNCTION(int, Comm_set_name, (MPI_Comm comm, const char* comm_name))
+TORUSMP_FUNCTION(int, Comm_get_name, (MPI_Comm comm, char* comm_name, int* resultlen))
+TORUSMP_FUNCTION(int, Comm_test_inter, (MPI_Comm comm, int* flag))
+TORUSMP_FUNCTION(int, Comm_remote_size, (MPI_Comm comm, int* size))
+TORUSMP_FUNCTION(int, Comm_remote_group, (MPI_Comm comm, MPI_Group* group))
+TORUSMP_FUNCTION(int, Intercomm_create,
+                 (MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader,
+                  int tag, MPI_Comm* newintercomm))
+TORUSMP_FUNCTION(int, Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm* newintracomm))
+TORUSMP_FUNCTION(int, Comm_create_keyval,
+                 (MPI_Comm_copy_attr_function* comm_copy_attr_fn,
+                  MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval,
+                  void* extra_state))
+TORUSMP_FUNCTION(int, Comm_free_keyval, (int* comm_keyval))
+TORUSMP_FUNCTION(int, Comm_set_attr, (MPI_Comm comm, int comm_keyval, void* attribute_val))
+TORUSMP_FUNCTION(int, Comm_get_attr,
+                 (MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag))
+TORUSMP_FUNCTION(int, Comm_delete_attr, (MPI_Comm comm, int comm_keyval))
+
+/* Topologies. */
+TORUSMP_FUNCTION(int, Topo_test, (MPI_Comm comm, int* status))
+TORUSMP_FUNCTION(int, Dims_create, (int nnodes, int ndims, int dims[]))
+TORUSMP_FUNCTION(int, Cart_create,
+                 (MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder,
+                  MPI_Comm* comm_cart))
+TORUSMP_FUNCTION(int, Cartdim_get, (MPI_Comm comm, int* ndims))
+TORUSMP_FUNCTION(int, Cart_get,
+                 (MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]))
+TORUSMP_FUNCTION(int, Cart_rank, (MPI_Comm comm, const int coords[], int* rank))
+TORUSMP_FUNCTION(int, Cart_coords, (MPI_Comm comm, int rank, int maxdims, int coords[]))
+TORUSMP_FUNCTION(int, Cart_shift,
+                 (MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest))
+TORUSMP_FUNCTION(int, Cart_sub, (MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Cart_map,
+                 (MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank))
+TORUSMP_FUNCTION(int, Graph_create,
+                 (MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder,
+                  MPI_Comm* comm_graph))
+TORUSMP_FUNCTION(int, Graphdims_get, (MPI_Comm comm, int* nnodes, int* nedges))
+TORUSMP_FUNCTION(int, Graph_get,
+                 (MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]))
+TORUSMP_FUNCTION(int, Graph_neighbors_count, (MPI_Comm comm, int rank, int* nneighbors))
+TORUSMP_FUNCTION(int, Graph_neighbors, (MPI_Comm comm, int rank, int maxneighbors, int neighbors[]))
+TORUSMP_FUNCTION(int, Graph_map,
+                 (MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank))
+TORUSMP_FUNCTION(int, Dist_graph_create_adjacent,
+                 (MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
+                  int outdegree, const int destinations[], const int destweights[], MPI_Info info,
+                  int reorder, MPI_Comm* comm_dist_graph))
+TORUSMP_FUNCTION(int, Dist_graph_create,
+                 (MPI_Comm comm_old, int n, const int sources[], const int degrees[],
+                  const int destinations[], const int weights[], MPI_Info info, int reorder,
+                  MPI_Comm* comm_dist_graph))
+TORUSMP_FUNCTION(int, Dist_graph_neighbors_count,
+                 (MPI_Comm comm, int* indegree, int* outdegree, int* weighted))
+TORUSMP_FUNCTION(int, Dist_graph_neighbors,
+                 (MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
+                  int maxoutdegree, int destinations[], int destweights[]))
+
+/* Errors. */
+TORUSMP_FUNCTION(int, Comm_create_errhandler,
+                 (MPI_Comm_errhandler_function* comm_errhandler_fn, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler errhandler))
+TORUSMP_FUNCTION(int, Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Comm_call_errhandler, (MPI_Comm comm, int errorcode))
+TORUSMP_FUNCTION(int, Errhandler_free, (MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Error_string, (int errorcode, char* string, int* resultlen))
+TORUSMP_FUNCTION(int, Error_class, (int errorcode, int* errorclass))
+TORUSMP_FUNCTION(int, Add_error_class, (int* errorclass))
+TORUSMP_FUNCTION(int, Add_error_code, (int errorclass, int* errorcode))
+TORUSMP_FUNCTION(int, Add_error_string, (int errorcode, const char* string))
+
+/* Memory and info. */
+TORUSMP_FUNCTION(int, Alloc_mem, (MPI_Aint size, MPI_Info info, void* baseptr))
+TORUSMP_FUNCTION(int, Free_mem, (void* base))
+TORUSMP_FUNCTION(int, Info_create, (MPI_Info* info))
+TORUSMP_FUNCTION(int, Info_set, (MPI_Info info, const char* key, const char* value))
+TORUSMP_FUNCTION(int, Info_delete, (MPI_Info info, const char* key))
+TORUSMP_FUNCTION(int, Info_get,
+                 (MPI_Info info, const char* key, int valuelen, char* value, int* flag))
+TORUSMP_FUNCTION(int, Info_get_string,
+                 (MPI_Info info, const char* key, int* buflen, char* value, int* flag))
+TORUSMP_FUNCTION(int, Info_get_valuelen, (MPI_Info info, const char* key, int* valuelen, int* flag))
+TORUSMP_FUNCTION(int, Info_get_nkeys, (MPI_Info info, int* nkeys))
+TORUSMP_FUNCTION(int, Info_get_nthkey, (MPI_Info info, int n, char* key))
+TORUSMP_FUNCTION(int, Info_dup, (MPI_Info info, MPI_Info* newinfo))
+TORUSMP_FUNCTION(int, Info_free, (MPI_Info* info))
+
+/* Handles and statuses between C and Fortran. Predefined handles are the same integer in both. */
+TORUSMP_FUNCTION(MPI_Fint, Comm_c2f, (MPI_Comm comm))
+TORUSMP_FUNCTION(MPI_Comm, Comm_f2c, (MPI_Fint comm))
+TORUSMP_FUNCTION(MPI_Fint, Type_c2f, (MPI_Datatype datatype))
+TORUSMP_FUNCTION(MPI_Datatype, Type_f2c, (MPI_Fint datatype))
+TORUSMP_FUNCTION(MPI_Fint, Group_c2f, (MPI_Group group))
+TORUSMP_FUNCTION(MPI_Group, Group_f2c, (MPI_Fint group))
+TORUSMP_FUNCTION(MPI_Fint, Request_c2f, (MPI_Request request))
+TORUSMP_FUNCTION(MPI_Request, Request_f2c, (MPI_Fint request))
+TORUSMP_FUNCTION(MPI_Fint, Op_c2f, (MPI_Op op))
+TORUSMP_FUNCTION(MPI_Op, Op_f2c, (MPI_Fint op))
+TORUSMP_FUNCTION(MPI_Fint, Info_c2f, (MPI_Info info))
+TORUSMP_FUNCTION(MPI_Info, Info_f2c, (MPI_Fint info))
+TORUSMP_FUNCTION(MPI_Fint, Errhandler_c2f, (MPI_Errhandler errhandler))
+TORUSMP_FUNCTION(MPI_Errhandler, Errhandler_f2c, (MPI_Fint errhandler))
+TORUSMP_FUNCTION(MPI_Fint, Message_c2f, (MPI_Message message))
+TORUSMP_FUNCTION(MPI_Message, Message_f2c, (MPI_Fint message))
+TORUSMP_FUNCTION(int, Status_c2f, (const MPI_Status* c_status, MPI_Fint* f_status))
+TORUSMP_FUNCTION(int, Status_f2c, (const MPI_Fint* f_status, MPI_Status* c_status))
+TORUSMP_FUNCTION(int, Comm_toint, (MPI_Comm comm))
+TORUSMP_FUNCTION(MPI_Comm, Comm_fromint, (int comm))
+TORUSMP_FUNCTION(int, Type_toint, (MPI_Datatype datatype))
+TORUSMP_FUNCTION(MPI_Datatype, Type_fromint, (int datatype))
+TORUSMP_FUNCTION(int, Group_toint, (MPI_Group group))
+TORUSMP_FUNCTION(MPI_Group, Group_fromint, (int group))
+TORUSMP_FUNCTION(int, Request_toint, (MPI_Request request))
+TORUSMP_FUNCTION(MPI_Request, Request_fromint, (int request))
+TORUSMP_FUNCTION(int, Op_toint, (MPI_Op op))
+TORUSMP_FUNCTION(MPI_Op, Op_fromint, (int op))
+TORUSMP_FUNCTION(int, Info_toint, (MPI_Info info))
+TORUSMP_FUNCTION(MPI_Info, Info_fromint, (int info))
+TORUSMP_FUNCTION(int, Errhandler_toint, (MPI_Errhandler errhandler))
+TORUSMP_FUNCTION(MPI_Errhandler, Errhandler_fromint, (int errhandler))
+TORUSMP_FUNCTION(int, Message_toint, (MPI_Message message))
+TORUSMP_FUNCTION(MPI_Message, Message_fromint, (int message))
+
+/* MPI-1 names that later standards replaced and mostly removed; old codes still call them. */
+TORUSMP_FUNCTION(int, Address, (void* location, MPI_Aint* address))
+TORUSMP_FUNCTION(int, Type_extent, (MPI_Datatype datatype, MPI_Aint* extent))
+TORUSMP_FUNCTION(int, Type_lb, (MPI_Datatype datatype, MPI_Aint* displacement))
+TORUSMP_FUNCTION(int, Type_ub, (MPI_Datatype datatype, MPI_Aint* displacement))
+TORUSMP_FUNCTION(int, Type_hvector,
+                 (int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
+                  MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_hindexed,
+                 (int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[],
+                  MPI_Datatype oldtype, MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_struct,
+                 (int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[],
+                  MPI_Datatype array_of_types[], MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Errhandler_create,
+                 (MPI_Handler_function* function, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Errhandler_set, (MPI_Comm comm, MPI_Errhandler errhandler))
+TORUSMP_FUNCTION(int, Errhandler_get, (MPI_Comm comm, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Keyval_create,
+                 (MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval,
+                  void* extra_state))
+TORUSMP_FUNCTION(int, Keyval_free, (int* keyval))
+TORUSMP_FUNCTION(int, Attr_put, (MPI_Comm comm, int keyval, void* attribute_val))
+TORUSMP_FUNCTION(int, Attr_get, (MPI_Comm comm, int keyval, void* attribute_val, int* flag))
+TORUSMP_FUNCTION(int, Attr_delete, (MPI_Comm comm, int keyval))
+/* clang-format on */
+#undef TORUSMP_FUNCTION
+#undef TORUSMP_EXPORTED
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
