@@ -7,36 +7,9 @@
 #include <string>
 
 #include "collectives/bundles.h"
+#include "routing/box.h"
 
 namespace torusmp::collectives {
-namespace {
-
-// The box that members fill, if they fill one, by dimension of the machine.
-struct Box {
-    std::vector<int> extents;
-    std::vector<bool> periodic;  // their coordinates go round a ring in equal steps
-};
-
-std::optional<Box> box_of(const routing::Torus& torus, const std::vector<Rank>& members) {
-    Box box;
-    std::size_t product = 1;
-    for (int d = 0; d < torus.dimensions(); ++d) {
-        std::set<int> values;
-        for (const Rank rank : members) values.insert(torus.coordinates(rank)[std::size_t(d)]);
-        const int extent = int(values.size());
-        const int step = torus.extent(d) / extent;
-        bool even = step * extent == torus.extent(d);
-        for (auto value = values.begin(); std::next(value) != values.end(); ++value)
-            even &= *std::next(value) == *value + step;
-        box.extents.push_back(extent);
-        box.periodic.push_back(torus.periodic(d) && even);
-        product *= values.size();
-    }
-    if (product != members.size()) return std::nullopt;
-    return box;
-}
-
-}  // namespace
 
 Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
              const config::CollectivePolicy& policy)
@@ -97,8 +70,8 @@ void Group::find_places() {
 }
 
 void Group::find_grid() {
-    std::optional<Box> box;
-    if (kind_ != Kind::ordered) box = box_of(runtime_->torus(), members_);
+    std::optional<routing::Box> box;
+    if (kind_ != Kind::ordered) box = routing::box_of(runtime_->torus(), members_);
     const std::vector<int> dims = box ? box->extents : routing::balanced_dims(size(), 3);
     std::vector<bool> periodic;
     for (int d = 0; d < int(dims.size()); ++d) {

@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "qmp/communicator.h"
-#include "routing/embedding.h"
+#include "routing/placement.h"
 
 namespace torusmp::qmp {
 namespace {
 
 using routing::Dilation;
-using routing::Embedding;
+using routing::Grid;
 using routing::Torus;
 
 // Lengths from the slowest dimension to the fastest. With these, an embedding's row-major places
@@ -25,56 +25,21 @@ std::vector<int> slow_to_fast(const std::vector<int>& dims, const std::vector<in
     return lengths;
 }
 
-// How far apart neighbours of a grid are when place i lies on ranks[i].
+// The grid as routing knows it: all dimensions of a logical topology wrap around.
+Grid grid_of(const std::vector<int>& lengths) {
+    return {lengths, std::vector<bool>(lengths.size(), true)};
+}
+
 Dilation measure(const std::vector<int>& lengths, const std::vector<int>& ranks,
                  const Torus& torus) {
-    Dilation dilation;
-    long long sum = 0;
-    int stride = 1;
-    for (std::size_t d = lengths.size(); d-- > 0; stride *= lengths[d]) {
-        const int length = lengths[d];
-        if (length == 1) continue;
-        for (int place = 0; place < int(ranks.size()); ++place) {
-            const int c = place / stride % length;
-            if (length == 2 && c == 1) continue;  // one pair, both ways
-            const int next = place + (c + 1 == length ? -c : 1) * stride;
-            const int steps = torus.distance(ranks[std::size_t(place)], ranks[std::size_t(next)]);
-            dilation.maximum = std::max(dilation.maximum, steps);
-            sum += steps;
-            ++dilation.pairs;
-        }
-    }
-    if (dilation.pairs > 0) dilation.average = double(sum) / dilation.pairs;
-    return dilation;
+    return routing::dilation_of(grid_of(lengths), ranks, torus);
 }
 
-bool closer(const Dilation& a, const Dilation& b) {
-    return a.maximum != b.maximum ? a.maximum < b.maximum : a.average < b.average - 1e-9;
-}
-
-// An embedding that brings neighbours closer than `ranks` does, with place 0 where it is there, so
-// that node 0 stays the rank that reads standard input. Nothing where there is none.
+// An order that brings neighbours closer than `ranks` does, with place 0 where it is there, so that
+// node 0 stays the rank that reads standard input. Nothing where there is none.
 std::optional<std::vector<int>> better(const std::vector<int>& lengths,
                                        const std::vector<int>& ranks, const Torus& torus) {
-    const Dilation now = measure(lengths, ranks, torus);
-    if (now.maximum <= 1) return std::nullopt;
-    const Embedding embedding(lengths, {}, torus);
-    if (!closer(embedding.dilation(), now)) return std::nullopt;
-    std::vector<int> found = embedding.to_physical();
-    // A torus looks the same from everywhere: turn it until place 0 is right.
-    const auto from = torus.coordinates(found[0]);
-    const auto to = torus.coordinates(ranks[0]);
-    for (int& rank : found) {
-        auto c = torus.coordinates(rank);
-        for (int d = 0; d < torus.dimensions(); ++d) {
-            const auto i = std::size_t(d);
-            c[i] = (c[i] - from[i] + to[i] + torus.extent(d)) % torus.extent(d);
-        }
-        rank = torus.rank(c);
-    }
-    // An open mesh does not, so what came out must be weighed again.
-    if (!closer(measure(lengths, found, torus), now)) return std::nullopt;
-    return found;
+    return routing::place_closer(grid_of(lengths), ranks, torus, false);
 }
 
 bool covers_machine(const QMP_comm_struct& comm) {

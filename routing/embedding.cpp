@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "routing/embedding_search.h"
+#include "routing/placement.h"
 
 namespace torusmp::routing {
 
@@ -49,29 +50,10 @@ Embedding::Embedding(std::span<const int> extents, const std::vector<bool>& peri
 }
 
 void Embedding::measure() {
-    std::int64_t all_steps = 0;
-    std::int64_t stride = physical_.size();
-    for (std::size_t d = 0; d < extents_.size(); ++d) {
-        const int extent = extents_[d];
-        stride /= extent;
-        Dilation& dilation = by_dimension_[d];
-        std::int64_t steps = 0;
-        for (std::int64_t place = 0; place < physical_.size(); ++place) {
-            const bool last = place / stride % extent == extent - 1;
-            if (last && (!periodic_[d] || extent <= 2)) continue;
-            const auto next = last ? place - (extent - 1) * stride : place + stride;
-            const int distance = physical_.distance(to_physical_[std::size_t(place)],
-                                                    to_physical_[std::size_t(next)]);
-            dilation.maximum = std::max(dilation.maximum, distance);
-            steps += distance;
-            ++dilation.pairs;
-        }
-        if (dilation.pairs > 0) dilation.average = double(steps) / dilation.pairs;
-        all_steps += steps;
-        dilation_.maximum = std::max(dilation_.maximum, dilation.maximum);
-        dilation_.pairs += dilation.pairs;
-    }
-    if (dilation_.pairs > 0) dilation_.average = double(all_steps) / dilation_.pairs;
+    const Grid grid{extents_, periodic_};
+    for (std::size_t d = 0; d < extents_.size(); ++d)
+        by_dimension_[d] = dilation_along(grid, int(d), to_physical_, physical_);
+    dilation_ = dilation_of(grid, to_physical_, physical_);
 }
 
 std::string Embedding::describe() const {
