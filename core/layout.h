@@ -1,13 +1,18 @@
-// Where the bytes of a message lie: one block, or a short program of strided blocks.
+// Where the bytes of a message lie: one block, or a short program of nested strided copies.
 //
 // A Layout is an immutable value shared by any number of requests; whoever made it keeps it alive
-// until they are complete. The message is the concatenation of the blocks in order.
+// until they are complete. It describes one element, and how far the next one is: a message of any
+// number of elements goes by the same Layout. Copies may start at any byte of the message: the
+// place is computed, not walked to.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
+
+#include "core/shape.h"
 
 namespace torusmp::core {
 
@@ -20,27 +25,54 @@ class Layout {
         std::size_t count;
         std::ptrdiff_t stride;
     };
+    // A contiguous stretch, by its distance from the base.
+    struct Piece {
+        std::ptrdiff_t offset;
+        std::size_t bytes;
+    };
 
-    explicit Layout(std::vector<Run> runs);
+    explicit Layout(const std::vector<Run>& runs);
+    // extent: bytes from one element to the next; for messages of one element it does not matter.
+    explicit Layout(Shape element, std::ptrdiff_t extent = 0);
 
-    std::size_t size() const { return size_; }  // bytes of the message
-    // One block: the message is [base + front(), base + front() + size()).
+    std::size_t size() const { return size_; }  // bytes of the message in one element
+    // One block: the element is [base + front(), base + front() + size()).
     bool contiguous() const { return contiguous_; }
-    std::ptrdiff_t front() const { return runs_.empty() ? 0 : runs_.front().offset; }
+    // So are any number of elements together.
+    bool dense() const { return dense_; }
+    std::ptrdiff_t front() const { return element_.offset(); }
+    std::ptrdiff_t extent() const { return extent_; }
+    // Bytes of the contiguous blocks, in the mean.
+    std::size_t mean_block() const { return mean_block_; }
+    const Shape& element() const { return element_; }
 
     // Copies bytes [from, from + bytes) of the message out of, or into, memory at base.
     void pack(const std::byte* base, std::size_t from, std::byte* out, std::size_t bytes) const;
     void unpack(std::byte* base, std::size_t from, const std::byte* in, std::size_t bytes) const;
 
-  private:
-    template <class Copy>
-    void walk(std::size_t from, std::size_t bytes, Copy&& copy) const;
+    // The stretches that hold bytes [from, from + bytes) of the message, in its order, as many as
+    // fit into `out`. Stretches that touch are one.
+    struct Pieces {
+        std::size_t count;
+        std::size_t bytes;  // in them; fewer than asked for when `out` is full
+    };
+    Pieces pieces(std::size_t from, std::size_t bytes, std::span<Piece> out) const;
 
-    std::vector<Run> runs_;
-    std::vector<std::size_t> starts_;  // message offset at which each run begins
-    std::size_t size_ = 0;
-    bool contiguous_ = true;
+  private:
+    Shape element_;
+    Shape elements_;  // without an end
+    std::ptrdiff_t extent_;
+    std::size_t size_;
+    std::size_t mean_block_;
+    bool contiguous_;
+    bool dense_;
 };
+
+// Addresses are integers here: a base may be null, with offsets that are whole addresses.
+inline std::byte* displaced(const void* base, std::ptrdiff_t by) {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) +
+                                        std::uintptr_t(by));
+}
 
 // The memory of one message. `layout` null: `bytes` bytes from `base`.
 struct Buffer {
@@ -52,10 +84,10 @@ struct Buffer {
     Buffer(void* memory, std::size_t size) : base(static_cast<std::byte*>(memory)), bytes(size) {}
     Buffer(const void* memory, std::size_t size)
         : Buffer(const_cast<void*>(memory), size) {}  // sends only read
-    Buffer(void* memory, const Layout& shape)
-        : base(static_cast<std::byte*>(memory)), bytes(shape.size()) {
-        if (shape.contiguous())
-            base += shape.front();
+    Buffer(void* memory, const Layout& shape, std::size_t elements = 1)
+        : base(static_cast<std::byte*>(memory)), bytes(elements * shape.size()) {
+        if (shape.dense() || (shape.contiguous() && elements <= 1))
+            base = displaced(memory, shape.front());
         else
             layout = &shape;
     }

@@ -1,0 +1,83 @@
+// The shape of a message in memory: a short program of nested strided copies.
+//
+// A Shape is built from blocks by two operations, repetition at a stride and sequence, and is kept
+// as few nested loops around contiguous blocks: what touches is merged, what repeats regularly
+// becomes a loop, and a shape that is used in several places is there once. The message is the
+// concatenation of the blocks in the order of the program. Shapes are immutable values, cheap to
+// copy; parts are shared. Any thread may read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace torusmp::core {
+
+class Shape {
+  public:
+    struct Placed;
+
+    Shape() = default;  // nothing
+    static Shape block(std::size_t bytes, std::ptrdiff_t offset = 0);
+    // The shapes one behind the other in the message, each at its offset.
+    static Shape sequence(std::span<const Placed> parts);
+    // So many times this shape, each `stride` bytes behind the one before.
+    Shape repeated(std::size_t count, std::ptrdiff_t stride) const;
+    // The same without an end: who asks for bytes of it must know how many there are.
+    Shape endless(std::ptrdiff_t stride) const;
+    Shape moved(std::ptrdiff_t by) const;
+
+    bool empty() const { return node_ == nullptr; }
+    std::size_t size() const;    // bytes of the message
+    std::size_t blocks() const;  // contiguous blocks that hold them
+    bool is_block() const { return empty() || blocks() == 1; }
+    std::ptrdiff_t offset() const {
+        return offset_;
+    }  // of the program, and of a block's first byte
+
+    // The program. A node is a nest of loops, outermost first, around a block or a sequence.
+    struct Node;
+    struct Loop {
+        std::size_t count;
+        std::ptrdiff_t stride;
+        std::size_t bytes;  // of the message in one turn
+    };
+    struct Part {
+        std::ptrdiff_t offset;
+        std::size_t start;  // bytes of the message before it
+        const Node* node;   // null: a block, up to the next part's start
+    };
+    struct Sequence {
+        std::vector<Part> parts;                         // and one more, whose start is the end
+        std::vector<std::shared_ptr<const Node>> nodes;  // what parts refer to
+        bool only_blocks() const { return nodes.empty(); }
+    };
+    static constexpr int deepest = 5;
+    struct Node {
+        std::array<Loop, deepest> loops{};
+        int depth = 0;
+        std::size_t body = 0;    // bytes of the message in the block, or in the whole sequence
+        std::size_t blocks = 1;  // of the whole nest
+        std::shared_ptr<const Sequence> sequence;  // null: a block
+        std::size_t size() const { return depth == 0 ? body : loops[0].count * loops[0].bytes; }
+        bool is_block() const { return depth == 0 && sequence == nullptr; }
+    };
+    const Node* node() const { return node_.get(); }  // null: nothing
+
+  private:
+    Shape(std::ptrdiff_t offset, std::shared_ptr<const Node> node)
+        : offset_(offset), node_(std::move(node)) {}
+    static Shape nest(const std::shared_ptr<const Node>& inner, const Loop& loop);
+
+    std::ptrdiff_t offset_ = 0;
+    std::shared_ptr<const Node> node_;
+};
+
+struct Shape::Placed {
+    std::ptrdiff_t offset;
+    Shape shape;
+};
+
+}  // namespace torusmp::core
