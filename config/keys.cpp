@@ -564,6 +564,11 @@ constexpr std::array table{
         "Costs one more exchange along every line.",
         read_flag<&Settings::check_collectives>, format_flag<&Settings::check_collectives>,
         origin_of<&Settings::check_collectives>},
+    Key{"mpi.check", "boolean", "true or false", "", "true",
+        "Whether MPI_Finalize lists what a program leaves behind: requests that nobody completed, "
+        "messages that nobody received, objects that nobody freed.",
+        read_flag<&Settings::check_mpi>, format_flag<&Settings::check_mpi>,
+        origin_of<&Settings::check_mpi>},
     Key{"launch.bind", "choice", "auto, core, numa or none", "", "numa",
         "Where ranks may run. core: each on a core of its own while there are enough. numa: spread "
         "over the NUMA nodes, free inside one. none: anywhere. auto: core, or none where ranks "

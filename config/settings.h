@@ -87,6 +87,7 @@ struct Settings {
     // [collectives]
     std::array<Value<FormTable>, std::tuple_size_v<FormTables>> forms = default_values();
     Value<bool> check_collectives{false};  // members compare what they call
+    Value<bool> check_mpi{false};          // MPI_Finalize lists what is left behind
     // [launch]
     Value<Bind> bind{Bind::automatic};
     Value<std::string> agent{"ssh"};  // command line: AGENT HOST PROGRAM ARGUMENTS

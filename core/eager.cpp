@@ -78,9 +78,29 @@ std::optional<Status> Runtime::probe(Rank source, Context context, Tag tag) {
     Guard guard(*this);
     const Unexpected* message = matching_.find_unexpected(context, source, tag);
     if (message == nullptr) return std::nullopt;
-    return Status{message->source, message->tag,
-                  message->is_request ? std::size_t(message->request.bytes) : message->bytes,
-                  Error::none};
+    return message->status();
+}
+
+Unexpected* Runtime::claim(Rank source, Context context, Tag tag) {
+    Guard guard(*this);
+    Unexpected* message = matching_.find_unexpected(context, source, tag);
+    if (message != nullptr) matching_.remove(*message);
+    return message;
+}
+
+void Runtime::receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed) {
+    Guard guard(*this);
+    open(request, buffer, claimed.source);
+    request.context_ = claimed.context;
+    request.tag_ = claimed.tag;
+    request.flow_ = nullptr;
+    take_unexpected(request, claimed);
+}
+
+void Runtime::for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const {
+    Guard guard(*this);
+    matching_.for_each_unexpected(
+        [&](const Unexpected& message) { visit(message.context, message.status()); });
 }
 
 bool Runtime::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {

@@ -33,6 +33,9 @@ struct Unexpected {
     Link links[4];
     const std::byte* payload() const { return reinterpret_cast<const std::byte*>(this + 1); }
     std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
+    Status status() const {
+        return {source, tag, is_request ? std::size_t(request.bytes) : bytes, Error::none};
+    }
 };
 
 class Matching {

@@ -115,6 +115,13 @@ class Runtime final : private transport::Sink {
     void receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context, Tag tag);
     // The first message that such a receive would match, without receiving it.
     std::optional<Status> probe(Rank source, Context context, Tag tag);
+    // Takes that message out of matching, for one receive of its own: Unexpected::status() tells
+    // of it. Null: there is none yet. It must be received, else it stays in memory.
+    Unexpected* claim(Rank source, Context context, Tag tag);
+    // Receives a message that was claimed.
+    void receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed);
+    // Messages that have come and that no receive has asked for.
+    void for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const;
     // Asks to take a receive back. It completes, now or later, as cancelled or with its message.
     void cancel(ReceiveRequest& request);
     // Asks to take a matched send back. It completes, now or later, as cancelled if no receive has

@@ -72,7 +72,7 @@ void start(int* argc, char*** argv, int required, const char* call) {
     if (required < QMP_THREAD_SINGLE || required > QMP_THREAD_MULTIPLE)
         fail(call, fmt::format("found thread level {}, expected one of QMP_THREAD_...", required));
     try {
-        lib.process = Process::acquire(required == QMP_THREAD_MULTIPLE);
+        lib.process = job::Process::acquire(required == QMP_THREAD_MULTIPLE);
         lib.machine_node = lib.process->rank();
         lib.machine_size = lib.process->size();
         lib.placement = placement_from_environment();
@@ -112,7 +112,7 @@ void finalize(const char* call) {
     Library& lib = library();
     const bool joined = lib.process && (lib.initialized || !lib.was_initialized);
     if (joined) lib.process->abort(code, message);
-    end_process(code, {});
+    job::end_process(code, {});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void fail(std::string_view call, std::string_view message) {
 void refuse(std::string_view message) {
     const std::string text = "QMP_init_msg_passing: " + std::string(message);
     if (library().process) library().process->abort(2, text);
-    end_process(2, text);
+    job::end_process(2, text);
 }
 
 QMP_status_t complain(QMP_status_t code, std::string_view call, std::string_view message) {

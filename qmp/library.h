@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "qmp/flags.h"
-#include "qmp/process.h"
+#include "job/process.h"
 #include "qmp/qmp.h"
 
 namespace torusmp::qmp {
@@ -31,7 +31,7 @@ enum class Placement {
 };
 
 struct Library {
-    std::shared_ptr<Process> process;  // set while initialized, and while memory of it is in use
+    std::shared_ptr<job::Process> process;  // set while initialized, and while memory of it is in use
     std::atomic<bool> initialized{false};
     bool was_initialized = false;
 

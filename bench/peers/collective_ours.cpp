@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/torus_bench/collective_calls.h"
-#include "qmp/process.h"
+#include "job/process.h"
 
 extern "C" {
 #include "net.h"
@@ -26,7 +26,7 @@ constexpr core::Context context = 0x7fffffe0;
 std::unique_ptr<collectives::Group> everybody() {
     std::vector<core::Rank> members(static_cast<std::size_t>(net_size()));
     std::iota(members.begin(), members.end(), 0);
-    qmp::Process& process = *qmp::Process::acquire(false);  // QMP holds it
+    job::Process& process = *job::Process::acquire(false);  // QMP holds it
     return std::make_unique<collectives::Group>(process.runtime(), members, context,
                                                 process.collective_policy());
 }

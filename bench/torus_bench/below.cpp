@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "qmp/process.h"
+#include "job/process.h"
 
 namespace torusmp::bench {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 // QMP's contexts count up from 0x40000000, MPI's are below.
 constexpr core::Context context_of_messages = 0x7ffffff0;
 
-qmp::Process& process() {
+job::Process& process() {
     // QMP holds it for as long as it is up, and nobody calls before or after.
-    return *qmp::Process::acquire(false);
+    return *job::Process::acquire(false);
 }
 
 void check(const core::Request& request, const char* what, int peer) {

@@ -47,6 +47,7 @@ const std::vector<Variant> variants{
     {"collectives.alltoall", "alltoall = \"lines\"", "rings", "lines<2KiB pairs"},
     {"collectives.scan", "scan = \"lines\"", "doubling", "crowded: star<9B lines<10B doubling"},
     {"collectives.check", "check = true", "false", "true"},
+    {"mpi.check", "check = true", "false", "true"},
     {"launch.bind", "bind = \"core\"", "numa", "none"},
     {"launch.agent", "agent = \"rsh\"", "ssh -p 22", "lxc exec"},
     {"launch.through", "through = \"torus\"", "network", "torus"},

@@ -12,7 +12,7 @@
 #include "core/runtime.h"
 #include "launch/bootstrap.h"
 
-namespace torusmp::qmp {
+namespace torusmp::job {
 
 class DeathWatch {
   public:
@@ -35,4 +35,4 @@ class DeathWatch {
     std::thread thread_;
 };
 
-}  // namespace torusmp::qmp
+}  // namespace torusmp::job

@@ -1,4 +1,4 @@
-#include "qmp/process.h"
+#include "job/process.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -13,9 +13,9 @@
 
 #include "config/cpus.h"
 #include "config/load.h"
-#include "qmp/transports.h"
+#include "job/transports.h"
 
-namespace torusmp::qmp {
+namespace torusmp::job {
 namespace {
 
 // What the signal handler may touch.
@@ -142,4 +142,4 @@ void end_process(int code, std::string_view message) {
     std::exit(code);
 }
 
-}  // namespace torusmp::qmp
+}  // namespace torusmp::job

@@ -1,4 +1,4 @@
-#include "qmp/transports.h"
+#include "job/transports.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "core/transport/shm/interface.h"
 #include "core/transport/tcp/interface.h"
 
-namespace torusmp::qmp {
+namespace torusmp::job {
 namespace {
 
 using config::TransportUse;
@@ -116,4 +116,4 @@ std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
                                            tcp);
 }
 
-}  // namespace torusmp::qmp
+}  // namespace torusmp::job

@@ -10,7 +10,7 @@
 #include "core/runtime.h"
 #include "launch/bootstrap.h"
 
-namespace torusmp::qmp {
+namespace torusmp::job {
 
 // Opens the Runtime of this rank on the interfaces it needs; not connected yet. Throws
 // std::runtime_error for what a transport refuses, ConfigError where the settings ask for what is
@@ -19,4 +19,4 @@ std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
                                             const launch::Bootstrap& bootstrap,
                                             core::Options options);
 
-}  // namespace torusmp::qmp
+}  // namespace torusmp::job

@@ -1,4 +1,4 @@
-#include "qmp/death_watch.h"
+#include "job/death_watch.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace torusmp::qmp {
+namespace torusmp::job {
 
 DeathWatch::DeathWatch(launch::Bootstrap& bootstrap, core::Runtime& runtime)
     : bootstrap_(bootstrap), runtime_(runtime), stop_(eventfd(0, EFD_CLOEXEC)) {
@@ -48,4 +48,4 @@ void DeathWatch::tell() {
         runtime_.peer_died(death.rank, fmt::format("it {}", death.cause));
 }
 
-}  // namespace torusmp::qmp
+}  // namespace torusmp::job

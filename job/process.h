@@ -13,9 +13,9 @@
 #include "config/settings.h"
 #include "core/runtime.h"
 #include "launch/bootstrap.h"
-#include "qmp/death_watch.h"
+#include "job/death_watch.h"
 
-namespace torusmp::qmp {
+namespace torusmp::job {
 
 class Process {
   public:
@@ -62,4 +62,4 @@ class Process {
 // Ends a process that has not joined a job, or could not: prints the message and exits with code.
 [[noreturn]] void end_process(int code, std::string_view message);
 
-}  // namespace torusmp::qmp
+}  // namespace torusmp::job

@@ -1,0 +1,28 @@
+// What a communicator does with errors: one of the predefined ways, or a function of the program.
+//
+// Any thread may use one; the function is called by the thread whose call failed.
+#pragma once
+
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+
+class ErrorHandler : public Object {
+  public:
+    using Handle = MPI_Errhandler;
+    static constexpr Kind kind_of_class = Kind::error_handler;
+    static constexpr int error_class = MPI_ERR_ARG;
+    static inline const Handle null_handle = MPI_ERRHANDLER_NULL;
+    static constexpr const char* null_name = "MPI_ERRHANDLER_NULL";
+    static constexpr const char* noun = "error handler";
+
+    enum class Way { fatal, abort, back, function, fortran };
+    explicit ErrorHandler(Way chosen, MPI_Comm_errhandler_function* called = nullptr)
+        : Object(kind_of_class), way(chosen), function(called) {}
+
+    const Way way;
+    // Way::function: as in C. Way::fortran: a subroutine of (INTEGER comm, INTEGER code).
+    MPI_Comm_errhandler_function* const function;
+};
+
+}  // namespace torusmp::mpi

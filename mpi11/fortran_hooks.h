@@ -1,0 +1,15 @@
+// Calls from the library into functions that were written in Fortran: their arguments are integers
+// for handles, and everything goes by reference. Defined with the Fortran binding in fortran/.
+#pragma once
+
+#include "mpi11/mpi.h"
+
+namespace torusmp::mpi {
+
+// subroutine handler(comm, code)
+void call_fortran_error_handler(MPI_Comm_errhandler_function* handler, MPI_Comm comm, int& code);
+// subroutine operation(in, inout, len, type)
+void call_fortran_operation(MPI_User_function* operation, void* in, void* inout, int& count,
+                            MPI_Datatype type);
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,49 @@
+// What libmpi keeps for the process: the job it is part of, whether MPI runs, the predefined
+// communicators.
+//
+// There is one Library, because the C API has no object to keep it in; it is never destroyed.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "core/runtime.h"
+#include "job/process.h"
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+
+class Communicator;
+
+// What every call needs, without the guard of the Library's first use.
+struct Hot {
+    bool running = false;              // between MPI_Init and MPI_Finalize
+    core::Runtime* runtime = nullptr;  // set while running
+    Communicator* world = nullptr;
+};
+inline constinit Hot hot;
+
+struct Library {
+    std::shared_ptr<job::Process> process;
+    std::atomic<bool> initialized{false};
+    std::atomic<bool> finalized{false};
+    int thread_level = MPI_THREAD_SINGLE;
+    std::thread::id main_thread;
+    Communicator* world = nullptr;
+    Communicator* self = nullptr;
+};
+
+// Works at any time.
+Library& library();
+
+inline core::Runtime& runtime() {
+    return *hot.runtime;
+}
+
+// Starts MPI in this process: joins the job, or shares the Process that another front end opened.
+// level: one of MPI_THREAD_...; ends the process with words where the job cannot be joined.
+void start_mpi(int level, const char* call);
+
+}  // namespace torusmp::mpi

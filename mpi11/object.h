@@ -1,0 +1,237 @@
+// What stands behind a handle, and how a handle is looked up.
+//
+// A handle is a pointer to an object of ours, or below 0x1000 one of the constants of the MPI 5.0
+// binary interface (chapter 20), which a table turns into an object. Objects of one class live in a
+// slab whose memory is never given back, so a handle that was freed is told by its kind instead of
+// ending the program. A class for handles derives from Object first, has no virtual functions, and
+// names its kind, its handle type, its null handle and the class of error for what is no such
+// handle.
+//
+// Slabs and references may be used from any thread where several call; see shared_by_threads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "mpi11/mpi.h"
+
+namespace torusmp::mpi {
+
+enum class Kind : std::uint32_t {
+    dead = 0,
+    communicator = 0x6d6f6331,
+    group,
+    datatype,
+    operation,
+    request,
+    error_handler,
+    info,
+    message
+};
+
+// Whether several threads of the program may call: then what they share is locked. Set while MPI
+// comes up, before there is a second thread that may call.
+inline constinit bool shared_by_threads = false;
+
+struct Object {
+    explicit Object(Kind which) : kind(which) {}
+    Object(const Object&) = delete;
+    Object& operator=(const Object&) = delete;
+
+    Kind kind;                   // first: a dead object has nothing else
+    std::uint32_t constant = 0;  // the predefined handle's value; 0: the address is the handle
+    std::atomic<int> references{1};
+    int fortran = 0;  // index in the table of Fortran handles; 0: none yet
+};
+
+inline constexpr std::uintptr_t constants = 0x1000;
+// Predefined objects by the value of their handle.
+inline constinit std::array<Object*, constants> predefined{};
+
+// The object of a handle, or null where it is none of that class that lives.
+template <class T>
+T* find(typename T::Handle handle) {
+    const auto value = reinterpret_cast<std::uintptr_t>(handle);
+    Object* object = nullptr;
+    if (value < constants)
+        object = predefined[value];
+    else if (value % alignof(Object) == 0)
+        object = reinterpret_cast<Object*>(value);
+    return object != nullptr && object->kind == T::kind_of_class ? static_cast<T*>(object)
+                                                                 : nullptr;
+}
+
+template <class T>
+typename T::Handle handle_of(const T& object) {
+    return reinterpret_cast<typename T::Handle>(
+        object.constant != 0
+            ? std::uintptr_t(object.constant)
+            : reinterpret_cast<std::uintptr_t>(static_cast<const Object*>(&object)));
+}
+
+// Gives a predefined object its constant.
+template <class T>
+void make_predefined(T& object, typename T::Handle handle) {
+    object.constant = std::uint32_t(reinterpret_cast<std::uintptr_t>(handle));
+    predefined[object.constant] = &object;
+}
+
+// A lock that costs a branch where one thread calls.
+class SharedLock {
+  public:
+    explicit SharedLock(std::mutex& mutex) : mutex_(shared_by_threads ? &mutex : nullptr) {
+        if (mutex_ != nullptr) mutex_->lock();
+    }
+    ~SharedLock() {
+        if (mutex_ != nullptr) mutex_->unlock();
+    }
+    SharedLock(const SharedLock&) = delete;
+    SharedLock& operator=(const SharedLock&) = delete;
+
+  private:
+    std::mutex* mutex_;
+};
+
+// Objects of one class; never destroyed.
+template <class T>
+class Slab {
+  public:
+    static Slab& only() {
+        static Slab* const slab = std::make_unique<Slab>().release();
+        return *slab;
+    }
+
+    template <class... Arguments>
+    T& make(Arguments&&... arguments) {
+        std::byte* const slot = take();
+        try {
+            return *::new (slot) T(std::forward<Arguments>(arguments)...);
+        } catch (...) {
+            give(slot);
+            throw;
+        }
+    }
+    void end(T& object) {
+        auto* const slot = reinterpret_cast<std::byte*>(&object);
+        object.~T();
+        give(slot);
+    }
+    // How many live: what MPI_Finalize looks at.
+    std::size_t living() const { return living_; }
+    template <class Visit>
+    void for_each(Visit&& visit) {
+        for (const auto& chunk : chunks_)
+            for (std::size_t i = 0; i < chunk_size; ++i) {
+                auto* const dead = reinterpret_cast<Dead*>(chunk.get() + i * sizeof(Slot));
+                if (dead->kind != Kind::dead) visit(*reinterpret_cast<T*>(dead));
+            }
+    }
+
+  private:
+    static constexpr std::size_t chunk_size = 64;
+    struct Dead {
+        Kind kind = Kind::dead;
+        Dead* next = nullptr;
+    };
+    struct alignas(T) alignas(Dead) Slot {
+        std::byte bytes[sizeof(T) > sizeof(Dead) ? sizeof(T) : sizeof(Dead)];
+    };
+    struct Free {
+        void operator()(std::byte* chunk) const {
+            ::operator delete[](chunk, std::align_val_t(alignof(Slot)));
+        }
+    };
+
+    std::byte* take() {
+        const SharedLock lock(mutex_);
+        if (free_ == nullptr) grow();
+        Dead* const slot = std::exchange(free_, free_->next);
+        ++living_;
+        return reinterpret_cast<std::byte*>(slot);
+    }
+    void give(std::byte* slot) {
+        const SharedLock lock(mutex_);
+        auto* const dead = ::new (slot) Dead;
+        dead->next = std::exchange(free_, dead);
+        --living_;
+    }
+    void grow() {
+        auto* const chunk = static_cast<std::byte*>(
+            ::operator new[](chunk_size * sizeof(Slot), std::align_val_t(alignof(Slot))));
+        chunks_.emplace_back(chunk);
+        for (std::size_t i = chunk_size; i-- > 0;) {
+            auto* const dead = ::new (chunk + i * sizeof(Slot)) Dead;
+            dead->next = std::exchange(free_, dead);
+        }
+    }
+
+    std::mutex mutex_;
+    Dead* free_ = nullptr;
+    std::size_t living_ = 0;
+    std::vector<std::unique_ptr<std::byte, Free>> chunks_;
+};
+
+template <class T, class... Arguments>
+T& make(Arguments&&... arguments) {
+    return Slab<T>::only().make(std::forward<Arguments>(arguments)...);
+}
+
+// One more that uses the object.
+template <class T>
+T& retain(T& object) {
+    if (shared_by_threads)
+        object.references.fetch_add(1, std::memory_order_relaxed);
+    else
+        object.references.store(object.references.load(std::memory_order_relaxed) + 1,
+                                std::memory_order_relaxed);
+    return object;
+}
+
+// One less; the last ends it. Predefined objects hold a reference of their own and never end.
+template <class T>
+void release(T& object) {
+    int left = 0;
+    if (shared_by_threads) {
+        left = object.references.fetch_sub(1, std::memory_order_acq_rel) - 1;
+    } else {
+        left = object.references.load(std::memory_order_relaxed) - 1;
+        object.references.store(left, std::memory_order_relaxed);
+    }
+    if (left == 0) Slab<T>::only().end(object);
+}
+
+// Holds a reference for a scope or an object.
+template <class T>
+class Reference {
+  public:
+    Reference() = default;
+    explicit Reference(T& object) : object_(&retain(object)) {}
+    Reference(const Reference& other) : object_(other.object_) {
+        if (object_ != nullptr) retain(*object_);
+    }
+    Reference(Reference&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    Reference& operator=(Reference other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Reference() {
+        if (object_ != nullptr) release(*object_);
+    }
+    T* get() const { return object_; }
+    T& operator*() const { return *object_; }
+    T* operator->() const { return object_; }
+    explicit operator bool() const { return object_ != nullptr; }
+    void reset() { *this = Reference(); }
+
+  private:
+    T* object_ = nullptr;
+};
+
+}  // namespace torusmp::mpi
