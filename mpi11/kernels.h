@@ -1,0 +1,77 @@
+// The loops behind the predefined operations: one for each operation on each kind of values.
+//
+// They know no handles and no MPI types: many predefined types are the same values (MPI_INT,
+// MPI_INTEGER and MPI_INT32_T are all int32). Pure functions; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "collectives/operation.h"
+
+namespace torusmp::mpi {
+
+enum class OpCode : std::uint8_t {
+    max,
+    min,
+    sum,
+    prod,
+    land,
+    band,
+    lor,
+    bor,
+    lxor,
+    bxor,
+    minloc,
+    maxloc
+};
+inline constexpr int op_codes = 12;
+
+// What the elements of a predefined type are.
+enum class Values : std::uint8_t {
+    none,  // nothing that can be computed with
+    int8,
+    int16,
+    int32,
+    int64,
+    int128,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float32,
+    float64,
+    long_double,
+    float128,  // REAL*16 of gfortran
+    complex64,
+    complex128,
+    complex_long_double,
+    complex256,
+    logical8,
+    logical16,
+    logical32,
+    logical64,
+    byte,
+    // Pairs of a value and an index, laid out as C does.
+    float32_int32,
+    float64_int32,
+    int64_int32,
+    int32_int32,
+    int16_int32,
+    long_double_int32,
+    float32_float32,
+    float64_float64
+};
+inline constexpr int value_kinds = int(Values::float64_float64) + 1;
+
+// inout[i] = inout[i] op in[i]; neither has to be aligned, and they do not overlap. Null where the
+// standard has no such operation. Integers wrap around; logical results are 0 or 1; of equal values
+// MINLOC and MAXLOC keep the lower index.
+collectives::Combine kernel(OpCode op, Values values);
+
+// Bytes from one element to the next; 0 of none.
+std::size_t element_size(Values values);
+// In words, for messages: "integers", "pairs of a value and an index".
+std::string_view describe(Values values);
+
+}  // namespace torusmp::mpi
