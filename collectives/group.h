@@ -120,11 +120,16 @@ class Group {
     // first use.
     Hosts* hosts();
 
-    // A tag for the next collective; members start collectives in one order, so they agree. Groups
-    // made by this one share its context and count for themselves.
+    // A tag for the next collective; members start collectives in one order, so they agree.
     core::Tag next_tag() {
-        count_ = (count_ + 1) & 0xffffff;
-        return count_ << 2 | core::Tag(kind_);
+        count_ = (count_ + 1) & 0x7ffff;
+        return part_tag(count_ << 7, 0);
+    }
+    // The tag of a part, on this group, of a collective that has the tag `whole`, by the part's
+    // number from 0 to 31. Parts begin when others end, in another order on each member if several
+    // collectives are under way, so they cannot count. Groups made by this one share its context.
+    core::Tag part_tag(core::Tag whole, int number) const {
+        return (whole & ~core::Tag{127}) | number << 2 | core::Tag(kind_);
     }
 
   private:

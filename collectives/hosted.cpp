@@ -3,13 +3,13 @@
 namespace torusmp::collectives {
 
 Hosted::Hosted(Group& group, Hosts& hosts)
-    : Schedule(group), hosts_(hosts), local_broadcast_(hosts.local), local_reduce_(hosts.local) {
-    nest(local_broadcast_);
-    nest(local_reduce_);
+    : Sequence(group, 3), hosts_(hosts), local_broadcast_(hosts.local), local_reduce_(hosts.local) {
+    nest(local_broadcast_, 1);
+    nest(local_reduce_, 2);
     if (hosts.leaders == nullptr) return;
-    nest(leaders_broadcast_.emplace(*hosts.leaders));
-    nest(leaders_reduce_.emplace(*hosts.leaders));
-    nest(leaders_allreduce_.emplace(*hosts.leaders));
+    nest(leaders_broadcast_.emplace(*hosts.leaders), 3);
+    nest(leaders_reduce_.emplace(*hosts.leaders), 4);
+    nest(leaders_allreduce_.emplace(*hosts.leaders), 5);
 }
 
 void Hosted::prepare_broadcast(void* buffer, std::size_t bytes, int root, BroadcastForm form) {
@@ -43,26 +43,17 @@ void Hosted::prepare_allreduce(void* buffer, std::size_t count, const Operation&
 
 void Hosted::prepare(What what, std::string_view name) {
     what_ = what;
-    part_ = 0;
-    running_ = nullptr;
+    rewind();
     reset(name);
 }
 
 bool Hosted::move() {
-    do {
-        if (running_ != nullptr && !move_part(*running_)) return false;
-    } while (next_part());
-    return what_ != What::reduce || (sent(0) && received(0));
+    return Sequence::move() && (what_ != What::reduce || (sent(0) && received(0)));
 }
 
-bool Hosted::next_part() {
-    constexpr int parts = 3;
-    if (part_ == parts) return false;
-    const int number = part_++;
-    running_ = what_ == What::broadcast ? part_of_broadcast(number)
-               : what_ == What::reduce  ? part_of_reduce(number)
-                                        : part_of_allreduce(number);
-    return true;
+Schedule* Hosted::start_part(int number) {
+    if (what_ == What::broadcast) return part_of_broadcast(number);
+    return what_ == What::reduce ? part_of_reduce(number) : part_of_allreduce(number);
 }
 
 // Inside the root's host from the root; from its leader to the others; inside the other hosts.

@@ -7,10 +7,11 @@
 #include "collectives/allreduce.h"
 #include "collectives/broadcast.h"
 #include "collectives/reduce.h"
+#include "collectives/sequence.h"
 
 namespace torusmp::collectives {
 
-class Hosted final : public Schedule {
+class Hosted final : public Sequence {
   public:
     explicit Hosted(Group& group, Hosts& hosts);
     ~Hosted() = default;
@@ -26,8 +27,7 @@ class Hosted final : public Schedule {
     enum class What { broadcast, reduce, allreduce };
     void prepare(What what, std::string_view name);
     bool move() override;
-    // Starts the next part, if this member has one in it; false: there is no next part.
-    bool next_part();
+    Schedule* start_part(int number) override;
     Schedule* part_of_broadcast(int number);
     Schedule* part_of_reduce(int number);
     Schedule* part_of_allreduce(int number);
@@ -48,8 +48,6 @@ class Hosted final : public Schedule {
     BroadcastForm broadcast_form_ = BroadcastForm::automatic;
     RootedForm reduce_form_ = RootedForm::automatic;
     ReduceForm allreduce_form_ = ReduceForm::automatic;
-    int part_ = 0;
-    Schedule* running_ = nullptr;
     Scratch sum_;  // of the host, where the result is not wanted here
 };
 

@@ -28,7 +28,7 @@ Hosted* Pipeline::by_hosts(bool commutative) {
     if (!goes_by_hosts_) return nullptr;
     if (hosted_ == nullptr) {
         hosted_ = std::make_unique<Hosted>(group(), *hosts);
-        nest(*hosted_);
+        nest(*hosted_, 0);
     }
     return hosted_.get();
 }

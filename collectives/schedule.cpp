@@ -20,7 +20,7 @@ void Schedule::begin(std::string_view name, const Call& call) {
 
 void Schedule::reset(std::string_view name) {
     name_ = name;
-    tag_ = group_->next_tag();
+    if (!nested_) tag_ = group_->next_tag();  // a part gets it when it is moved
     error_ = core::Error::none;
     failed_peer_ = core::any_source;
     taken_back_ = false;
@@ -28,12 +28,15 @@ void Schedule::reset(std::string_view name) {
     complete_.store(false, std::memory_order_relaxed);
 }
 
-void Schedule::nest(Schedule& part) {
+void Schedule::nest(Schedule& part, int number) {
     part.nested_ = true;
+    part.number_ = number;
     parts_.push_back(&part);
 }
 
 bool Schedule::move_part(Schedule& part) {
+    const int number_so_far = tag_ >> 2 & 31;
+    part.tag_ = part.group_->part_tag(tag_, number_so_far | part.number_);
     const std::uint64_t posts = part.posts_;
     const bool finished = part.complete() || part.advance();
     posts_ += part.posts_ - posts;

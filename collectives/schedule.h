@@ -60,8 +60,10 @@ class Schedule : public core::Task {
     void begin(std::string_view name, const Call& call = {});
     // As begin(), but the caller advances it.
     void reset(std::string_view name);
-    // From now on this schedule starts and advances that one, as a part of its own.
-    void nest(Schedule& part);
+    // From now on this schedule starts and advances that one, as a part of its own. number: tells
+    // parts on one group apart, 1 to 7; parts that have parts of their own leave these bits 0, so
+    // 8, 16 or 24; 0: it does the work of this very schedule.
+    void nest(Schedule& part, int number);
     // Advances a part; true: it has finished well.
     bool move_part(Schedule& part);
     // Ends the schedule with an error, after what it has posted is taken back.
@@ -81,6 +83,11 @@ class Schedule : public core::Task {
     }
     void receive_by(routing::Direction direction, core::Buffer buffer) {
         receive(buffer, group_->neighbour(direction));
+    }
+    // Over a link of the machine.
+    void send_over(routing::Direction link, core::Buffer buffer) {
+        ++posts_;
+        group_->runtime().send_by(sends_.next(), buffer, link, group_->context(), tag_of(0));
     }
 
     // --- message by message ---
@@ -160,6 +167,7 @@ class Schedule : public core::Task {
     core::Tag tag_ = 0;
     std::vector<Schedule*> parts_;
     bool nested_ = false;
+    int number_ = 0;                    // as a part
     std::unique_ptr<CallCheck> check_;  // where the group checks
     bool checked_ = true;
     Batch<core::SendRequest> sends_;

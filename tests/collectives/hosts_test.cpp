@@ -139,6 +139,62 @@ TEST_CASE("A barrier over hosts holds everybody until the last has come") {
     REQUIRE(job.run_until([&] { return crew.complete(); }));
 }
 
+// Each rank has several under way on one group, and comes to their parts in an order of its own.
+TEST_CASE("Collectives over hosts that are under way at the same time do not mix") {
+    constexpr std::size_t count = 3000;
+    for (const std::uint64_t seed : {1, 2, 3, 4}) {
+        struct Calls {
+            explicit Calls(Group& group)
+                : first(group), second(group), sum(group), reduce(group), last(group) {}
+            Broadcast first, second;
+            Allreduce sum;
+            Reduce reduce;
+            Broadcast last;
+            bool complete() const {
+                return first.complete() && second.complete() && sum.complete() &&
+                       reduce.complete() && last.complete();
+            }
+        };
+        Crew<Calls> crew;
+        std::vector<Vectors> values;  // by call, then by node
+        std::vector<float> result(count);
+        Job job(job_of_hosts(4, seed));
+        for (const Rank rank : all_ranks(job)) {
+            crew.groups.push_back(std::make_unique<Group>(job[rank], all_ranks(job), 7));
+            crew.schedules.emplace_back(*crew.groups.back());
+        }
+        const int nodes = crew.size();
+        for (int call = 0; call < 5; ++call) values.push_back(contributions(nodes, count));
+        const auto data = [&](int call, int node) {
+            return values[std::size_t(call)][std::size_t(node)].data();
+        };
+        for (int node = 0; node < nodes; ++node) {
+            Calls& calls = crew[node];
+            calls.first.start(data(0, node), count * sizeof(float), 9);
+            calls.second.start(data(1, node), count * sizeof(float), 22);
+            calls.sum.start(data(2, node), count, float_sum);
+            calls.reduce.start(node == 6 ? result.data() : nullptr, data(3, node), count, float_sum,
+                               6);
+            calls.last.start(data(4, node), count * sizeof(float), 1);
+            for (std::uint64_t i = 0; i < seed * 7; ++i) job.turn();
+        }
+        INFO(job.report());
+        REQUIRE(job.run_until([&] {
+            for (const Calls& calls : crew.schedules)
+                if (!calls.complete()) return false;
+            return true;
+        }));
+        const Vectors before = contributions(nodes, count);
+        check_sum(result, nodes);
+        for (int node = 0; node < nodes; ++node) {
+            REQUIRE(values[0][std::size_t(node)] == before[9]);
+            REQUIRE(values[1][std::size_t(node)] == before[22]);
+            check_sum(values[2][std::size_t(node)], nodes);
+            REQUIRE(values[4][std::size_t(node)] == before[1]);
+        }
+    }
+}
+
 TEST_CASE("A rank that dies ends a collective over hosts for all others, with its name") {
     for (const int turns : {0, 30, 200, 600}) {
         Crew<Allreduce> crew;
