@@ -9,6 +9,7 @@
 
 #include "config/load.h"
 #include "mpi11/check.h"
+#include "mpi11/datatype.h"
 #include "mpi11/error_codes.h"
 
 namespace torusmp::mpi {
@@ -88,6 +89,7 @@ void start_mpi(int level, const char* call) {
             level == MPI_THREAD_MULTIPLE && !shared_by_threads ? MPI_THREAD_SERIALIZED : level;
         lib.main_thread = std::this_thread::get_id();
         make_error_handlers();
+        make_datatypes();
         make_communicators(lib);
     } catch (const std::exception& error) {
         refuse(call, error.what());

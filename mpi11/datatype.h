@@ -1,0 +1,151 @@
+// Datatypes: what a message consists of and where it lies in memory (MPI-1.1, section 3.12).
+//
+// A Datatype is immutable but for its commitment, its name and its attributes. It keeps the layout
+// of one element, as core copies it, and its signature; the types it was made of are kept only to
+// be told about. A message under way holds the layout, so a type may be freed before it arrives.
+// Any thread may use one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/layout.h"
+#include "mpi11/basic_types.h"
+#include "mpi11/error.h"
+#include "mpi11/object.h"
+#include "mpi11/signature.h"
+
+namespace torusmp::mpi {
+
+class Attributes;
+class Datatype;
+
+// What a datatype describes, without its handle: composed by the constructors.
+struct TypeMap {
+    core::Shape shape;
+    Signature signature;
+    std::ptrdiff_t lb = 0, ub = 0;            // with markers and padding
+    std::ptrdiff_t true_lb = 0, true_ub = 0;  // of the data alone
+    std::size_t alignment = 1;                // the largest of its parts
+    // The bounds come from markers or a resize, which win over what the data says.
+    bool marked_lb = false, marked_ub = false;
+
+    std::ptrdiff_t extent() const { return ub - lb; }
+    std::size_t size() const { return signature.bytes(); }
+
+    explicit TypeMap(Basic basic);
+    struct Part;
+    // One behind the other, each at its displacement.
+    explicit TypeMap(std::span<const Part> parts);
+    // `count` of it, each `stride` bytes behind the one before.
+    TypeMap repeated(std::size_t count, std::ptrdiff_t stride) const;
+    // Rounds the extent up to the alignment, as a C compiler does with structures.
+    void pad();
+    void resize(std::ptrdiff_t new_lb, std::ptrdiff_t new_extent);
+};
+struct TypeMap::Part {
+    std::ptrdiff_t displacement;
+    const TypeMap* map;
+};
+
+// How a type was made, for MPI_Type_get_contents.
+struct Recipe {
+    int combiner = MPI_COMBINER_NAMED;
+    std::vector<int> integers;
+    std::vector<MPI_Aint> addresses;
+    std::vector<Reference<Datatype>> types;
+};
+
+class Datatype : public Object {
+  public:
+    using Handle = MPI_Datatype;
+    static constexpr Kind kind_of_class = Kind::datatype;
+    static constexpr int error_class = MPI_ERR_TYPE;
+    static inline const Handle null_handle = MPI_DATATYPE_NULL;
+    static constexpr const char* null_name = "MPI_DATATYPE_NULL";
+    static constexpr const char* noun = "datatype";
+
+    explicit Datatype(const BasicFacts& is);  // a predefined one
+    Datatype(TypeMap described, Recipe made_by);
+
+    std::size_t size() const { return size_; }  // bytes of data in one element
+    std::ptrdiff_t extent() const { return extent_; }
+    std::ptrdiff_t lb() const { return map_.lb; }
+    std::ptrdiff_t ub() const { return map_.ub; }
+    std::ptrdiff_t true_lb() const { return map_.true_lb; }
+    std::ptrdiff_t true_ub() const { return map_.true_ub; }
+    std::ptrdiff_t true_extent() const { return map_.true_ub - map_.true_lb; }
+    // Any number of elements is one block of memory, from true_lb() on.
+    bool dense() const { return dense_; }
+    bool committed() const { return committed_; }
+    // Which predefined type it is, or none.
+    Basic basic() const { return basic_; }
+    // The one basic type that it consists of, or none.
+    Basic uniform() const { return map_.signature.uniform(); }
+    const Signature& signature() const { return map_.signature; }
+    const TypeMap& map() const { return map_; }
+    const std::shared_ptr<const core::Layout>& layout() const { return layout_; }
+    const Recipe& recipe() const { return recipe_; }
+
+    void commit() { committed_ = true; }
+    // As messages call it: its name, or "a datatype of N bytes".
+    std::string describe() const;
+
+    std::string name;
+    std::shared_ptr<Attributes> attributes;  // null: none yet
+
+  private:
+    std::size_t size_;
+    std::ptrdiff_t extent_;
+    bool dense_;
+    bool committed_;
+    Basic basic_;
+    std::shared_ptr<const core::Layout> layout_;
+    TypeMap map_;
+    Recipe recipe_;
+};
+
+// Makes the predefined types, once, before anything uses a datatype.
+void make_datatypes();
+
+inline Datatype& datatype_of(Basic basic) {
+    return *find<Datatype>(facts(basic).handle);
+}
+
+namespace wrong {
+[[noreturn]] void uncommitted(const Datatype& type);
+[[noreturn]] void null_buffer(int count, const Datatype& type);
+}  // namespace wrong
+
+// A type that messages may be made of; throws Failure with MPI_ERR_TYPE for any other.
+inline Datatype& committed(MPI_Datatype handle) {
+    Datatype& type = checked<Datatype>(handle);
+    if (!type.committed()) [[unlikely]]
+        wrong::uncommitted(type);
+    return type;
+}
+
+// MPI_BOTTOM is null, and right only with types that hold addresses.
+inline void check_buffer(const void* address, int count, const Datatype& type) {
+    if (address == nullptr && count > 0 && type.size() != 0 && type.true_lb() == 0) [[unlikely]]
+        wrong::null_buffer(count, type);
+}
+
+// Keeps what a message's memory looks like while it is under way; null where it is one block.
+using LayoutHold = std::shared_ptr<const core::Layout>;
+
+core::Buffer scattered_buffer(const void* address, std::size_t count, const Datatype& type,
+                              LayoutHold& hold);
+
+// The memory of a message. Nothing is allocated; one block needs no hold.
+inline core::Buffer buffer_of(const void* address, std::size_t count, const Datatype& type,
+                              LayoutHold& hold) {
+    if (type.dense()) [[likely]]
+        return {core::displaced(address, type.true_lb()), count * type.size()};
+    return scattered_buffer(address, count, type, hold);
+}
+
+}  // namespace torusmp::mpi
