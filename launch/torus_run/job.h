@@ -23,6 +23,15 @@ struct HostPlan {
     std::vector<int> ranks;  // ascending
 };
 
+// One program of the job. Most jobs have one; `mpirun -n 2 ./a : -n 4 ./b` has two.
+struct Program {
+    int first = 0;                         // its first rank; it ends where the next one begins
+    std::string path;                      // as the user wrote it, or the path that was found
+    std::vector<std::string> arguments;    // argv, the program's name included
+    std::vector<std::string> environment;  // "NAME=value", before that of the job
+    std::string folder;  // absolute, where its ranks start; empty: the job's working directory
+};
+
 // What a host needs to know to start its ranks.
 struct HostJob {
     int node = 0;
@@ -30,13 +39,20 @@ struct HostJob {
     int size = 0;      // ranks of the whole job
     std::vector<int> ranks;
     std::array<std::byte, secret_bytes> secret{};
-    std::string program;                   // as the user wrote it, or the path that was found
-    std::vector<std::string> arguments;    // argv, the program's name included
+    std::vector<Program> programs;         // by first rank; never empty
     std::vector<std::string> environment;  // "NAME=value", the same for every rank
     config::Bind bind = config::Bind::automatic;
     bool keep_going = false;
     bool capture = false;  // the ranks' output comes through torus-run
     std::chrono::nanoseconds timeout{std::chrono::seconds(10)};  // a rank may be stopped so long
+
+    int program_of(int rank) const {
+        int program = 0;
+        while (program + 1 < int(programs.size()) &&
+               programs[std::size_t(program + 1)].first <= rank)
+            ++program;
+        return program;
+    }
 };
 
 struct Job {
@@ -45,8 +61,8 @@ struct Job {
     HostJob common;  // what is the same on every host
     config::Settings settings;
     std::string working_directory;
-    std::string own_program;  // the path that was found on this host; empty: it starts no rank
-    std::string torus_run;    // its path on the other hosts
+    std::vector<std::string> own_paths;  // of the programs on this host; empty: it starts no rank
+    std::string torus_run;               // its path on the other hosts
     bool tag_output = false;
     bool verbose = false;
     std::chrono::milliseconds timeout{0};  // of the whole job; zero: none

@@ -36,6 +36,17 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     return list;
 }
 
+// What all of the job share goes behind what the program says otherwise.
+void inherit(std::vector<std::string>& environment, const std::vector<std::string>& job) {
+    const auto name_of = [](std::string_view text) { return text.substr(0, text.find('=')); };
+    const std::vector<std::string> own = environment;
+    for (const std::string& variable : job)
+        if (std::none_of(own.begin(), own.end(), [&](const std::string& other) {
+                return name_of(other) == name_of(variable);
+            }))
+            environment.push_back(variable);
+}
+
 SharedBytes bytes_of(std::string_view text) {
     const auto view = std::as_bytes(std::span(text));
     return share({view.begin(), view.end()});
@@ -77,17 +88,18 @@ LocalRanks::~LocalRanks() {
 // ---- start ----
 
 bool LocalRanks::start_all() {
-    std::vector<std::string> environment = job_.environment;
-    std::vector<std::string> arguments = job_.arguments;
+    std::vector<Program> programs = job_.programs;
+    for (Program& program : programs) inherit(program.environment, job_.environment);
     int place = 0;
     for (Rank& rank : ranks_)
-        if (!start(rank, place++, arguments, environment)) return false;
+        if (!start(rank, place++, programs[std::size_t(job_.program_of(rank.number))]))
+            return false;
     return true;
 }
 
-// The variables of one rank go behind those that all share.
-bool LocalRanks::start(Rank& rank, int place, std::vector<std::string>& arguments,
-                       std::vector<std::string>& environment) {
+// The variables of one rank go behind those that all of its program share.
+bool LocalRanks::start(Rank& rank, int place, Program& program) {
+    std::vector<std::string>& environment = program.environment;
     int control[2], notices[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0)
         return cannot_start(rank, "socketpair", errno);
@@ -114,10 +126,12 @@ bool LocalRanks::start(Rank& rank, int place, std::vector<std::string>& argument
     environment.push_back(fmt::format("{}={}", env_rank, rank.number));
     environment.push_back(fmt::format("{}={}", env_size, job_.size));
     environment.push_back(fmt::format("{}={}", env_local_rank, place));
-    const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
+    environment.push_back(fmt::format("{}={}", env_program, job_.program_of(rank.number)));
+    const std::vector<char*> argv = pointers(program.arguments), envp = pointers(environment);
     const config::Affinity affinity(rank.cpus);
     const SpawnResult result = spawn({getpid(),
-                                      job_.program.c_str(),
+                                      program.path.c_str(),
+                                      program.folder.c_str(),
                                       argv.data(),
                                       envp.data(),
                                       {rank.number == 0 ? wiring_.standard_input : wiring_.null,
@@ -177,7 +191,9 @@ bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
                              "built for this machine)"
                            : "";
     tell(rank, RankEvent::Kind::not_started, program ? exit_usage : exit_failure,
-         fmt::format("{} of {}: {}{}", call, job_.program, std::strerror(error), hint));
+         fmt::format("{} of {}: {}{}", call,
+                     job_.programs[std::size_t(job_.program_of(rank.number))].path,
+                     std::strerror(error), hint));
     return false;
 }
 

@@ -98,8 +98,7 @@ class LocalRanks {
         bool stop_told = false;
     };
 
-    bool start(Rank& rank, int place, std::vector<std::string>& arguments,
-               std::vector<std::string>& environment);
+    bool start(Rank& rank, int place, Program& program);
     bool cannot_start(const Rank& rank, const char* call, int error);
     void watch_channels(Rank& rank);
     Descriptor open_stream(Rank& rank, int stream);

@@ -7,9 +7,25 @@ namespace {
 
 void add_job(Packer& packer, const HostJob& job) {
     packer.add(job.node).add(job.host).add(job.size).add(job.ranks).append(job.secret);
-    packer.add(job.program).add(job.arguments).add(job.environment);
+    packer.add(int(job.programs.size())).add(job.environment);
+    for (const Program& program : job.programs)
+        packer.add(program.first)
+            .add(program.path)
+            .add(program.arguments)
+            .add(program.environment)
+            .add(program.folder);
     packer.add(int(job.bind)).add(job.keep_going).add(job.capture);
     packer.add(std::int64_t(job.timeout.count()));
+}
+
+Program take_program(Unpacker& unpacker) {
+    Program program;
+    program.first = unpacker.get<int>();
+    program.path = unpacker.text();
+    program.arguments = unpacker.texts();
+    program.environment = unpacker.texts();
+    program.folder = unpacker.text();
+    return program;
 }
 
 HostJob take_job(Unpacker& unpacker) {
@@ -19,9 +35,9 @@ HostJob take_job(Unpacker& unpacker) {
     job.size = unpacker.get<int>();
     job.ranks = unpacker.numbers();
     for (std::byte& byte : job.secret) byte = std::byte(unpacker.get<unsigned char>());
-    job.program = unpacker.text();
-    job.arguments = unpacker.texts();
+    const int programs = unpacker.get<int>();
     job.environment = unpacker.texts();
+    for (int i = 0; i < programs; ++i) job.programs.push_back(take_program(unpacker));
     job.bind = config::Bind(unpacker.get<int>());
     job.keep_going = unpacker.get<bool>();
     job.capture = unpacker.get<bool>();

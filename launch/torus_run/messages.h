@@ -16,7 +16,7 @@
 namespace torusmp::launch {
 
 // Goes up with every change of a frame.
-inline constexpr std::uint32_t keeper_protocol = 1;
+inline constexpr std::uint32_t keeper_protocol = 2;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 

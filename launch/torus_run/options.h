@@ -1,4 +1,5 @@
-// The command line of torus-run. Everything from the program's name on belongs to the program.
+// The command line of torus-run, and of mpirun and mpiexec, which are other names of it. Everything
+// from the program's name on belongs to the program; under the other names, up to a ":".
 #pragma once
 
 #include <chrono>
@@ -7,11 +8,21 @@
 #include <vector>
 
 #include "config/load.h"
+#include "launch/torus_run/host_list.h"
 
 namespace torusmp::launch {
 
+// One program of the job; mpirun takes several, with ":" between them.
+struct ProgramOptions {
+    std::optional<int> ranks;              // -np
+    std::vector<std::string> environment;  // "NAME=VALUE", each name once
+    std::string folder;                    // -wdir; empty: where torus-run was started
+    std::vector<std::string> command;
+};
+
 struct Options {
-    std::optional<int> ranks;  // -np
+    std::vector<ProgramOptions> programs;  // never empty, but the command of the only one may be
+    std::vector<HostSlots> hosts;          // -host and -hostfile
     config::LoadRequest settings;
     bool tag_output = false;
     bool verbose = false;
@@ -21,7 +32,6 @@ struct Options {
     bool help = false;
     bool version = false;
     double timeout_seconds = 0;  // 0: none
-    std::vector<std::string> command;
     // Set where an agent started this: no job of its own, but the keeper of another one's host.
     std::optional<std::chrono::milliseconds> keeper_timeout;
 };

@@ -73,7 +73,9 @@ HostOrder make_order(const Job& job, const HostOrder& tree, int node) {
     order.job.node = node;
     order.job.host = host.name;
     order.job.ranks = host.ranks;
-    if (host.here) order.job.program = job.own_program;
+    if (host.here)
+        for (std::size_t i = 0; i < job.own_paths.size(); ++i)
+            order.job.programs[i].path = job.own_paths[i];
     order.job.capture = !host.here || job.tag_output;
     if (std::find(tree.parents.begin(), tree.parents.end(), node) == tree.parents.end()) {
         order.parents.clear();

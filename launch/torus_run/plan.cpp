@@ -39,13 +39,23 @@ std::string own_path() {
 // ---- the ranks ----
 
 // As many as the torus has; on a host that nobody described, one for each core.
-int rank_count(const Options& options, const config::Settings& settings) {
-    if (options.ranks) return *options.ranks;
-    if (settings.dims->empty()) return config::discover_cores().usable_cores();
+int default_rank_count(const Options& options, const config::Settings& settings) {
+    int slots = 0;
+    for (const HostSlots& host : options.hosts) slots += host.slots;
+    if (settings.dims->empty()) return slots ? slots : config::discover_cores().usable_cores();
     long long ranks = 1;
     for (const int extent : *settings.dims) ranks *= extent;
     for (const int extent : *settings.ranks_per_node) ranks *= extent;
     return int(ranks);
+}
+
+int rank_count(const Options& options, const config::Settings& settings) {
+    const std::vector<ProgramOptions>& programs = options.programs;
+    if (programs.size() == 1 && !programs.front().ranks)
+        return default_rank_count(options, settings);
+    int ranks = 0;
+    for (const ProgramOptions& program : programs) ranks += program.ranks.value_or(1);
+    return ranks;
 }
 
 bool is_this_host(const std::string& name, const std::string& self) {
@@ -105,9 +115,30 @@ std::string_view name_of(std::string_view variable) {
 // What another launcher or an outer torus-run said about this process is not true of its ranks.
 bool belongs_to_an_outer_job(std::string_view name) {
     if (name.starts_with("PMIX_")) return true;
-    for (const char* ours : {env_bootstrap, env_connected, env_rank, env_size, env_local_rank})
+    for (const char* ours :
+         {env_bootstrap, env_connected, env_rank, env_size, env_local_rank, env_program})
         if (name == ours) return true;
     return false;
+}
+
+// Hosts that are all this one need no list: they say how many ranks there are.
+config::LoadRequest request_of(const Options& options, const std::string& self) {
+    config::LoadRequest request = options.settings;
+    std::string names;
+    bool elsewhere = false;
+    for (const HostSlots& host : options.hosts) {
+        names += (names.empty() ? "" : ",") + host.name;
+        elsewhere = elsewhere || !is_this_host(host.name, self);
+    }
+    if (elsewhere) request.flags.push_back({"nodes.hosts", names, "-host"});
+    return request;
+}
+
+std::string find_own(const Program& program) {
+    const char* path = std::getenv("PATH");
+    for (const std::string& variable : program.environment)
+        if (variable.starts_with("PATH=")) path = variable.c_str() + 5;
+    return find_program(program.path, path, program.folder);
 }
 
 std::vector<std::string> plan_environment(const config::Settings& settings) {
@@ -136,13 +167,28 @@ void check_agent(const config::Settings& settings) {
     }
 }
 
+// Several programs take consecutive ranks, one each where nobody says how many.
+std::vector<Program> plan_programs(const Options& options) {
+    std::vector<Program> programs;
+    int first = 0;
+    for (const ProgramOptions& given : options.programs) {
+        Program program{first, given.command.front(), given.command, given.environment, {}};
+        if (!given.folder.empty()) {
+            program.folder = std::filesystem::absolute(given.folder);
+            program.environment.push_back("PWD=" + program.folder);
+        }
+        programs.push_back(std::move(program));
+        first += given.ranks.value_or(1);
+    }
+    return programs;
+}
+
 // What holds on every host.
 HostJob plan_common(const Options& options, const config::Settings& settings, int ranks) {
     HostJob common;
     common.size = ranks;
     common.secret = random_secret();
-    common.program = options.command.front();
-    common.arguments = options.command;
+    common.programs = plan_programs(options);
     common.environment = plan_environment(settings);
     common.bind = *settings.bind;
     common.keep_going = options.keep_going;
@@ -153,11 +199,11 @@ HostJob plan_common(const Options& options, const config::Settings& settings, in
 }  // namespace
 
 Job plan_job(const Options& options) {
-    if (options.command.empty())
+    if (options.programs.front().command.empty())
         throw UsageError("no program given; torus-run [options] PROGRAM [its arguments]");
     Job job;
-    job.settings = config::load(options.settings);
     job.host = options.here.empty() ? host_name() : options.here;
+    job.settings = config::load(request_of(options, job.host));
     const int ranks = rank_count(options, job.settings);
     job.settings.rank_torus(ranks);  // throws where the torus and the ranks do not agree
     job.hosts = plan_hosts(job.settings, job.host, ranks);
@@ -165,7 +211,8 @@ Job plan_job(const Options& options) {
     job.common = plan_common(options, job.settings, ranks);
     const bool here = std::any_of(job.hosts.begin(), job.hosts.end(),
                                   [](const HostPlan& host) { return host.here; });
-    if (here) job.own_program = find_program(options.command.front(), std::getenv("PATH"));
+    for (const Program& program : job.common.programs)
+        if (here) job.own_paths.push_back(find_own(program));
     job.working_directory = std::filesystem::current_path();
     job.torus_run = options.torus_run.empty() ? own_path() : options.torus_run;
     check_agent(job.settings);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "config/binding.h"
 #include "config/network.h"
@@ -76,6 +77,22 @@ std::vector<config::CpuList> bind_ranks(const HostJob& job, std::vector<std::str
     }
 }
 
+// Only those that have ranks here.
+void find_programs(HostJob& job, std::vector<std::string>& problems) {
+    std::set<int> here;
+    for (const int rank : job.ranks) here.insert(job.program_of(rank));
+    for (const int number : here) {
+        Program& program = job.programs[std::size_t(number)];
+        const char* path = value_of(program.environment, "PATH");
+        if (!path) path = value_of(job.environment, "PATH");
+        try {
+            program.path = find_program(program.path, path, program.folder);
+        } catch (const config::UsageError& error) {
+            problems.emplace_back(error.what());
+        }
+    }
+}
+
 }  // namespace
 
 void unbind(config::Bind bind, std::vector<config::CpuList>& cpus) {
@@ -100,12 +117,7 @@ Prepared prepare_remote_host(HostOrder& order) {
     umask(mode_t(order.file_mode_mask));
     take_environment(order.job.environment);
     order.job.environment.push_back("PWD=" + order.working_directory);
-    try {
-        order.job.program =
-            find_program(order.job.program, value_of(order.job.environment, "PATH"));
-    } catch (const config::UsageError& error) {
-        problems.emplace_back(error.what());
-    }
+    find_programs(order.job, problems);
     prepared.cpus = bind_ranks(order.job, problems);
     describe(order, prepared.facts);
     return prepared;

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "config/options.h"
@@ -42,9 +43,7 @@ std::string find_in_path(const std::string& name, const char* path) {
         is_file(name) ? fmt::format("; for the file in this folder write ./{}", name) : ""));
 }
 
-}  // namespace
-
-std::string find_program(const std::string& name, const char* path) {
+std::string find_here(const std::string& name, const char* path) {
     if (name.empty()) throw UsageError("the program's name is empty");
     if (name.find('/') == std::string::npos) return find_in_path(name, path);
     if (access(name.c_str(), F_OK) != 0)
@@ -55,6 +54,25 @@ std::string find_program(const std::string& name, const char* path) {
         throw UsageError(
             fmt::format("program '{}' is not executable: {}", name, std::strerror(errno)));
     return name;
+}
+
+void check_folder(const std::string& folder) {
+    struct stat info {};
+    if (stat(folder.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
+        errno = ENOTDIR;
+    else if (access(folder.c_str(), X_OK) == 0)
+        return;
+    throw UsageError(fmt::format("the working directory '{}' cannot be entered: {}", folder,
+                                 std::strerror(errno)));
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name, const char* path, const std::string& folder) {
+    if (folder.empty()) return find_here(name, path);
+    check_folder(folder);
+    const bool in_folder = name.find('/') != std::string::npos && name.front() != '/';
+    return std::filesystem::absolute(find_here(in_folder ? folder + "/" + name : name, path));
 }
 
 }  // namespace torusmp::launch

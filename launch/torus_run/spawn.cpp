@@ -21,6 +21,7 @@ class Child {
         place_descriptors();
         bind();
         setrlimit(RLIMIT_NOFILE, request_.files);
+        if (*request_.folder && chdir(request_.folder) != 0) fail("chdir");
         sigprocmask(SIG_SETMASK, request_.signals, nullptr);
         execve(request_.program, request_.arguments, request_.environment);
         fail("execve");

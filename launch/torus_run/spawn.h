@@ -12,6 +12,7 @@ namespace torusmp::launch {
 struct SpawnRequest {
     pid_t parent;  // the caller
     const char* program;
+    const char* folder;  // empty: where the caller stands
     char* const* arguments;
     char* const* environment;
     int standard[3];  // become 0, 1 and 2

@@ -89,6 +89,46 @@ TEST_CASE("Options behind the program's name belong to the program") {
     CHECK(outcome.output == "-np 7 --torus --help\n");
 }
 
+TEST_CASE("Two programs under mpirun are one job, with folders and variables of their own") {
+    const TemporaryFolder folder;
+    const std::string mpirun = folder.path() + "/mpirun";
+    std::filesystem::create_symlink(torus_run, mpirun);
+    std::filesystem::create_directory(folder.path() + "/sub");
+    const Words say{"/bin/sh", "-c",
+                    "echo $TORUSMP_PROGRAM $TORUSMP_RANK/$TORUSMP_SIZE $A $B ${PWD##*/}"};
+    Words words{mpirun, "-genv", "A", "all", "-np", "1"};
+    words.insert(words.end(), say.begin(), say.end());
+    for (const char* word : {":", "-n", "2", "-x", "B=own", "-wdir"}) words.emplace_back(word);
+    words.push_back(folder.path() + "/sub");
+    words.insert(words.end(), say.begin(), say.end());
+    const Outcome outcome = run(words);
+    INFO(outcome.errors);
+    CHECK(outcome.code == 0);
+    const std::string here = std::filesystem::current_path().filename();
+    CHECK(sorted_lines(outcome.output) ==
+          Words{"0 0/3 all " + here, "1 1/3 all own sub", "1 2/3 all own sub"});
+}
+
+TEST_CASE("A folder to start in holds the program, and must be there") {
+    const TemporaryFolder folder;
+    std::filesystem::create_symlink("/bin/pwd", folder.path() + "/where");
+    const Outcome outcome = run({torus_run, "-np", "1", "-wdir", folder.path(), "./where"});
+    INFO(outcome.errors);
+    CHECK(outcome.output == std::filesystem::canonical(folder.path()).string() + "\n");
+    const Outcome refused = run({torus_run, "-np", "1", "-wd", "/nowhere", "/bin/pwd"});
+    CHECK(refused.code == 2);
+    CHECK_CONTAINS(refused.errors, "'/nowhere' cannot be entered: No such file");
+}
+
+TEST_CASE("A list of hosts that is this one says how many ranks there are") {
+    const Outcome outcome = run({torus_run, "-host", "localhost:3", "/bin/echo", "x"});
+    INFO(outcome.errors);
+    CHECK(outcome.output == "x\nx\nx\n");
+    const Outcome refused = run({torus_run, "-host", "qcd0,qcd1", "-np", "2", "/bin/echo", "x"});
+    CHECK(refused.code == 2);
+    CHECK_CONTAINS(refused.errors, "-host: nodes.hosts needs torus.dims");
+}
+
 TEST_CASE("A rank under a shell script is still the rank") {
     const Outcome outcome = run(script(3, "$P connect exchange finalize; echo done"));
     INFO(outcome.errors);

@@ -9,9 +9,12 @@
 #include <cstring>
 #include <span>
 
+#include "config/options.h"
+#include "folder.h"
 #include "launch/torus_run/channel.h"
 #include "launch/torus_run/coordinator.h"
 #include "launch/torus_run/gathering.h"
+#include "launch/torus_run/host_list.h"
 #include "launch/torus_run/keepers.h"
 #include "launch/torus_run/loop.h"
 #include "launch/torus_run/messages.h"
@@ -52,6 +55,11 @@ class Pipe {
   private:
     int ends_[2];
 };
+
+Options parse(const char* name, std::vector<const char*> words) {
+    words.insert(words.begin(), name);
+    return parse_options(int(words.size()), words.data());
+}
 
 }  // namespace
 
@@ -183,20 +191,107 @@ TEST_CASE("Ends of processes read like sentences, with the exit code of a shell"
 }
 
 TEST_CASE("The command begins at the first word that is neither an option nor its value") {
-    const auto parse = [](std::vector<const char*> words) {
-        words.insert(words.begin(), "torus-run");
-        return parse_options(int(words.size()), words.data());
+    const auto parse = [](const std::vector<const char*>& words) {
+        return launch::parse("torus-run", words);
+    };
+    const auto only = [&](const std::vector<const char*>& words) {
+        const Options options = parse(words);
+        REQUIRE(options.programs.size() == 1);
+        return options.programs.front();
     };
     using Command = std::vector<std::string>;
-    CHECK(parse({"-np", "3", "a", "-np", "4"}).command == Command{"a", "-np", "4"});
-    CHECK(*parse({"-np", "3", "a", "-np", "4"}).ranks == 3);
-    CHECK(*parse({"-n", "5", "a"}).ranks == 5);
-    CHECK(*parse({"-n5", "a"}).ranks == 5);
-    CHECK(*parse({"--np=6", "a"}).ranks == 6);
-    CHECK(parse({"--set", "transport.tokens=8", "--verbose", "a"}).command == Command{"a"});
-    CHECK(parse({"--tag-output", "--", "-odd-name", "b"}).command == Command{"-odd-name", "b"});
+    CHECK(only({"-np", "3", "a", "-np", "4"}).command == Command{"a", "-np", "4"});
+    CHECK(*only({"-np", "3", "a", "-np", "4"}).ranks == 3);
+    CHECK(*only({"-n", "5", "a"}).ranks == 5);
+    CHECK(*only({"-n5", "a"}).ranks == 5);
+    CHECK(*only({"--np=6", "a"}).ranks == 6);
+    CHECK(only({"--set", "transport.tokens=8", "--verbose", "a"}).command == Command{"a"});
+    CHECK(only({"--tag-output", "--", "-odd-name", "b"}).command == Command{"-odd-name", "b"});
     CHECK(parse({"--torus", "2x2", "a"}).settings.flags.at(0).option == "--torus");
-    CHECK(parse({}).command.empty());
+    CHECK(only({}).command.empty());
+    CHECK(only({"a", ":", "b"}).command == Command{"a", ":", "b"});
+}
+
+TEST_CASE("Called as mpirun it takes several programs, each with options of its own") {
+    setenv("TORUSMP_TEST_CARRIED", "from here", 1);
+    unsetenv("TORUSMP_TEST_MISSING");
+    const Options options = parse("/usr/bin/mpirun", {"-genv",
+                                                      "A",
+                                                      "1",
+                                                      "-np",
+                                                      "2",
+                                                      "-env",
+                                                      "A",
+                                                      "2",
+                                                      "a",
+                                                      "-np",
+                                                      ":",
+                                                      "-n",
+                                                      "3",
+                                                      "-wdir",
+                                                      "sub",
+                                                      "-x",
+                                                      "TORUSMP_TEST_CARRIED",
+                                                      "-x",
+                                                      "B=x=y",
+                                                      "-x",
+                                                      "TORUSMP_TEST_MISSING",
+                                                      "b"});
+    using Words = std::vector<std::string>;
+    REQUIRE(options.programs.size() == 2);
+    const ProgramOptions &first = options.programs[0], &second = options.programs[1];
+    CHECK(*first.ranks == 2);
+    CHECK(first.command == Words{"a", "-np"});
+    CHECK(first.environment == Words{"A=2"});
+    CHECK(first.folder.empty());
+    CHECK(*second.ranks == 3);
+    CHECK(second.command == Words{"b"});
+    CHECK(second.environment == Words{"A=1", "TORUSMP_TEST_CARRIED=from here", "B=x=y"});
+    CHECK(second.folder == "sub");
+}
+
+TEST_CASE("What users of mpirun type wrong is refused with words") {
+    const auto refused = [](std::vector<const char*> words) -> std::string {
+        try {
+            parse("mpirun", words);
+        } catch (const config::UsageError& error) {
+            return error.what();
+        }
+        return "taken";
+    };
+    using Catch::Matchers::Contains;
+    CHECK_THAT(refused({"a", ":"}), Contains("behind the last"));
+    CHECK_THAT(refused({"a", ":", "--torus", "2", "b"}), Contains("--torus stands for the whole"));
+    CHECK_THAT(refused({"a", ":", "-host", "h", "b"}), Contains("before the first program"));
+    CHECK_THAT(refused({"a", ":", "-np", "0", "b"}), Contains("-np 0"));
+    CHECK_THAT(refused({"-foo", "3", "a"}), Contains("-foo"));
+    CHECK_THAT(refused({"--mca", "x", "y", "a"}), Contains("--mca"));
+    CHECK_THAT(refused({"-x", "-np", "2", "a"}), Contains("the name of a variable"));
+    CHECK_THAT(refused({"-genv", "=2", "a"}), Contains("the name of a variable"));
+    CHECK_THAT(refused({"-genv", "A"}), Contains("-genv NAME VALUE"));
+    CHECK_THAT(refused({"-wdir", "", "a"}), Contains("expected a folder"));
+    CHECK_THAT(refused({"-host", "h:0", "a"}), Contains("'0' is no number of ranks"));
+    CHECK_THAT(refused({"-host", "a,,b", "a"}), Contains("has no name"));
+    CHECK_THAT(refused({"-hostfile", "/nowhere/hosts", "a"}), Contains("cannot be read"));
+    CHECK_THAT(refused({"-host", "a", "-f", "b", "c"}), Contains("expected one of them"));
+}
+
+TEST_CASE("A list or a file of hosts names each once, with the ranks of all mentions") {
+    const auto text_of = [](const std::vector<HostSlots>& hosts) {
+        std::string text;
+        for (const HostSlots& host : hosts)
+            text += host.name + "*" + std::to_string(host.slots) + " ";
+        return text;
+    };
+    CHECK(text_of(parse_host_list("a,b:3,a", "-host")) == "a*2 b*3 ");
+    const test::TemporaryFolder folder;
+    const std::string path =
+        folder.write("hosts", "# ours\n\nqcd0 slots=2 max_slots=4\n  qcd1:3 # two boards\nqcd0\n");
+    CHECK(text_of(parse("mpirun", {"-machinefile", path.c_str(), "a"}).hosts) == "qcd0*3 qcd1*3 ");
+    const std::string odd = folder.write("odd", "qcd0\nqcd1 sluts=2\n");
+    CHECK_THROWS_WITH(read_host_file(odd, "-f"), Catch::Matchers::Contains("odd:2: 'sluts=2'"));
+    const std::string none = folder.write("none", "# nobody\n");
+    CHECK_THROWS_WITH(read_host_file(none, "-f"), Catch::Matchers::Contains("names no host"));
 }
 
 TEST_CASE("A gathering does not wait for who is gone, before or within a call") {
@@ -226,8 +321,8 @@ TEST_CASE("What keepers tell each other comes out as it went in") {
     order.job.size = 16;
     order.job.ranks = {6, 7};
     order.job.secret[15] = std::byte(0xfe);
-    order.job.program = "./app";
-    order.job.arguments = {"./app", "", "in.xml"};
+    order.job.programs = {{0, "./app", {"./app", "", "in.xml"}, {}, ""},
+                          {7, "/bin/other", {"other"}, {"A=1"}, "/of/other"}};
     order.job.environment = {"A=b c", "EMPTY="};
     order.job.bind = config::Bind::numa;
     order.job.keep_going = true;
@@ -241,7 +336,11 @@ TEST_CASE("What keepers tell each other comes out as it went in") {
     const HostOrder read = decode_order(encode(order));
     CHECK(read.job.ranks == order.job.ranks);
     CHECK(read.job.secret == order.job.secret);
-    CHECK(read.job.arguments == order.job.arguments);
+    REQUIRE(read.job.programs.size() == 2);
+    CHECK(read.job.programs[0].arguments == order.job.programs[0].arguments);
+    CHECK(read.job.programs[1].folder == "/of/other");
+    CHECK(read.job.program_of(6) == 0);
+    CHECK(read.job.program_of(7) == 1);
     CHECK(read.job.environment == order.job.environment);
     CHECK(read.job.bind == order.job.bind);
     CHECK(read.job.keep_going);
@@ -262,7 +361,7 @@ TEST_CASE("What keepers tell each other comes out as it went in") {
 TEST_CASE("A message between keepers that is cut short, or lies about a count, is refused") {
     HostOrder order;
     order.job.ranks = {1, 2, 3};
-    order.job.arguments = {"a", "b"};
+    order.job.programs = {{0, "a", {"a", "b"}, {}, ""}};
     const std::vector<std::byte> whole = encode(order);
     for (std::size_t length = 0; length < whole.size(); ++length)
         CHECK_THROWS_AS(decode_order(std::span(whole).first(length)), PackingError);
