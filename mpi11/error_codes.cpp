@@ -1,5 +1,7 @@
 #include "mpi11/error_codes.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <vector>
 
@@ -115,7 +117,7 @@ int class_of(int code) {
 
 std::string text_of(int code) {
     if (const Class* const known = find_class(code))
-        return std::string(known->name) + ": " + std::string(known->text);
+        return fmt::format("{}: {}", known->name, known->text);
     return added().text_of(code);
 }
 

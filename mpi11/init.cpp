@@ -8,9 +8,12 @@
 #include <cstring>
 
 #include "config/load.h"
+#include "mpi11/buffered.h"
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
 #include "mpi11/error_codes.h"
+#include "mpi11/leftovers.h"
+#include "mpi11/request.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -70,7 +73,10 @@ int begin(int level, int* provided, const char* call) {
 
 void end() {
     Library& lib = library();
+    finish_buffered_sends();
     lib.process->runtime().progress();
+    if (*lib.process->settings().check_mpi) list_leftovers();
+    finish_orphans();
     lib.process->leave();
     lib.finalized = true;
     hot = Hot{};

@@ -6,8 +6,9 @@
 // One thread at a time completes one; any thread may start others meanwhile.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
-#include <string>
 
 #include "core/request.h"
 #include "mpi11/communicator.h"
@@ -43,21 +44,32 @@ class Request : public Object {
     static constexpr const char* null_name = "MPI_REQUEST_NULL";
     static constexpr const char* noun = "request";
 
+    // nothing: complete as soon as it is started (buffered sends, MPI_PROC_NULL).
     enum class What : std::uint8_t { nothing, send, receive, work };
-    explicit Request(What of) : Object(kind_of_class), what(of) {}
+    enum class Mode : std::uint8_t { standard, synchronous, buffered };
 
-    What what;
+    // From the pool; `call` names it in messages. Active, and not started.
+    static Request& take(What what, const char* call, Communicator& comm);
+    // Back to the pool. Precondition: complete() or inactive.
+    static void give(Request& request);
+    // Visits those that were taken and not given back.
+    static void for_each(const std::function<void(const Request&)>& visit);
+
+    What what = What::nothing;
+    Mode mode = Mode::standard;
     bool persistent = false;
-    bool active = true;  // started and not yet completed; false only of persistent ones
-    bool freed = false;  // MPI_Request_free came before its completion
+    bool active = true;       // started and not yet completed; false only of persistent ones
+    bool is_receive = false;  // also where it is one from MPI_PROC_NULL
+    bool sends_too = false;   // a receive that has a send with it
     const char* call = "";
     Reference<Communicator> comm;
-    LayoutHold layout;  // of the buffer, where it is not one block
-    core::Buffer buffer;
     int peer = MPI_PROC_NULL;  // rank, or a wildcard
     int tag = 0;
-    enum class Mode : std::uint8_t { standard, synchronous, buffered } mode = Mode::standard;
-    core::SendRequest send;
+    core::Buffer buffer;
+    LayoutHold layout;                  // of the buffer, where it is not one block
+    LayoutHold second_layout;           // of what is sent with a receive
+    std::unique_ptr<std::byte[]> copy;  // of what is sent, where the receive replaces it
+    core::SendRequest send;             // of a receive: what is sent with it, if anything
     core::ReceiveRequest receive;
     Work* work = nullptr;
 
@@ -67,7 +79,7 @@ class Request : public Object {
             case What::send:
                 return send.complete();
             case What::receive:
-                return receive.complete();
+                return receive.complete() && (!sends_too || send.complete());
             case What::work:
                 return work->complete();
             case What::nothing:
@@ -75,19 +87,45 @@ class Request : public Object {
         }
         return true;
     }
+
+  private:
+    friend class RequestPool;
+    Request() : Object(Kind::dead) {}
+    Request* next_free_ = nullptr;
 };
 
-// A request for work, active. Ownership of `work` goes to it.
+// A request for work that is started by start(). Ownership of `work` goes to it.
 Request& make_request(Work& work, Communicator& comm, bool persistent);
 
-// Starts a persistent request, or the message of any other for the first time.
+// Starts what the request stands for, for the first time or, where it is persistent, once more.
 void start(Request& request);
 
-// After complete(): fills the status, ends the request or makes it inactive, and throws Failure
-// with what went wrong. `handle` becomes MPI_REQUEST_NULL where the request ends.
+// After complete(): fills the status but for MPI_ERROR, ends the request or makes it inactive, and
+// throws Failure with what went wrong. `handle` becomes MPI_REQUEST_NULL where the request ends.
 void finish(Request& request, MPI_Request& handle, MPI_Status* status);
+
+// Fills the status of a complete request as far as it is known before finish().
+void set_known(const Request& request, MPI_Status* status);
+
+// Lets an active request complete by itself, without anybody who waits.
+void orphan(Request& request);
+// Waits for orphaned sends and takes orphaned receives back: for MPI_Finalize.
+void finish_orphans();
 
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
 void run(Work& work);
+
+// The memory of a message, once all arguments are right.
+core::Buffer checked_send(const void* buffer, int count, MPI_Datatype datatype, int dest, int tag,
+                          const Communicator& comm, LayoutHold& hold);
+core::Buffer checked_receive(void* buffer, int count, MPI_Datatype datatype, int source, int tag,
+                             const Communicator& comm, LayoutHold& hold);
+
+// Throws Failure for a message that ended with an error.
+void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
+void check_received(const core::ReceiveRequest& receive, const Communicator& comm);
+// The status of a receive that is complete.
+void set_received(MPI_Status* status, const core::ReceiveRequest& receive,
+                  const Communicator& comm);
 
 }  // namespace torusmp::mpi
