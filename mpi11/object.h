@@ -40,8 +40,14 @@ enum class Kind : std::uint32_t {
 // comes up, before there is a second thread that may call.
 inline constinit bool shared_by_threads = false;
 
+// The object has ended, and its number in the table of Fortran handles is free (fortran/).
+void forget_fortran(int number);
+
 struct Object {
     explicit Object(Kind which) : kind(which) {}
+    ~Object() {
+        if (fortran != 0) forget_fortran(fortran);
+    }
     Object(const Object&) = delete;
     Object& operator=(const Object&) = delete;
 

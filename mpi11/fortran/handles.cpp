@@ -1,0 +1,125 @@
+// The table of handles that Fortran holds, and the conversions that C programs call.
+#include "mpi11/fortran/handles.h"
+
+#include <cstring>
+#include <stdexcept>
+
+namespace torusmp::mpi {
+namespace {
+
+// Numbers from `constants` up. Blocks are added and never moved, so that a number is looked up
+// without a lock; the last one given back is the first to be given out.
+class Table {
+  public:
+    static Table& only() {
+        static Table* const table = std::make_unique<Table>().release();
+        return *table;
+    }
+
+    int enter(Object& object) {
+        const std::lock_guard lock(mutex_);
+        if (object.fortran != 0) return object.fortran;  // another thread was first
+        if (free_.empty()) grow();
+        const int number = free_.back();
+        free_.pop_back();
+        slot(number)->store(&object, std::memory_order_release);
+        return object.fortran = number;
+    }
+    void leave(int number) {
+        const std::lock_guard lock(mutex_);
+        slot(number)->store(nullptr, std::memory_order_relaxed);
+        free_.push_back(number);
+    }
+    Object* find(int number) {
+        std::atomic<Object*>* const found = slot(number);
+        return found != nullptr ? found->load(std::memory_order_acquire) : nullptr;
+    }
+
+  private:
+    static constexpr int block_size = 4096;
+    static constexpr int most_blocks = 1 << 14;
+    static_assert(constants == block_size, "block 0 would hold the constants");
+    using Block = std::array<std::atomic<Object*>, block_size>;
+
+    // Null: beyond the table.
+    std::atomic<Object*>* slot(int number) {
+        if (number < block_size || number >= most_blocks * block_size) return nullptr;
+        Block* const block =
+            blocks_[std::size_t(number / block_size)].load(std::memory_order_acquire);
+        return block != nullptr ? &(*block)[std::size_t(number % block_size)] : nullptr;
+    }
+    void grow() {
+        if (next_ == most_blocks) throw std::length_error("too many handles are held in Fortran");
+        free_.reserve(std::size_t(next_) * block_size);  // so that giving back never allocates
+        for (int i = block_size; i-- > 0;) free_.push_back(next_ * block_size + i);
+        blocks_[std::size_t(next_++)].store(std::make_unique<Block>().release(),
+                                            std::memory_order_release);
+    }
+
+    std::mutex mutex_;
+    std::array<std::atomic<Block*>, most_blocks> blocks_{};  // of block 1 and up; never freed
+    int next_ = 1;
+    std::vector<int> free_;
+};
+
+}  // namespace
+
+int fortran_number(Object& object) {
+    return Table::only().enter(object);
+}
+
+Object* fortran_object(int number) {
+    return Table::only().find(number);
+}
+
+void forget_fortran(int number) {
+    Table::only().leave(number);
+}
+
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+#define WEAK(name) \
+    extern "C" decltype(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)));
+// Both pairs of names mean the same: those of MPI-2, and those of the MPI 5.0 binary interface.
+#define CONVERSIONS(name, Handle)                          \
+    extern "C" MPI_Fint PMPI_##name##_c2f(Handle handle) { \
+        return to_fortran(handle);                         \
+    }                                                      \
+    extern "C" Handle PMPI_##name##_f2c(MPI_Fint handle) { \
+        return from_fortran<Handle>(handle);               \
+    }                                                      \
+    extern "C" int PMPI_##name##_toint(Handle handle) {    \
+        return to_fortran(handle);                         \
+    }                                                      \
+    extern "C" Handle PMPI_##name##_fromint(int handle) {  \
+        return from_fortran<Handle>(handle);               \
+    }                                                      \
+    WEAK(name##_c2f)                                       \
+    WEAK(name##_f2c)                                       \
+    WEAK(name##_toint)                                     \
+    WEAK(name##_fromint)
+
+CONVERSIONS(Comm, MPI_Comm)
+CONVERSIONS(Type, MPI_Datatype)
+CONVERSIONS(Group, MPI_Group)
+CONVERSIONS(Request, MPI_Request)
+CONVERSIONS(Op, MPI_Op)
+CONVERSIONS(Info, MPI_Info)
+CONVERSIONS(Errhandler, MPI_Errhandler)
+CONVERSIONS(Message, MPI_Message)
+
+// A status has one layout in both.
+extern "C" int PMPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
+    if (c_status == MPI_STATUS_IGNORE || f_status == nullptr) return MPI_ERR_ARG;
+    std::memcpy(f_status, c_status, sizeof *c_status);
+    return MPI_SUCCESS;
+}
+extern "C" int PMPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
+    if (c_status == MPI_STATUS_IGNORE || f_status == nullptr) return MPI_ERR_ARG;
+    std::memcpy(c_status, f_status, sizeof *c_status);
+    return MPI_SUCCESS;
+}
+WEAK(Status_c2f)
+WEAK(Status_f2c)

@@ -1,0 +1,62 @@
+// Handles as Fortran holds them: INTEGERs. A predefined handle is the value of its constant, the
+// same as in C; every other object gets a number from a table when Fortran first sees it, and gives
+// it back when it ends.
+//
+// Any thread may convert; numbers are looked up without a lock.
+#pragma once
+
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+
+// The object's number; enters it in the table where it has none.
+int fortran_number(Object& object);
+// The object of a number from the table; null: there is none, or it has ended.
+Object* fortran_object(int number);
+
+template <class Handle>
+inline constexpr Kind kind_of = Kind::dead;
+template <>
+inline constexpr Kind kind_of<MPI_Comm> = Kind::communicator;
+template <>
+inline constexpr Kind kind_of<MPI_Group> = Kind::group;
+template <>
+inline constexpr Kind kind_of<MPI_Datatype> = Kind::datatype;
+template <>
+inline constexpr Kind kind_of<MPI_Op> = Kind::operation;
+template <>
+inline constexpr Kind kind_of<MPI_Request> = Kind::request;
+template <>
+inline constexpr Kind kind_of<MPI_Errhandler> = Kind::error_handler;
+template <>
+inline constexpr Kind kind_of<MPI_Info> = Kind::info;
+template <>
+inline constexpr Kind kind_of<MPI_Message> = Kind::message;
+
+template <class Handle>
+concept IsHandle = kind_of<Handle>
+!= Kind::dead;
+
+// What is no handle stays what it is, or becomes 0 or a constant that nobody has: the call that it
+// is given to says so.
+template <IsHandle Handle>
+MPI_Fint to_fortran(Handle handle) {
+    const auto value = reinterpret_cast<std::uintptr_t>(handle);
+    if (value < constants) return MPI_Fint(value);
+    if (value % alignof(Object) != 0) return 0;
+    auto* const object = reinterpret_cast<Object*>(value);
+    if (object->kind != kind_of<Handle>) return 0;
+    return object->fortran != 0 ? object->fortran : fortran_number(*object);
+}
+
+template <IsHandle Handle>
+Handle from_fortran(MPI_Fint number) {
+    if (number >= 0 && std::uintptr_t(number) < constants)
+        return reinterpret_cast<Handle>(std::uintptr_t(number));
+    Object* const object = fortran_object(number);
+    if (object == nullptr || object->kind != kind_of<Handle>)
+        return reinterpret_cast<Handle>(constants - 1);
+    return reinterpret_cast<Handle>(object);
+}
+
+}  // namespace torusmp::mpi
