@@ -3,6 +3,7 @@
 #include <climits>
 #include <cstring>
 
+#include "mpi11/attributes.h"
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
 
@@ -103,6 +104,7 @@ int PMPI_Type_free(MPI_Datatype* datatype) {
         Datatype& type = checked<Datatype>(*datatype);
         if (type.constant != 0)
             fail(MPI_ERR_TYPE, "found {}, which is predefined and stays", type.describe());
+        delete_attributes(type);
         release(type);
         *datatype = MPI_DATATYPE_NULL;
     });
@@ -113,9 +115,11 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
     return api("MPI_Type_dup", [&] {
         Datatype& old = checked<Datatype>(oldtype);
         check_output("newtype", newtype);
+        auto attributes = copy_attributes(old);
         Datatype& made =
             make<Datatype>(old.map(), Recipe{MPI_COMBINER_DUP, {}, {}, {Reference<Datatype>(old)}});
         if (old.committed()) made.commit();
+        made.attributes = std::move(attributes);
         *newtype = handle_of(made);
     });
 }

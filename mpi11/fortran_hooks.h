@@ -11,5 +11,12 @@ void call_fortran_error_handler(MPI_Comm_errhandler_function* handler, MPI_Comm 
 // subroutine operation(in, inout, len, type)
 void call_fortran_operation(MPI_User_function* operation, void* in, void* inout, int& count,
                             MPI_Datatype type);
+// subroutine copy(old, keyval, extra, in, out, flag, ierror); wide: values and the extra state are
+// INTEGER(KIND=MPI_ADDRESS_KIND), else INTEGER. Returns ierror.
+int call_fortran_copy(void (*function)(), bool wide, MPI_Fint old, int keyval, MPI_Aint extra,
+                      MPI_Aint in, MPI_Aint& out, bool& flag);
+// subroutine delete(object, keyval, value, extra, ierror)
+int call_fortran_delete(void (*function)(), bool wide, MPI_Fint object, int keyval, MPI_Aint value,
+                        MPI_Aint extra);
 
 }  // namespace torusmp::mpi

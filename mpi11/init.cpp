@@ -8,10 +8,13 @@
 #include <cstring>
 
 #include "config/load.h"
+#include "mpi11/attributes.h"
 #include "mpi11/buffered.h"
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
 #include "mpi11/error_codes.h"
+#include "mpi11/group.h"
+#include "mpi11/info.h"
 #include "mpi11/leftovers.h"
 #include "mpi11/request.h"
 
@@ -73,6 +76,9 @@ int begin(int level, int* provided, const char* call) {
 
 void end() {
     Library& lib = library();
+    // First of all, while everything still works (MPI-2.2, section 8.7.1).
+    delete_attributes(*lib.self);
+    delete_attributes(*lib.world);
     finish_buffered_sends();
     lib.process->runtime().progress();
     if (*lib.process->settings().check_mpi) list_leftovers();
@@ -97,6 +103,8 @@ void start_mpi(int level, const char* call) {
         make_error_handlers();
         make_datatypes();
         make_communicators(lib);
+        make_predefined_group();
+        make_predefined_info();
     } catch (const std::exception& error) {
         refuse(call, error.what());
     }

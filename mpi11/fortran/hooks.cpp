@@ -15,4 +15,42 @@ void call_fortran_operation(MPI_User_function* operation, void* in, void* inout,
                                                                               &number);
 }
 
+namespace {
+
+// A LOGICAL of gfortran is true where its lowest bit is set.
+template <class Integer>
+int call_copy(void (*function)(), MPI_Fint old, int keyval, MPI_Aint extra, MPI_Aint in,
+              MPI_Aint& out, bool& flag) {
+    using Copy = void(MPI_Fint*, MPI_Fint*, Integer*, Integer*, Integer*, MPI_Fint*, MPI_Fint*);
+    Integer extra_state = Integer(extra), value = Integer(in), copy = 0;
+    MPI_Fint copied = 0, code = MPI_SUCCESS;
+    reinterpret_cast<Copy*>(function)(&old, &keyval, &extra_state, &value, &copy, &copied, &code);
+    out = copy;
+    flag = (copied & 1) != 0;
+    return code;
+}
+
+template <class Integer>
+int call_delete(void (*function)(), MPI_Fint object, int keyval, MPI_Aint value, MPI_Aint extra) {
+    using Delete = void(MPI_Fint*, MPI_Fint*, Integer*, Integer*, MPI_Fint*);
+    Integer attribute = Integer(value), extra_state = Integer(extra);
+    MPI_Fint code = MPI_SUCCESS;
+    reinterpret_cast<Delete*>(function)(&object, &keyval, &attribute, &extra_state, &code);
+    return code;
+}
+
+}  // namespace
+
+int call_fortran_copy(void (*function)(), bool wide, MPI_Fint old, int keyval, MPI_Aint extra,
+                      MPI_Aint in, MPI_Aint& out, bool& flag) {
+    return wide ? call_copy<MPI_Aint>(function, old, keyval, extra, in, out, flag)
+                : call_copy<MPI_Fint>(function, old, keyval, extra, in, out, flag);
+}
+
+int call_fortran_delete(void (*function)(), bool wide, MPI_Fint object, int keyval, MPI_Aint value,
+                        MPI_Aint extra) {
+    return wide ? call_delete<MPI_Aint>(function, object, keyval, value, extra)
+                : call_delete<MPI_Fint>(function, object, keyval, value, extra);
+}
+
 }  // namespace torusmp::mpi

@@ -1,0 +1,97 @@
+// Attributes: what a program hangs on communicators and datatypes under keys of its own, with
+// functions that are called when they are copied and deleted (MPI-1.1, section 5.7; MPI-2.2, 6.7
+// and 16.3.7 for what C and Fortran see of each other's).
+//
+// An object owns its Attributes; an attribute keeps its key alive although the program has freed
+// it. Any thread may use an object's attributes; no lock is held while the program's functions run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <vector>
+
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+
+class Communicator;
+class Datatype;
+
+// A value as it was stored: a pointer from C, an integer from Fortran of either size. Each language
+// sees those of the others through `bits` or, in C, as the address of the integer.
+struct AttributeValue {
+    enum class Form { pointer, integer, address };
+    Form form = Form::pointer;
+    std::intptr_t bits = 0;
+};
+
+// A key of the program's.
+struct Keyval {
+    enum class Of { communicator, datatype };
+    enum class Convention { c, fortran_integer, fortran_address };
+    // What copying does: nothing is copied, the value is, or the function decides.
+    enum class Copy { never, always, function };
+
+    int number = 0;
+    Of of = Of::communicator;
+    Convention convention = Convention::c;
+    Copy copy = Copy::never;
+    void (*copy_function)() = nullptr;    // of the convention's type
+    void (*delete_function)() = nullptr;  // null: there is none
+    std::intptr_t extra_state = 0;
+};
+
+// A new key; its number, above all predefined ones, is the handle.
+int add_keyval(Keyval keyval);
+// Forgets the program's hold on it. Throws Failure with MPI_ERR_KEYVAL for what is no such key.
+void free_keyval(int number, Keyval::Of of);
+
+class Attributes {
+  public:
+    struct Entry {
+        std::shared_ptr<const Keyval> keyval;
+        AttributeValue value;
+        int integer = 0;            // what C is shown of Form::integer: its address
+        std::intptr_t address = 0;  // and of Form::address
+    };
+
+    // All entries now, in the order in which they were set.
+    std::vector<std::shared_ptr<const Entry>> entries() const;
+    std::shared_ptr<const Entry> find(int number) const;
+    // Replaces the entry of that key, or adds it behind all others; null: takes it away.
+    void put(int number, std::shared_ptr<const Entry> entry);
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::shared_ptr<const Entry>> entries_;
+};
+
+template <class Owner>
+inline constexpr Keyval::Of of_owner =
+    std::is_same_v<Owner, Communicator> ? Keyval::Of::communicator : Keyval::Of::datatype;
+
+// On communicators and datatypes alike (Owner). Throw Failure: with MPI_ERR_KEYVAL for a wrong key,
+// or with what a function of the program returned.
+template <class Owner>
+void set_attribute(Owner& owner, int number, AttributeValue value);
+// Null: there is none.
+template <class Owner>
+std::shared_ptr<const Attributes::Entry> get_attribute(Owner& owner, int number);
+template <class Owner>
+void delete_attribute(Owner& owner, int number);
+// Every attribute, the last first. Stops where a function of the program fails.
+template <class Owner>
+void delete_attributes(Owner& owner);
+// Those of `from` for a copy of it, by their copy functions; null: none.
+template <class Owner>
+std::shared_ptr<Attributes> copy_attributes(Owner& from);
+
+// The predefined ones of a communicator (MPI_TAG_UB and its like); Form::integer. Null: there is
+// none such.
+const Attributes::Entry* predefined_attribute(int number);
+// The value as C is shown it: a pointer, or the address of an integer inside the entry.
+void* shown_in_c(const Attributes::Entry& entry);
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,42 @@
+// Keys and values that a program tells the library or asks of it (MPI-2.2, chapter 9).
+//
+// Kept in the order in which keys were first set. Any thread may use an Info; two threads must not
+// use one at the same time while one of them changes it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+
+class Info : public Object {
+  public:
+    using Handle = MPI_Info;
+    static constexpr Kind kind_of_class = Kind::info;
+    static constexpr int error_class = MPI_ERR_INFO;
+    static inline const Handle null_handle = MPI_INFO_NULL;
+    static constexpr const char* null_name = "MPI_INFO_NULL";
+    static constexpr const char* noun = "info";
+
+    using Entries = std::vector<std::pair<std::string, std::string>>;
+
+    Info() : Object(kind_of_class) {}
+    explicit Info(Entries all) : Object(kind_of_class), entries(std::move(all)) {}
+
+    const std::string* find(std::string_view key) const;
+    void set(std::string_view key, std::string_view value);
+    bool erase(std::string_view key);
+
+    Entries entries;
+};
+
+// The entries of an argument, for which MPI_INFO_NULL stands for none. Throws Failure.
+Info::Entries entries_of(MPI_Info info);
+// Once, when MPI starts: MPI_INFO_ENV.
+void make_predefined_info();
+
+}  // namespace torusmp::mpi

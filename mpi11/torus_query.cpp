@@ -1,0 +1,98 @@
+// What a program may ask about the machine (torusmp_mpi.h).
+#include "mpi11/torusmp_mpi.h"
+
+#include <algorithm>
+
+#include "mpi11/check.h"
+
+namespace torusmp::mpi {
+namespace {
+
+const routing::Torus& machine() {
+    return runtime().torus();
+}
+
+void check_room(int maxdims) {
+    if (maxdims < machine().dimensions())
+        fail(MPI_ERR_DIMS, "found room for {} dimensions, expected for {}", maxdims,
+             machine().dimensions());
+}
+
+Rank checked_peer(const Communicator& comm, int rank) {
+    if (rank < 0 || rank >= comm.remote_size())
+        fail(MPI_ERR_RANK, "found rank {}, expected 0 to {} in {}", rank, comm.remote_size() - 1,
+             comm.describe());
+    return comm.peer(rank);
+}
+
+// What carries messages over one link of this process.
+std::string link_name(routing::Direction direction) {
+    const auto peer = machine().neighbour(runtime().rank(), direction);
+    if (machine().extent(direction.dimension) == 1) return "self";
+    if (!peer) return "";
+    const auto connections = runtime().connections();
+    const auto found = std::find_if(connections.begin(), connections.end(), [&](const auto& one) {
+        return one.link == direction && one.peer == *peer;
+    });
+    if (found != connections.end()) return std::string(found->transport);
+    return runtime().host_of(*peer) == runtime().host_of(runtime().rank()) ? "shm" : "";
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+int TORUSMP_Dimensions(int* ndims) {
+    return api("TORUSMP_Dimensions", [&] {
+        check_output("ndims", ndims);
+        *ndims = machine().dimensions();
+    });
+}
+
+int TORUSMP_Extents(int maxdims, int dims[], int periods[]) {
+    return api("TORUSMP_Extents", [&] {
+        check_room(maxdims);
+        for (int d = 0; d < machine().dimensions(); ++d) {
+            if (dims != nullptr) dims[d] = machine().extent(d);
+            if (periods != nullptr) periods[d] = machine().periodic(d) ? 1 : 0;
+        }
+    });
+}
+
+int TORUSMP_Coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
+    return api("TORUSMP_Coords", comm, [&](Communicator& c) {
+        const auto where = machine().coordinates(checked_peer(c, rank));
+        check_room(maxdims);
+        check_output("coords", coords);
+        std::copy_n(where.begin(), machine().dimensions(), coords);
+    });
+}
+
+int TORUSMP_Hops(MPI_Comm comm, int rank, int* hops) {
+    return api("TORUSMP_Hops", comm, [&](Communicator& c) {
+        const Rank peer = checked_peer(c, rank);
+        check_output("hops", hops);
+        *hops = machine().distance(runtime().rank(), peer);
+    });
+}
+
+int TORUSMP_Link(int dim, int direction, char* name, int* resultlen) {
+    return api("TORUSMP_Link", [&] {
+        if (dim < 0 || dim >= machine().dimensions())
+            fail(MPI_ERR_DIMS, "found dimension {}, expected one of the {}, counted from 0", dim,
+                 machine().dimensions());
+        if (direction != TORUSMP_MINUS && direction != TORUSMP_PLUS)
+            fail(MPI_ERR_ARG, "found direction {}, expected TORUSMP_MINUS or TORUSMP_PLUS",
+                 direction);
+        check_output("name", name);
+        check_output("resultlen", resultlen);
+        std::string text = link_name({dim, direction == TORUSMP_PLUS ? +1 : -1});
+        text.resize(std::min<std::size_t>(text.size(), TORUSMP_MAX_LINK_NAME - 1));
+        std::copy_n(text.c_str(), text.size() + 1, name);
+        *resultlen = int(text.size());
+    });
+}
+}
