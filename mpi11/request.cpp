@@ -26,7 +26,7 @@ class RequestPool {
         request.kind = Kind::dead;
         request.next_free_ = std::exchange(free_, &request);
     }
-    void for_each(const std::function<void(const Request&)>& visit) {
+    void for_each(const std::function<void(Request&)>& visit) {
         const SharedLock lock(mutex_);
         for (const auto& chunk : chunks_)
             for (std::size_t i = 0; i < chunk_size; ++i)
@@ -70,7 +70,7 @@ void Request::give(Request& request) {
     RequestPool::only().give(request);
 }
 
-void Request::for_each(const std::function<void(const Request&)>& visit) {
+void Request::for_each(const std::function<void(Request&)>& visit) {
     RequestPool::only().for_each(visit);
 }
 
@@ -192,8 +192,6 @@ class Orphans {
     }
     void finish() {
         for (Request* const request : requests_)
-            if (request->what == Request::What::receive) runtime().cancel(request->receive);
-        for (Request* const request : requests_)
             runtime().wait_until([&] { return request->complete(); }, "MPI_Finalize");
         sweep();
     }
@@ -234,6 +232,10 @@ void orphan(Request& request) {
 }
 
 void finish_orphans() {
+    Request::for_each([](Request& request) {
+        if (request.what == Request::What::receive && request.active && !request.complete())
+            runtime().cancel(request.receive);
+    });
     Orphans::only().finish();
 }
 

@@ -53,7 +53,7 @@ class Request : public Object {
     // Back to the pool. Precondition: complete() or inactive.
     static void give(Request& request);
     // Visits those that were taken and not given back.
-    static void for_each(const std::function<void(const Request&)>& visit);
+    static void for_each(const std::function<void(Request&)>& visit);
 
     What what = What::nothing;
     Mode mode = Mode::standard;
@@ -109,7 +109,8 @@ void set_known(const Request& request, MPI_Status* status);
 
 // Lets an active request complete by itself, without anybody who waits.
 void orphan(Request& request);
-// Waits for orphaned sends and takes orphaned receives back: for MPI_Finalize.
+// For MPI_Finalize: takes back the receives that nobody will meet any more, and waits for the sends
+// that were freed while they were under way.
 void finish_orphans();
 
 // Waits for work that belongs to a blocking call, finishes it and gives it back.

@@ -10,15 +10,15 @@
 #include <string.h>
 
 /* Ends the job with the place where something is not as it must be. */
-#define CHECK(condition)                                                                      \
-    do {                                                                                      \
-        if (!(condition)) {                                                                   \
-            int rank_ = -1;                                                                   \
-            MPI_Comm_rank(MPI_COMM_WORLD, &rank_);                                            \
-            fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, rank_,      \
-                    #condition);                                                              \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                     \
-        }                                                                                     \
+#define CHECK(condition)                                                                 \
+    do {                                                                                 \
+        if (!(condition)) {                                                              \
+            int rank_ = -1;                                                              \
+            MPI_Comm_rank(MPI_COMM_WORLD, &rank_);                                       \
+            fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, rank_, \
+                    #condition);                                                         \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                \
+        }                                                                                \
     } while (0)
 
 /* The call must fail with that class on a communicator that returns errors. */
