@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "mpi11/attributes.h"
 #include "mpi11/check.h"
@@ -105,6 +107,7 @@ int PMPI_Type_free(MPI_Datatype* datatype) {
         if (type.constant != 0)
             fail(MPI_ERR_TYPE, "found {}, which is predefined and stays", type.describe());
         delete_attributes(type);
+        delete_attributes(type);
         release(type);
         *datatype = MPI_DATATYPE_NULL;
     });
@@ -115,9 +118,10 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
     return api("MPI_Type_dup", [&] {
         Datatype& old = checked<Datatype>(oldtype);
         check_output("newtype", newtype);
-        auto attributes = copy_attributes(old);
+        std::shared_ptr<Attributes> attributes = copy_attributes(old);
         Datatype& made =
             make<Datatype>(old.map(), Recipe{MPI_COMBINER_DUP, {}, {}, {Reference<Datatype>(old)}});
+        made.attributes = std::move(attributes);
         if (old.committed()) made.commit();
         made.attributes = std::move(attributes);
         *newtype = handle_of(made);
