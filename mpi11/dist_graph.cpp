@@ -170,8 +170,8 @@ extern "C" {
 
 #pragma weak MPI_Dist_graph_create_adjacent = PMPI_Dist_graph_create_adjacent
 int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
-                                    const int sourceweights[], int outdegree,
-                                    const int destinations[], const int destweights[],
+                                    const int* sourceweights, int outdegree,
+                                    const int destinations[], const int* destweights,
                                     MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return api("MPI_Dist_graph_create_adjacent", comm_old, [&](Communicator& c) {
         check_intra(c);
@@ -201,7 +201,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
 
 #pragma weak MPI_Dist_graph_create = PMPI_Dist_graph_create
 int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-                           const int destinations[], const int weights[], MPI_Info info,
+                           const int destinations[], const int* weights, MPI_Info info,
                            int reorder, MPI_Comm* comm_dist_graph) {
     return api("MPI_Dist_graph_create", comm_old, [&](Communicator& c) {
         check_intra(c);
@@ -243,8 +243,8 @@ int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree
 }
 
 #pragma weak MPI_Dist_graph_neighbors = PMPI_Dist_graph_neighbors
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
-                              int maxoutdegree, int destinations[], int destweights[]) {
+int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int* sourceweights,
+                              int maxoutdegree, int destinations[], int* destweights) {
     return api("MPI_Dist_graph_neighbors", comm, [&](Communicator& c) {
         const DistributedGraph& graph = distributed_of(c);
         if (maxindegree < 0 || maxoutdegree < 0)

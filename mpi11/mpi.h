@@ -864,19 +864,20 @@ TORUSMP_FUNCTION(int, Graph_neighbors_count, (MPI_Comm comm, int rank, int* nnei
 TORUSMP_FUNCTION(int, Graph_neighbors, (MPI_Comm comm, int rank, int maxneighbors, int neighbors[]))
 TORUSMP_FUNCTION(int, Graph_map,
                  (MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank))
+/* Weights are pointers and no arrays: compilers warn where MPI_UNWEIGHTED is passed as an array. */
 TORUSMP_FUNCTION(int, Dist_graph_create_adjacent,
-                 (MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
-                  int outdegree, const int destinations[], const int destweights[], MPI_Info info,
+                 (MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights,
+                  int outdegree, const int destinations[], const int* destweights, MPI_Info info,
                   int reorder, MPI_Comm* comm_dist_graph))
 TORUSMP_FUNCTION(int, Dist_graph_create,
                  (MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-                  const int destinations[], const int weights[], MPI_Info info, int reorder,
+                  const int destinations[], const int* weights, MPI_Info info, int reorder,
                   MPI_Comm* comm_dist_graph))
 TORUSMP_FUNCTION(int, Dist_graph_neighbors_count,
                  (MPI_Comm comm, int* indegree, int* outdegree, int* weighted))
 TORUSMP_FUNCTION(int, Dist_graph_neighbors,
-                 (MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
-                  int maxoutdegree, int destinations[], int destweights[]))
+                 (MPI_Comm comm, int maxindegree, int sources[], int* sourceweights,
+                  int maxoutdegree, int destinations[], int* destweights))
 
 /* Errors. */
 TORUSMP_FUNCTION(int, Comm_create_errhandler,
