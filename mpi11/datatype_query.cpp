@@ -107,7 +107,6 @@ int PMPI_Type_free(MPI_Datatype* datatype) {
         if (type.constant != 0)
             fail(MPI_ERR_TYPE, "found {}, which is predefined and stays", type.describe());
         delete_attributes(type);
-        delete_attributes(type);
         release(type);
         *datatype = MPI_DATATYPE_NULL;
     });
@@ -123,7 +122,6 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
             make<Datatype>(old.map(), Recipe{MPI_COMBINER_DUP, {}, {}, {Reference<Datatype>(old)}});
         made.attributes = std::move(attributes);
         if (old.committed()) made.commit();
-        made.attributes = std::move(attributes);
         *newtype = handle_of(made);
     });
 }
