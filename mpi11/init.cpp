@@ -16,6 +16,7 @@
 #include "mpi11/group.h"
 #include "mpi11/info.h"
 #include "mpi11/leftovers.h"
+#include "mpi11/operation.h"
 #include "mpi11/request.h"
 
 namespace torusmp::mpi {
@@ -101,6 +102,7 @@ void start_mpi(int level, const char* call) {
             level == MPI_THREAD_MULTIPLE && !shared_by_threads ? MPI_THREAD_SERIALIZED : level;
         lib.main_thread = std::this_thread::get_id();
         make_error_handlers();
+        make_operations();
         make_datatypes();
         make_communicators(lib);
         make_predefined_group();

@@ -256,6 +256,7 @@ constexpr Table make_table() {
     at(Values::logical16) = logicals<std::uint16_t>();
     at(Values::logical32) = logicals<std::uint32_t>();
     at(Values::logical64) = logicals<std::uint64_t>();
+    at(Values::logical128) = logicals<UInt128>();
     at(Values::byte) = bytes();
     at(Values::float32_int32) = pairs<float, std::int32_t>();
     at(Values::float64_int32) = pairs<double, std::int32_t>();
@@ -305,6 +306,7 @@ std::size_t element_size(Values values) {
             return 8;
         case Values::int128:
         case Values::float128:
+        case Values::logical128:
         case Values::complex128:
         case Values::float64_int32:
         case Values::int64_int32:
@@ -327,7 +329,7 @@ std::string_view describe(Values values) {
     if (values <= Values::uint64) return "integers";
     if (values <= Values::float128) return "floating-point numbers";
     if (values <= Values::complex256) return "complex numbers";
-    if (values <= Values::logical64) return "logical values";
+    if (values <= Values::logical128) return "logical values";
     return values == Values::byte ? "bytes" : "pairs of a value and an index";
 }
 

@@ -51,6 +51,7 @@ enum class Values : std::uint8_t {
     logical16,
     logical32,
     logical64,
+    logical128,
     byte,
     // Pairs of a value and an index, laid out as C does.
     float32_int32,
