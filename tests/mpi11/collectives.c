@@ -360,7 +360,7 @@ static void many_at_once(void) {
 
 static void persistent_again_and_again(void) {
     enum { N = 50 };
-    int mine[N], sum[N], value = 0, round, k;
+    int mine[N] = {0}, sum[N], value = 0, round, k;
     MPI_Request requests[3];
     CHECK(MPI_Allreduce_init(mine, sum, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
                              &requests[0]) == MPI_SUCCESS);
