@@ -73,7 +73,7 @@ DistributedGraph part_of(const std::vector<Edge>& edges, int rank, bool weighted
 }
 
 std::vector<Rank> lay_out(const Communicator& comm, const std::vector<Edge>& edges) {
-    std::vector<routing::Edge> weighed;
+    std::vector<routing::Traffic> weighed;
     for (const Edge& edge : edges)
         weighed.push_back({edge.source, edge.destination, std::int64_t(edge.weight)});
     return routing::place_graph(comm.size(), weighed, comm.members(), runtime().torus());
@@ -171,8 +171,8 @@ extern "C" {
 #pragma weak MPI_Dist_graph_create_adjacent = PMPI_Dist_graph_create_adjacent
 int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
                                     const int* sourceweights, int outdegree,
-                                    const int destinations[], const int* destweights,
-                                    MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+                                    const int destinations[], const int* destweights, MPI_Info info,
+                                    int reorder, MPI_Comm* comm_dist_graph) {
     return api("MPI_Dist_graph_create_adjacent", comm_old, [&](Communicator& c) {
         check_intra(c);
         const Ends in{"sources", indegree, sources, sourceweights};
@@ -201,8 +201,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
 
 #pragma weak MPI_Dist_graph_create = PMPI_Dist_graph_create
 int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-                           const int destinations[], const int* weights, MPI_Info info,
-                           int reorder, MPI_Comm* comm_dist_graph) {
+                           const int destinations[], const int* weights, MPI_Info info, int reorder,
+                           MPI_Comm* comm_dist_graph) {
     return api("MPI_Dist_graph_create", comm_old, [&](Communicator& c) {
         check_intra(c);
         check_ranks(c, {"sources", n, sources, nullptr});

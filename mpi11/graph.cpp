@@ -32,7 +32,7 @@ Graph checked_graph(const Communicator& comm, int nnodes, const int index[], con
 std::vector<Rank> lay_out(const Communicator& comm, const Graph& graph, bool reorder) {
     const int nodes = int(graph.index.size());
     if (!reorder) return {comm.members().begin(), comm.members().begin() + nodes};
-    std::vector<routing::Edge> edges;
+    std::vector<routing::Traffic> edges;
     for (int node = 0; node < nodes; ++node)
         for (const int other : graph.neighbours(node)) edges.push_back({node, other});
     return routing::place_graph(nodes, edges, comm.members(), runtime().torus());

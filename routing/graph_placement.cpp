@@ -26,9 +26,9 @@ struct Neighbour {
 };
 using Adjacency = std::vector<std::vector<Neighbour>>;
 
-Adjacency adjacency_of(int vertices, std::span<const Edge> edges) {
+Adjacency adjacency_of(int vertices, std::span<const Traffic> edges) {
     Adjacency adjacency(static_cast<std::size_t>(vertices));
-    for (const Edge& edge : edges) {
+    for (const Traffic& edge : edges) {
         if (edge.a == edge.b || edge.weight == 0) continue;
         adjacency[std::size_t(edge.a)].push_back({edge.b, edge.weight});
         adjacency[std::size_t(edge.b)].push_back({edge.a, edge.weight});
@@ -164,21 +164,21 @@ std::optional<Ranks> as_torus(const Adjacency& adjacency, std::span<const Rank> 
 
 }  // namespace
 
-std::int64_t hops_of(std::span<const Edge> edges, std::span<const Rank> ranks,
+std::int64_t hops_of(std::span<const Traffic> edges, std::span<const Rank> ranks,
                      const Torus& machine) {
     std::int64_t sum = 0;
-    for (const Edge& edge : edges)
+    for (const Traffic& edge : edges)
         sum +=
             edge.weight * machine.distance(ranks[std::size_t(edge.a)], ranks[std::size_t(edge.b)]);
     return sum;
 }
 
-Ranks place_graph(int vertices, std::span<const Edge> edges, std::span<const Rank> candidates,
+Ranks place_graph(int vertices, std::span<const Traffic> edges, std::span<const Rank> candidates,
                   const Torus& machine) {
     Ranks best(candidates.begin(), candidates.begin() + vertices);
     if (vertices < 2) return best;
     const auto one_hop_each = [&](const Ranks& ranks) {
-        return std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+        return std::all_of(edges.begin(), edges.end(), [&](const Traffic& edge) {
             return edge.weight == 0 ||
                    machine.distance(ranks[std::size_t(edge.a)], ranks[std::size_t(edge.b)]) <= 1;
         });

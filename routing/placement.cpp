@@ -59,8 +59,8 @@ Ranks inside(const Ranks& sorted, const Box& around, const std::vector<int>& ext
     return ranks;
 }
 
-std::vector<Edge> edges_of(const Grid& grid) {
-    std::vector<Edge> edges;
+std::vector<Traffic> edges_of(const Grid& grid) {
+    std::vector<Traffic> edges;
     const int places = int(grid.places());
     int stride = 1;
     for (std::size_t d = grid.extents.size(); d-- > 0; stride *= grid.extents[d]) {

@@ -45,17 +45,17 @@ std::vector<Rank> place_grid(const Grid& grid, std::span<const Rank> candidates,
                              const Torus& machine);
 
 // Vertices that talk to each other, and how much.
-struct Edge {
+struct Traffic {
     int a = 0, b = 0;
     std::int64_t weight = 1;  // 0 and more
 };
 
 // The same for the vertices 0 to `vertices` - 1 of a graph: a low sum of weight × hops over all
 // edges. Never a higher one than that of the candidates' own order.
-std::vector<Rank> place_graph(int vertices, std::span<const Edge> edges,
+std::vector<Rank> place_graph(int vertices, std::span<const Traffic> edges,
                               std::span<const Rank> candidates, const Torus& machine);
 // The sum that it lowers.
-std::int64_t hops_of(std::span<const Edge> edges, std::span<const Rank> ranks,
+std::int64_t hops_of(std::span<const Traffic> edges, std::span<const Rank> ranks,
                      const Torus& machine);
 
 }  // namespace torusmp::routing

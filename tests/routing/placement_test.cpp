@@ -33,8 +33,8 @@ bool chosen_once_each(const std::vector<Rank>& ranks, const std::vector<Rank>& c
            });
 }
 
-std::vector<Edge> cables_of(const Torus& torus) {
-    std::vector<Edge> edges;
+std::vector<Traffic> cables_of(const Torus& torus) {
+    std::vector<Traffic> edges;
     for (Rank rank = 0; rank < torus.size(); ++rank)
         for (int d = 0; d < torus.dimensions(); ++d)
             if (const auto next = torus.neighbour(rank, {d, +1})) edges.push_back({rank, *next});
@@ -122,7 +122,7 @@ TEST_CASE("a torus given as a shuffled graph is found and laid out without dilat
         auto names = all_of(torus);
         shuffle(names, random);
         auto edges = cables_of(torus);
-        for (Edge& edge : edges) edge = {names[std::size_t(edge.a)], names[std::size_t(edge.b)]};
+        for (Traffic& edge : edges) edge = {names[std::size_t(edge.a)], names[std::size_t(edge.b)]};
         const auto ranks = place_graph(torus.size(), edges, all_of(torus), torus);
         INFO(torus.describe());
         CHECK(hops_of(edges, ranks, torus) == std::int64_t(edges.size()));
@@ -138,7 +138,7 @@ TEST_CASE(
         auto candidates = all_of(torus);
         shuffle(candidates, random);
         const int vertices = between(random, 1, torus.size());
-        std::vector<Edge> edges;
+        std::vector<Traffic> edges;
         for (int v = 1; v < vertices; ++v) edges.push_back({between(random, 0, v - 1), v, 2});
         for (int i = 0; i < vertices; ++i)
             edges.push_back({between(random, 0, vertices - 1), between(random, 0, vertices - 1),
