@@ -125,8 +125,9 @@ int PMPI_Buffer_detach(void* buffer_addr, int* size) {
 int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm) {
     return api("MPI_Bsend", comm, [&](Communicator& c) {
+        const Datatype& type = check_send(buf, count, datatype, dest, tag, c);
         LayoutHold hold;
-        send_buffered(checked_send(buf, count, datatype, dest, tag, c, hold), c, dest, tag);
+        send_buffered(buffer_of(buf, std::size_t(count), type, hold), c, dest, tag);
     });
 }
 }

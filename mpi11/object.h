@@ -192,7 +192,7 @@ T& make(Arguments&&... arguments) {
 // One more that uses the object.
 template <class T>
 T& retain(T& object) {
-    if (shared_by_threads)
+    if (shared_by_threads) [[unlikely]]
         object.references.fetch_add(1, std::memory_order_relaxed);
     else
         object.references.store(object.references.load(std::memory_order_relaxed) + 1,
@@ -200,17 +200,24 @@ T& retain(T& object) {
     return object;
 }
 
+// What release() hardly ever comes to; out of the way of those that are called for every message.
+template <class T>
+[[gnu::noinline, gnu::cold]] void end(T& object) {
+    Slab<T>::only().end(object);
+}
+
 // One less; the last ends it. Predefined objects hold a reference of their own and never end.
 template <class T>
 void release(T& object) {
     int left = 0;
-    if (shared_by_threads) {
+    if (shared_by_threads) [[unlikely]] {
         left = object.references.fetch_sub(1, std::memory_order_acq_rel) - 1;
     } else {
         left = object.references.load(std::memory_order_relaxed) - 1;
         object.references.store(left, std::memory_order_relaxed);
     }
-    if (left == 0) Slab<T>::only().end(object);
+    if (left == 0) [[unlikely]]
+        end(object);
 }
 
 // Holds a reference for a scope or an object.

@@ -7,38 +7,17 @@
 
 namespace torusmp::mpi {
 
-core::Buffer checked_send(const void* buffer, int count, MPI_Datatype datatype, int dest, int tag,
-                          const Communicator& comm, LayoutHold& hold) {
-    check_count(count);
-    const Datatype& type = committed(datatype);
-    check_dest(comm, dest);
-    check_send_tag(tag);
-    check_buffer(buffer, count, type);
-    return buffer_of(buffer, std::size_t(count), type, hold);
-}
-
-core::Buffer checked_receive(void* buffer, int count, MPI_Datatype datatype, int source, int tag,
-                             const Communicator& comm, LayoutHold& hold) {
-    check_count(count);
-    const Datatype& type = committed(datatype);
-    check_source(comm, source);
-    check_receive_tag(tag);
-    check_buffer(buffer, count, type);
-    return buffer_of(buffer, std::size_t(count), type, hold);
-}
-
 namespace {
 
-Rank machine_source(const Communicator& comm, int source) {
-    return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
-}
-
-int send(const char* call, const void* buffer, int count, MPI_Datatype datatype, int dest, int tag,
-         MPI_Comm handle, core::SendMode mode) {
+// The calls differ in constants alone: each gets a body of its own.
+[[gnu::always_inline]] inline int send(const char* call, const void* buffer, int count,
+                                       MPI_Datatype datatype, int dest, int tag, MPI_Comm handle,
+                                       core::SendMode mode) {
     return api(call, handle, [&](Communicator& comm) {
-        LayoutHold hold;
-        const core::Buffer message = checked_send(buffer, count, datatype, dest, tag, comm, hold);
+        const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
         if (dest == MPI_PROC_NULL) return;
+        LayoutHold hold;
+        const core::Buffer message = buffer_of(buffer, std::size_t(count), type, hold);
         core::SendRequest request;
         runtime().send(request, message, comm.peer(dest), comm.context(), tag, mode);
         if (!request.complete()) runtime().wait(request, call);
@@ -47,12 +26,13 @@ int send(const char* call, const void* buffer, int count, MPI_Datatype datatype,
 }
 
 // Starts a request of that kind, or only prepares a persistent one.
-int begin_send(const char* call, const void* buffer, int count, MPI_Datatype datatype, int dest,
-               int tag, MPI_Comm handle, MPI_Request* result, Request::Mode mode, bool persistent) {
+[[gnu::always_inline]] inline int begin_send(const char* call, const void* buffer, int count,
+                                             MPI_Datatype datatype, int dest, int tag,
+                                             MPI_Comm handle, MPI_Request* result,
+                                             Request::Mode mode, bool persistent) {
     return api(call, handle, [&](Communicator& comm) {
         check_output("request", result);
-        LayoutHold hold;
-        const core::Buffer message = checked_send(buffer, count, datatype, dest, tag, comm, hold);
+        const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
         const bool nothing = dest == MPI_PROC_NULL || mode == Request::Mode::buffered;
         Request& request =
             Request::take(nothing ? Request::What::nothing : Request::What::send, call, comm);
@@ -61,31 +41,38 @@ int begin_send(const char* call, const void* buffer, int count, MPI_Datatype dat
         request.active = !persistent;
         request.peer = dest;
         request.tag = tag;
-        request.buffer = message;
-        if (hold) request.layout = std::move(hold);
-        if (!persistent) start(request);
+        request.buffer = buffer_of(buffer, std::size_t(count), type, request.layout);
         *result = handle_of(request);
+        if (persistent) return;
+        if (nothing) return start(request);
+        request.plain = type.dense();
+        runtime().send(request.send, request.buffer, comm.peer(dest), comm.context(), tag,
+                       mode == Request::Mode::synchronous ? core::SendMode::synchronous
+                                                          : core::SendMode::standard);
     });
 }
 
-int begin_receive(const char* call, void* buffer, int count, MPI_Datatype datatype, int source,
-                  int tag, MPI_Comm handle, MPI_Request* result, bool persistent) {
+[[gnu::always_inline]] inline int begin_receive(const char* call, void* buffer, int count,
+                                                MPI_Datatype datatype, int source, int tag,
+                                                MPI_Comm handle, MPI_Request* result,
+                                                bool persistent) {
     return api(call, handle, [&](Communicator& comm) {
         check_output("request", result);
-        LayoutHold hold;
-        const core::Buffer message =
-            checked_receive(buffer, count, datatype, source, tag, comm, hold);
-        Request& request = Request::take(
-            source == MPI_PROC_NULL ? Request::What::nothing : Request::What::receive, call, comm);
+        const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
+        const bool nothing = source == MPI_PROC_NULL;
+        Request& request =
+            Request::take(nothing ? Request::What::nothing : Request::What::receive, call, comm);
         request.is_receive = true;
         request.persistent = persistent;
         request.active = !persistent;
         request.peer = source;
         request.tag = tag;
-        request.buffer = message;
-        if (hold) request.layout = std::move(hold);
-        if (!persistent) start(request);
+        request.buffer = buffer_of(buffer, std::size_t(count), type, request.layout);
         *result = handle_of(request);
+        if (persistent || nothing) return;
+        request.plain = type.dense();
+        runtime().receive(request.receive, request.buffer, machine_source(comm, source),
+                          comm.context(), core_tag(tag));
     });
 }
 
@@ -180,9 +167,10 @@ int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int 
 int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status* status) {
     return api("MPI_Recv", comm, [&](Communicator& c) {
-        LayoutHold hold;
-        const core::Buffer message = checked_receive(buf, count, datatype, source, tag, c, hold);
+        const Datatype& type = check_receive(buf, count, datatype, source, tag, c);
         if (source == MPI_PROC_NULL) return set_proc_null(status);
+        LayoutHold hold;
+        const core::Buffer message = buffer_of(buf, std::size_t(count), type, hold);
         core::ReceiveRequest request;
         runtime().receive(request, message, machine_source(c, source), c.context(), core_tag(tag));
         if (!request.complete()) runtime().wait(request, "MPI_Recv");
@@ -270,8 +258,10 @@ int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int
     return api("MPI_Sendrecv", comm, [&](Communicator& c) {
         LayoutHold hold_out;
         LayoutHold hold_in;
-        const auto out = checked_send(sendbuf, sendcount, sendtype, dest, sendtag, c, hold_out);
-        const auto in = checked_receive(recvbuf, recvcount, recvtype, source, recvtag, c, hold_in);
+        const Datatype& sent = check_send(sendbuf, sendcount, sendtype, dest, sendtag, c);
+        const Datatype& received = check_receive(recvbuf, recvcount, recvtype, source, recvtag, c);
+        const auto out = buffer_of(sendbuf, std::size_t(sendcount), sent, hold_out);
+        const auto in = buffer_of(recvbuf, std::size_t(recvcount), received, hold_in);
         exchange("MPI_Sendrecv", out, dest, sendtag, in, source, recvtag, c, status);
     });
 }
@@ -281,8 +271,9 @@ int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest,
                           int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return api("MPI_Sendrecv_replace", comm, [&](Communicator& c) {
         LayoutHold hold;
-        checked_send(buf, count, datatype, dest, sendtag, c, hold);
-        const auto in = checked_receive(buf, count, datatype, source, recvtag, c, hold);
+        check_send(buf, count, datatype, dest, sendtag, c);
+        const Datatype& type = check_receive(buf, count, datatype, source, recvtag, c);
+        const auto in = buffer_of(buf, std::size_t(count), type, hold);
         Copy copy(in);
         exchange("MPI_Sendrecv_replace", copy.buffer(), dest, sendtag, in, source, recvtag, c,
                  status);
@@ -297,8 +288,10 @@ int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, in
         check_output("request", request);
         LayoutHold hold_out;
         LayoutHold hold_in;
-        const auto out = checked_send(sendbuf, sendcount, sendtype, dest, sendtag, c, hold_out);
-        const auto in = checked_receive(recvbuf, recvcount, recvtype, source, recvtag, c, hold_in);
+        const Datatype& sent = check_send(sendbuf, sendcount, sendtype, dest, sendtag, c);
+        const Datatype& received = check_receive(recvbuf, recvcount, recvtype, source, recvtag, c);
+        const auto out = buffer_of(sendbuf, std::size_t(sendcount), sent, hold_out);
+        const auto in = buffer_of(recvbuf, std::size_t(recvcount), received, hold_in);
         *request = handle_of(begin_exchange("MPI_Isendrecv", out, dest, sendtag, in, source,
                                             recvtag, c, hold_out, hold_in, nullptr));
     });
@@ -310,8 +303,9 @@ int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest
     return api("MPI_Isendrecv_replace", comm, [&](Communicator& c) {
         check_output("request", request);
         LayoutHold hold;
-        checked_send(buf, count, datatype, dest, sendtag, c, hold);
-        const auto in = checked_receive(buf, count, datatype, source, recvtag, c, hold);
+        check_send(buf, count, datatype, dest, sendtag, c);
+        const Datatype& type = check_receive(buf, count, datatype, source, recvtag, c);
+        const auto in = buffer_of(buf, std::size_t(count), type, hold);
         auto copy = std::make_unique<std::byte[]>(in.bytes);
         in.pack(0, copy.get(), in.bytes);
         const core::Buffer out(static_cast<void*>(copy.get()), in.bytes);

@@ -16,15 +16,12 @@ class RequestPool {
     }
     Request& take() {
         const SharedLock lock(mutex_);
-        if (free_ == nullptr) grow();
-        Request& request = *std::exchange(free_, free_->next_free_);
-        request.kind = Kind::request;
-        return request;
+        if (Request::free_ == nullptr) grow();
+        return Request::pop();
     }
     void give(Request& request) {
         const SharedLock lock(mutex_);
-        request.kind = Kind::dead;
-        request.next_free_ = std::exchange(free_, &request);
+        Request::push(request);
     }
     void for_each(const std::function<void(Request&)>& visit) {
         const SharedLock lock(mutex_);
@@ -37,28 +34,19 @@ class RequestPool {
     static constexpr std::size_t chunk_size = 64;
     void grow() {
         chunks_.emplace_back(new Request[chunk_size]);  // the constructor is private
-        for (std::size_t i = chunk_size; i-- > 0;) {
-            Request& request = chunks_.back()[i];
-            request.next_free_ = std::exchange(free_, &request);
-        }
+        for (std::size_t i = chunk_size; i-- > 0;) Request::push(chunks_.back()[i]);
     }
 
     std::mutex mutex_;
-    Request* free_ = nullptr;
     std::vector<std::unique_ptr<Request[]>> chunks_;
 };
 
-Request& Request::take(What what, const char* call, Communicator& comm) {
-    Request& request = RequestPool::only().take();
-    request.what = what;
-    request.mode = Mode::standard;
-    request.persistent = false;
-    request.active = true;
-    request.is_receive = what == What::receive;
-    request.sends_too = false;
-    request.call = call;
-    request.comm = Reference<Communicator>(comm);
-    return request;
+Request& Request::take_slowly() {
+    return RequestPool::only().take();
+}
+
+void Request::give_slowly(Request& request) {
+    RequestPool::only().give(request);
 }
 
 void Request::give(Request& request) {
@@ -67,7 +55,7 @@ void Request::give(Request& request) {
     if (request.second_layout) request.second_layout.reset();
     if (request.copy) request.copy.reset();
     if (request.work != nullptr) std::exchange(request.work, nullptr)->give_back();
-    RequestPool::only().give(request);
+    give_slowly(request);
 }
 
 void Request::for_each(const std::function<void(Request&)>& visit) {
@@ -132,9 +120,8 @@ void check_received(const core::ReceiveRequest& receive, const Communicator& com
          core::describe(status.error));
 }
 
-void set_received(MPI_Status* status, const core::ReceiveRequest& receive,
-                  const Communicator& comm) {
-    if (status == MPI_STATUS_IGNORE) return;
+void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,
+                         const Communicator& comm) {
     const core::Status& got = receive.status();
     if (got.error == core::Error::cancelled) {
         set_empty(status);

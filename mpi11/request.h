@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "core/request.h"
+#include "mpi11/check.h"
 #include "mpi11/communicator.h"
 #include "mpi11/datatype.h"
 #include "mpi11/status.h"
@@ -49,9 +50,29 @@ class Request : public Object {
     enum class Mode : std::uint8_t { standard, synchronous, buffered };
 
     // From the pool; `call` names it in messages. Active, and not started.
-    static Request& take(What what, const char* call, Communicator& comm);
+    static Request& take(What what, const char* call, Communicator& comm) {
+        Request& request = shared_by_threads || free_ == nullptr ? take_slowly() : pop();
+        request.kind = Kind::request;
+        request.what = what;
+        request.mode = Mode::standard;
+        request.persistent = false;
+        request.active = true;
+        request.is_receive = what == What::receive;
+        request.sends_too = false;
+        request.plain = false;
+        request.call = call;
+        request.comm = Reference<Communicator>(comm);
+        return request;
+    }
     // Back to the pool. Precondition: complete() or inactive.
     static void give(Request& request);
+    // The same for one that is plain.
+    static void give_plain(Request& request) {
+        request.comm.reset();
+        if (shared_by_threads) [[unlikely]]
+            return give_slowly(request);
+        push(request);
+    }
     // Visits those that were taken and not given back.
     static void for_each(const std::function<void(Request&)>& visit);
 
@@ -61,6 +82,7 @@ class Request : public Object {
     bool active = true;       // started and not yet completed; false only of persistent ones
     bool is_receive = false;  // also where it is one from MPI_PROC_NULL
     bool sends_too = false;   // a receive that has a send with it
+    bool plain = false;       // one message of one block, not persistent: nothing else hangs on it
     const char* call = "";
     Reference<Communicator> comm;
     int peer = MPI_PROC_NULL;  // rank, or a wildcard
@@ -91,6 +113,20 @@ class Request : public Object {
   private:
     friend class RequestPool;
     Request() : Object(Kind::dead) {}
+    static Request& pop() {
+        Request& request = *free_;
+        free_ = request.next_free_;
+        return request;
+    }
+    static void push(Request& request) {
+        request.kind = Kind::dead;
+        request.next_free_ = free_;
+        free_ = &request;
+    }
+    static Request& take_slowly();
+    static void give_slowly(Request& request);
+
+    static inline constinit Request* free_ = nullptr;
     Request* next_free_ = nullptr;
 };
 
@@ -104,6 +140,9 @@ void start(Request& request);
 // throws Failure with what went wrong. `handle` becomes MPI_REQUEST_NULL where the request ends.
 void finish(Request& request, MPI_Request& handle, MPI_Status* status);
 
+// The same where it is plain and went well; false: it is not, and nothing was done.
+inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* status);
+
 // Fills the status of a complete request as far as it is known before finish().
 void set_known(const Request& request, MPI_Status* status);
 
@@ -116,17 +155,59 @@ void finish_orphans();
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
 void run(Work& work);
 
-// The memory of a message, once all arguments are right.
-core::Buffer checked_send(const void* buffer, int count, MPI_Datatype datatype, int dest, int tag,
-                          const Communicator& comm, LayoutHold& hold);
-core::Buffer checked_receive(void* buffer, int count, MPI_Datatype datatype, int source, int tag,
-                             const Communicator& comm, LayoutHold& hold);
+// Throw Failure for an argument that is wrong; the type is returned.
+inline const Datatype& check_send(const void* buffer, int count, MPI_Datatype datatype, int dest,
+                                  int tag, const Communicator& comm) {
+    check_count(count);
+    const Datatype& type = committed(datatype);
+    check_dest(comm, dest);
+    check_send_tag(tag);
+    check_buffer(buffer, count, type);
+    return type;
+}
+inline const Datatype& check_receive(const void* buffer, int count, MPI_Datatype datatype,
+                                     int source, int tag, const Communicator& comm) {
+    check_count(count);
+    const Datatype& type = committed(datatype);
+    check_source(comm, source);
+    check_receive_tag(tag);
+    check_buffer(buffer, count, type);
+    return type;
+}
+inline Rank machine_source(const Communicator& comm, int source) {
+    return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
+}
 
 // Throws Failure for a message that ended with an error.
 void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
 void check_received(const core::ReceiveRequest& receive, const Communicator& comm);
 // The status of a receive that is complete.
-void set_received(MPI_Status* status, const core::ReceiveRequest& receive,
-                  const Communicator& comm);
+void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,
+                         const Communicator& comm);
+inline void set_received(MPI_Status* status, const core::ReceiveRequest& receive,
+                         const Communicator& comm) {
+    if (status == MPI_STATUS_IGNORE) return;
+    const core::Status& got = receive.status();
+    if (got.error == core::Error::none) [[likely]]
+        set_status(status, comm.rank_of(got.source), got.tag, got.bytes);
+    else
+        set_received_slowly(status, receive, comm);
+}
+
+inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* status) {
+    if (!request.plain) return false;
+    if (request.what == Request::What::send) {
+        if (request.send.status().error != core::Error::none) [[unlikely]]
+            return false;
+        if (status != MPI_STATUS_IGNORE) set_empty(status);
+    } else {
+        if (request.receive.status().error != core::Error::none) [[unlikely]]
+            return false;
+        set_received(status, request.receive, *request.comm);
+    }
+    Request::give_plain(request);
+    handle = MPI_REQUEST_NULL;
+    return true;
+}
 
 }  // namespace torusmp::mpi
