@@ -4,10 +4,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "config/load.h"
+#include "job/front_ends.h"
 #include "mpi11/attributes.h"
 #include "mpi11/buffered.h"
 #include "mpi11/check.h"
@@ -60,8 +62,17 @@ bool is_level(int level) {
     job::end_process(2, text);
 }
 
+// Up for the sake of QMP_get_hidden_comm alone: the program has not called MPI_Init.
+bool up_for_qmp = false;
+
 int begin(int level, int* provided, const char* call) {
     Library& lib = library();
+    if (up_for_qmp) {
+        up_for_qmp = false;
+        job::come_up();
+        if (provided != nullptr) *provided = std::min(level, lib.thread_level);
+        return MPI_SUCCESS;
+    }
     if (lib.finalized)
         refuse(call, "called after MPI_Finalize: a process can join a job only once");
     if (lib.initialized) {
@@ -71,6 +82,7 @@ int begin(int level, int* provided, const char* call) {
     if (!is_level(level))
         refuse(call, fmt::format("found thread level {}, expected one of MPI_THREAD_...", level));
     start_mpi(level, call);
+    job::come_up();
     if (provided != nullptr) *provided = lib.thread_level;
     return MPI_SUCCESS;
 }
@@ -84,10 +96,39 @@ void end() {
     lib.process->runtime().progress();
     if (*lib.process->settings().check_mpi) list_leftovers();
     finish_orphans();
-    lib.process->leave();
+    if (!up_for_qmp) job::go_down(*lib.process);
+    up_for_qmp = false;
     lib.finalized = true;
     hot = Hot{};
     lib.process.reset();
+}
+
+// --- for QMP ---
+
+void* communicator_for_qmp(std::vector<Rank> members, Context first) {
+    if (!library().initialized) {
+        start_mpi(MPI_THREAD_MULTIPLE, "QMP_get_hidden_comm");
+        up_for_qmp = true;
+    }
+    if (!hot.running) fail(MPI_ERR_OTHER, "MPI has been finalized");
+    auto& comm = make<Communicator>(std::move(members), first);
+    comm.error_handler = hot.world->error_handler;
+    return handle_of(comm);
+}
+
+void free_communicator_for_qmp(void* handle) {
+    if (auto* const comm = find<Communicator>(static_cast<MPI_Comm>(handle))) {
+        if (hot.running) delete_attributes(*comm);
+        release(*comm);
+    }
+}
+
+void end_for_qmp() {
+    if (up_for_qmp) end();
+}
+
+[[gnu::constructor]] void offer_to_qmp() {
+    job::mpi_functions = {communicator_for_qmp, free_communicator_for_qmp, end_for_qmp};
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ template <class T>
 void count(const char* plural) {
     std::size_t number = 0;
     Slab<T>::only().for_each([&](T& object) { number += object.constant == 0 ? 1 : 0; });
-    if (number != 0) say("{} {} not freed", number, plural);
+    if (number != 0) say("{} not freed: {}", plural, number);
 }
 
 }  // namespace
@@ -61,9 +61,9 @@ void count(const char* plural) {
 void list_leftovers() {
     list_requests();
     list_messages();
-    count<Communicator>("communicators were");
-    count<Datatype>("datatypes were");
-    count<ErrorHandler>("error handlers were");
+    count<Communicator>("communicators");
+    count<Datatype>("datatypes");
+    count<ErrorHandler>("error handlers");
 }
 
 }  // namespace torusmp::mpi

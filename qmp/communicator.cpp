@@ -110,12 +110,25 @@ QMP_status_t release(QMP_comm_t comm, const char* call) {
     return QMP_SUCCESS;
 }
 
+// Contexts of the MPI communicators: above those of QMP, as many for each as MPI takes.
+constexpr core::Context qmp_contexts = 0x40000000;
+constexpr core::Context hidden_contexts = 0x80000000;
+constexpr core::Context contexts_each = 4;
+
 QMP_status_t hidden(QMP_comm_t comm, void** result, const char* call) {
-    checked(comm, call);
+    QMP_comm_struct& from = checked(comm, call);
     if (result == nullptr) return complain(QMP_INVALID_ARG, call, "found a null pointer");
     *result = nullptr;
-    library().last_error = QMP_NOTSUPPORTED;
-    return QMP_NOTSUPPORTED;  // until the MPI front end runs in this process
+    if (job::mpi_functions.make == nullptr) {
+        library().last_error = QMP_NOTSUPPORTED;
+        return QMP_NOTSUPPORTED;  // linked without MPI
+    }
+    if (from.mpi_comm == nullptr)
+        from.mpi_comm = job::mpi_functions.make(
+            from.group.members(),
+            hidden_contexts + contexts_each * (from.group.context() - qmp_contexts));
+    *result = &from.mpi_comm;
+    return QMP_SUCCESS;
 }
 
 }  // namespace
@@ -171,12 +184,14 @@ int QMP_comm_get_key(QMP_comm_t comm) {
 }
 
 QMP_status_t QMP_get_hidden_comm(QMP_comm_t comm, void** hiddencomm) {
-    return hidden(comm, hiddencomm, __func__);
+    const char* const call = __func__;
+    return guarded(call, [&] { return hidden(comm, hiddencomm, call); });
 }
 // Not in qmp.h; programs that know of MPI declare it themselves.
 QMP_API_ QMP_status_t QMP_get_mpi_comm(QMP_comm_t comm, void** mpicomm);
 QMP_status_t QMP_get_mpi_comm(QMP_comm_t comm, void** mpicomm) {
-    return hidden(comm, mpicomm, __func__);
+    const char* const call = __func__;
+    return guarded(call, [&] { return hidden(comm, mpicomm, call); });
 }
 
 int QMP_comm_get_number_of_nodes(QMP_comm_t comm) {

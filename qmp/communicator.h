@@ -11,6 +11,7 @@
 #include "collectives/alltoall.h"
 #include "collectives/broadcast.h"
 #include "collectives/group.h"
+#include "job/front_ends.h"
 #include "qmp/library.h"
 #include "qmp/topology.h"
 
@@ -22,6 +23,11 @@ struct QMP_comm_struct {
           allreduce(group),
           broadcast(group),
           alltoall(group) {}
+    ~QMP_comm_struct() {
+        if (mpi_comm != nullptr) torusmp::job::mpi_functions.free(mpi_comm);
+    }
+    QMP_comm_struct(const QMP_comm_struct&) = delete;
+    QMP_comm_struct& operator=(const QMP_comm_struct&) = delete;
 
     torusmp::collectives::Group group;
     torusmp::collectives::Allreduce allreduce;
@@ -31,6 +37,7 @@ struct QMP_comm_struct {
     int colors = 1;
     int color = 0;
     int key = 0;
+    void* mpi_comm = nullptr;  // the MPI_Comm of the same nodes, once asked for
 };
 
 namespace torusmp::qmp {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "job/front_ends.h"
 #include "qmp/communicator.h"
 #include "qmp/message.h"
 
@@ -89,6 +90,7 @@ void start(int* argc, char*** argv, int required, const char* call) {
     }
     if (lib.process->rank() >= lib.flags.processes.value_or(lib.process->size())) sit_out(lib);
     hot.runtime = &lib.process->runtime();
+    job::come_up();
     lib.initialized = true;
     lib.was_initialized = true;
     make_communicators(lib, call);
@@ -99,11 +101,12 @@ void finalize(const char* call) {
     lib.process->runtime().progress();
     if (const std::string open = handles_in_flight(); !open.empty())
         fail(call, "messages are still in flight, which nobody waited for:" + open);
-    lib.process->leave();
     lib.initialized = false;
     hot.runtime = nullptr;
     lib.allocated = lib.job = lib.default_comm = nullptr;
     lib.communicators.clear();
+    if (job::mpi_functions.end != nullptr) job::mpi_functions.end();
+    job::go_down(*lib.process);
     const std::lock_guard lock(lib.mutex);
     if (lib.allocations == 0) lib.process.reset();
 }

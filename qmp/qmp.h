@@ -162,8 +162,9 @@ QMP_API_ QMP_status_t QMP_comm_free(QMP_comm_t comm);
 QMP_API_ int QMP_comm_get_number_of_colors(QMP_comm_t comm);
 QMP_API_ int QMP_comm_get_color(QMP_comm_t comm);
 QMP_API_ int QMP_comm_get_key(QMP_comm_t comm);
-/* *hiddencomm becomes the address of the MPI_Comm of the same nodes. QMP_NOTSUPPORTED, and NULL,
- * where the program does not run with the MPI front end. */
+/* *hiddencomm becomes the address of the MPI_Comm of the same nodes, which lives until comm is freed
+ * or QMP ends; MPI comes up for it where the program has not called MPI_Init. QMP_NOTSUPPORTED, and
+ * NULL, where the program is linked without the MPI front end. */
 QMP_API_ QMP_status_t QMP_get_hidden_comm(QMP_comm_t comm, void** hiddencomm);
 
 /* ---- The machine --------------------------------------------------------------------------- */

@@ -788,15 +788,15 @@ static void barrier(void) {
 static void communicators(void) {
     QMP_comm_t all = QMP_comm_get_allocated(), job = QMP_comm_get_job();
     QMP_comm_t old = QMP_comm_get_default(), parity, backwards, none;
-    void* hidden = &hidden;
+    void *hidden = NULL, *also_hidden = NULL;
     int one = 1, in = -1, out = me, count = (nodes + 1 - me % 2) / 2;
     QMP_msgmem_t mi, mo;
     QMP_msghandle_t s, r;
     CHECK(all != job && job != old && all != old);
     CHECK(QMP_comm_get_number_of_colors(all) == 1 && QMP_comm_get_key(all) == me);
-    CHECK(QMP_get_hidden_comm(all, &hidden) == QMP_NOTSUPPORTED && hidden == NULL);
-    hidden = &hidden;
-    CHECK(QMP_get_mpi_comm(all, &hidden) == QMP_NOTSUPPORTED && hidden == NULL);
+    CHECK(QMP_get_hidden_comm(all, &hidden) == QMP_SUCCESS && hidden != NULL);
+    CHECK(QMP_get_mpi_comm(all, &also_hidden) == QMP_SUCCESS && also_hidden == hidden);
+    CHECK(QMP_get_hidden_comm(all, NULL) == QMP_INVALID_ARG);
 
     CHECK(QMP_comm_split(old, me % 2 ? 5 : 2, -me, &parity) == QMP_SUCCESS);
     CHECK(QMP_comm_get_number_of_nodes(parity) == count);
