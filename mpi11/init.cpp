@@ -231,6 +231,18 @@ int PMPI_Abi_get_version(int* major, int* minor) {
     return MPI_SUCCESS;
 }
 
+// The sizes that the ABI leaves to the platform.
+#pragma weak MPI_Abi_get_info = PMPI_Abi_get_info
+int PMPI_Abi_get_info(MPI_Info* info) {
+    return api("MPI_Abi_get_info", [&] {
+        check_output("info", info);
+        *info = handle_of(
+            make<Info>(Info::Entries{{"mpi_aint_size", fmt::to_string(sizeof(MPI_Aint))},
+                                     {"mpi_count_size", fmt::to_string(sizeof(MPI_Count))},
+                                     {"mpi_offset_size", fmt::to_string(sizeof(MPI_Offset))}}));
+    });
+}
+
 #pragma weak MPI_Get_library_version = PMPI_Get_library_version
 int PMPI_Get_library_version(char* version, int* resultlen) {
     if (version == nullptr || resultlen == nullptr) return MPI_ERR_ARG;

@@ -388,6 +388,11 @@ TORUSMP_FUNCTION(int, Get_count, (const MPI_Status* status, MPI_Datatype datatyp
 TORUSMP_FUNCTION(int, Get_elements, (const MPI_Status* status, MPI_Datatype datatype, int* count))
 TORUSMP_FUNCTION(int, Get_elements_x,
                  (const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count))
+TORUSMP_FUNCTION(int, Status_set_cancelled, (MPI_Status* status, int flag))
+TORUSMP_FUNCTION(int, Status_set_elements,
+                 (MPI_Status* status, MPI_Datatype datatype, int count))
+TORUSMP_FUNCTION(int, Status_set_elements_x,
+                 (MPI_Status* status, MPI_Datatype datatype, MPI_Count count))
 
 /* Sending and receiving, non-blocking and persistent. */
 TORUSMP_FUNCTION(int, Isend,
@@ -518,10 +523,6 @@ TORUSMP_FUNCTION(int, Type_get_contents,
                  (MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
                   int array_of_integers[], MPI_Aint array_of_addresses[],
                   MPI_Datatype array_of_datatypes[]))
-TORUSMP_FUNCTION(int, Status_set_elements,
-                 (MPI_Status* status, MPI_Datatype datatype, int count))
-TORUSMP_FUNCTION(int, Status_set_elements_x,
-                 (MPI_Status* status, MPI_Datatype datatype, MPI_Count count))
 TORUSMP_FUNCTION(int, Type_match_size, (int typeclass, int size, MPI_Datatype* datatype))
 TORUSMP_FUNCTION(int, Type_set_name, (MPI_Datatype datatype, const char* type_name))
 TORUSMP_FUNCTION(int, Type_get_name, (MPI_Datatype datatype, char* type_name, int* resultlen))

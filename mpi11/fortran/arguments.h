@@ -1,0 +1,129 @@
+// How Fortran passes what a C function takes: everything by reference, handles as INTEGERs, and
+// addresses with a meaning as members of common blocks.
+//
+// Argument<T> stands for one parameter of C's type T: it is made of what Fortran passed, gives C
+// its value, and takes handles back when the call is over.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+#include "mpi11/fortran/handles.h"
+
+// The common blocks of mpif.h. The linker gives a program and the library one copy of each, so
+// what counts is where they are.
+extern "C" {
+extern MPI_Fint torusmp_fbottom_;
+extern MPI_Fint torusmp_finplace_;
+extern MPI_Fint torusmp_fstatus_[MPI_F_STATUS_SIZE];
+extern MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
+extern MPI_Fint torusmp_funweighted_;
+extern MPI_Fint torusmp_fweightsempty_;
+}
+
+namespace torusmp::mpi {
+
+inline void* c_buffer(void* buffer) {
+    if (buffer == &torusmp_fbottom_) return MPI_BOTTOM;
+    if (buffer == &torusmp_finplace_) return MPI_IN_PLACE;
+    return buffer;
+}
+
+// A Fortran status has the layout of a C one.
+static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint) &&
+              offsetof(MPI_Status, MPI_SOURCE) == MPI_F_SOURCE * sizeof(MPI_Fint) &&
+              offsetof(MPI_Status, MPI_TAG) == MPI_F_TAG * sizeof(MPI_Fint) &&
+              offsetof(MPI_Status, MPI_ERROR) == MPI_F_ERROR * sizeof(MPI_Fint));
+inline MPI_Status* c_status(MPI_Fint* status) {
+    if (status == torusmp_fstatus_ || status == torusmp_fstatuses_) return MPI_STATUS_IGNORE;
+    return reinterpret_cast<MPI_Status*>(status);
+}
+
+// Values, and what is written in place: the types have the same size in both languages, and a
+// LOGICAL of gfortran is 0 or 1.
+template <class T>
+struct Argument {
+    using Passed = const T*;
+    explicit Argument(Passed passed) : value(*passed) {}
+    T in_c() { return value; }
+    const T value;
+};
+template <class T>
+requires(!IsHandle<T*> && !IsHandle<T>) struct Argument<T*> {
+    using Passed = T*;
+    explicit Argument(Passed passed) : value(passed) {}
+    T* in_c() { return value; }
+    T* const value;
+};
+
+template <>
+struct Argument<void*> {
+    using Passed = void*;
+    explicit Argument(Passed passed) : value(c_buffer(passed)) {}
+    void* in_c() { return value; }
+    void* const value;
+};
+template <>
+struct Argument<const void*> : Argument<void*> {
+    using Argument<void*>::Argument;
+};
+
+template <>
+struct Argument<MPI_Status*> {
+    using Passed = MPI_Fint*;
+    explicit Argument(Passed passed) : value(c_status(passed)) {}
+    MPI_Status* in_c() { return value; }
+    MPI_Status* const value;
+};
+template <>
+struct Argument<const MPI_Status*> : Argument<MPI_Status*> {
+    using Argument<MPI_Status*>::Argument;
+};
+
+template <IsHandle Handle>
+struct Argument<Handle> {
+    using Passed = const MPI_Fint*;
+    explicit Argument(Passed passed) : value(from_fortran<Handle>(*passed)) {}
+    Handle in_c() { return value; }
+    const Handle value;
+};
+
+// One handle that the call makes, changes or ends. What it leaves alone stays alone.
+template <IsHandle Handle>
+struct Argument<Handle*> {
+    using Passed = MPI_Fint*;
+    explicit Argument(Passed passed) : number(passed), before(from_fortran<Handle>(*passed)) {}
+    Argument(const Argument&) = delete;
+    Argument& operator=(const Argument&) = delete;
+    ~Argument() {
+        if (value != before) *number = to_fortran(value);
+    }
+    Handle* in_c() { return &value; }
+    MPI_Fint* const number;
+    const Handle before;
+    Handle value = before;
+};
+
+// The C function with the arguments as Fortran passes them.
+template <auto function>
+struct Call;
+template <class Result, class... Parameters, Result (*function)(Parameters...)>
+struct Call<function> {
+    static constexpr std::size_t arity = sizeof...(Parameters);
+    static Result run(typename Argument<Parameters>::Passed... passed) {
+        return function(Argument<Parameters>(passed).in_c()...);
+    }
+    template <std::size_t place>
+    using Passed =
+        typename Argument<std::tuple_element_t<place, std::tuple<Parameters...>>>::Passed;
+};
+template <auto function, std::size_t place>
+using Passed = typename Call<function>::template Passed<place>;
+
+}  // namespace torusmp::mpi
+
+// The name that programs call is weak, so that a profiler can define it itself.
+#define FORTRAN_NAME(name)                            \
+    extern "C" decltype(pmpi_##name##_) mpi_##name##_ \
+        __attribute__((weak, alias("pmpi_" #name "_")));

@@ -1,0 +1,68 @@
+// What Fortran has otherwise than C where a job begins and ends: no command line, functions with
+// values, and the common blocks whose addresses have a meaning.
+#include "mpi11/fortran/arguments.h"
+
+extern "C" {
+MPI_Fint torusmp_fbottom_;
+MPI_Fint torusmp_finplace_;
+MPI_Fint torusmp_fstatus_[MPI_F_STATUS_SIZE];
+MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
+MPI_Fint torusmp_ferrcodes_;
+MPI_Fint torusmp_funweighted_;
+MPI_Fint torusmp_fweightsempty_;
+
+void pmpi_init_(MPI_Fint* ierror) {
+    *ierror = PMPI_Init(nullptr, nullptr);
+}
+
+void pmpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {
+    *ierror = PMPI_Init_thread(nullptr, nullptr, *required, provided);
+}
+
+void pmpi_pcontrol_(const MPI_Fint* level) {
+    PMPI_Pcontrol(*level);
+}
+
+double pmpi_wtime_() {
+    return PMPI_Wtime();
+}
+
+double pmpi_wtick_() {
+    return PMPI_Wtick();
+}
+
+// Fortran 77 cannot be given the address, so only the size comes back.
+void pmpi_buffer_detach_(void*, MPI_Fint* size, MPI_Fint* ierror) {
+    void* buffer = nullptr;
+    *ierror = PMPI_Buffer_detach(&buffer, size);
+}
+
+// The same for a TYPE(C_PTR), under the name that the module gives that form.
+void pmpi_alloc_mem_cptr_(const MPI_Aint* size, const MPI_Fint* info, void* baseptr,
+                          MPI_Fint* ierror) {
+    *ierror = PMPI_Alloc_mem(*size, torusmp::mpi::from_fortran<MPI_Info>(*info), baseptr);
+}
+}
+
+FORTRAN_NAME(init)
+FORTRAN_NAME(init_thread)
+FORTRAN_NAME(pcontrol)
+FORTRAN_NAME(wtime)
+FORTRAN_NAME(wtick)
+FORTRAN_NAME(buffer_detach)
+FORTRAN_NAME(alloc_mem_cptr)
+
+// ---- addresses ----
+
+extern "C" {
+MPI_Aint pmpi_aint_add_(const MPI_Aint* base, const MPI_Aint* disp) {
+    return PMPI_Aint_add(*base, *disp);
+}
+
+MPI_Aint pmpi_aint_diff_(const MPI_Aint* first, const MPI_Aint* second) {
+    return PMPI_Aint_diff(*first, *second);
+}
+}
+
+FORTRAN_NAME(aint_add)
+FORTRAN_NAME(aint_diff)

@@ -1,0 +1,34 @@
+// Functions of the program in Fortran: operations, error handlers, and those of attribute keys.
+#include "mpi11/error.h"
+#include "mpi11/fortran/arguments.h"
+#include "mpi11/operation.h"
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+// The handler gets a Fortran communicator, so that C's function of that name will not do.
+void pmpi_comm_create_errhandler_(MPI_Comm_errhandler_function* function, MPI_Fint* errhandler,
+                                  MPI_Fint* ierror) {
+    *ierror = api("MPI_Comm_create_errhandler", [&] {
+        *errhandler =
+            to_fortran(handle_of(make<ErrorHandler>(ErrorHandler::Way::fortran, function)));
+    });
+}
+
+void pmpi_errhandler_create_(MPI_Handler_function* function, MPI_Fint* errhandler,
+                             MPI_Fint* ierror) {
+    pmpi_comm_create_errhandler_(function, errhandler, ierror);
+}
+
+void pmpi_op_create_(MPI_User_function* function, const MPI_Fint* commute, MPI_Fint* op,
+                     MPI_Fint* ierror) {
+    *ierror = api("MPI_Op_create", [&] {
+        *op = to_fortran(handle_of(make_operation(function, *commute != 0, true)));
+    });
+}
+}
+
+FORTRAN_NAME(comm_create_errhandler)
+FORTRAN_NAME(errhandler_create)
+FORTRAN_NAME(op_create)

@@ -1,0 +1,40 @@
+# The Fortran binding: wrappers in C++, and from mpi.h the header mpif.h and the module mpi. The
+# library itself needs no Fortran; without a compiler for it only the module is missing.
+set(fortran ${CMAKE_CURRENT_LIST_DIR})
+set(fortran_made ${CMAKE_CURRENT_BINARY_DIR}/fortran)
+file(MAKE_DIRECTORY ${fortran_made} ${mpi_include})
+add_executable(torusmp_make_fortran ${fortran}/generate.cpp)
+target_link_libraries(torusmp_make_fortran PRIVATE torusmp_build_options)
+add_custom_command(
+  OUTPUT ${mpi_include}/mpif.h ${fortran_made}/mpi.f90 ${fortran_made}/fortran_routines.inc
+  COMMAND torusmp_make_fortran ${CMAKE_CURRENT_SOURCE_DIR}/mpi.h ${mpi_include}/mpif.h
+          ${fortran_made}/mpi.f90 ${fortran_made}/fortran_routines.inc
+  DEPENDS torusmp_make_fortran mpi.h
+  COMMENT "Making the Fortran binding's texts from mpi.h" VERBATIM)
+
+target_sources(torusmp_mpi PRIVATE
+  ${fortran}/attributes.cpp
+  ${fortran}/begin.cpp
+  ${fortran}/callbacks.cpp
+  ${fortran}/collectives.cpp
+  ${fortran}/requests.cpp
+  ${fortran}/routines.cpp
+  ${fortran}/strings.cpp
+  ${fortran}/types.cpp
+  ${fortran_made}/fortran_routines.inc
+  ${mpi_include}/mpif.h)
+target_include_directories(torusmp_mpi PRIVATE ${fortran_made})
+install(FILES ${mpi_include}/mpif.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+if(CMAKE_Fortran_COMPILER)
+  add_custom_command(
+    OUTPUT ${mpi_include}/mpi.mod
+    COMMAND ${CMAKE_Fortran_COMPILER} -fsyntax-only -J ${mpi_include} ${fortran_made}/mpi.f90
+    DEPENDS ${fortran_made}/mpi.f90
+    COMMENT "Making the Fortran module mpi" VERBATIM)
+  add_custom_target(torusmp_fortran_module ALL DEPENDS ${mpi_include}/mpi.mod)
+  install(FILES ${mpi_include}/mpi.mod DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+  message(STATUS "No Fortran compiler found: the module of 'use mpi' will not be built; "
+                 "programs can include mpif.h")
+endif()

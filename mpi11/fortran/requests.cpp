@@ -1,0 +1,104 @@
+// Calls on arrays of requests. Indices count from 1 in Fortran.
+#include "mpi11/fortran/arguments.h"
+#include "mpi11/fortran/handle_array.h"
+
+namespace torusmp::mpi {
+namespace {
+
+// An ended request's number is gone, and may be another's already: what changed is told by the
+// value that C left, not by looking its number up again.
+class Requests {
+  public:
+    Requests(MPI_Fint* numbers, int count)
+        : numbers_(numbers), count_(count), before_(numbers, count), now_(numbers, count) {}
+    MPI_Request* in_c() { return now_.in_c(); }
+    void give_back() const {
+        for (int i = 0; i < count_; ++i)
+            if (now_[i] != before_[i]) numbers_[i] = to_fortran(now_[i]);
+    }
+
+  private:
+    MPI_Fint* const numbers_;
+    const int count_;
+    const HandleArray<MPI_Request> before_;
+    HandleArray<MPI_Request> now_;
+};
+
+int from_one(int index) {
+    return index == MPI_UNDEFINED ? index : index + 1;
+}
+
+void from_one(int code, int count, MPI_Fint* indices) {
+    if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return;
+    for (int i = 0; i < count; ++i) ++indices[i];  // MPI_UNDEFINED is negative, so none
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+void pmpi_startall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* ierror) {
+    Requests array(requests, *count);
+    *ierror = PMPI_Startall(*count, array.in_c());
+    array.give_back();
+}
+
+void pmpi_waitall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* statuses,
+                   MPI_Fint* ierror) {
+    Requests array(requests, *count);
+    *ierror = PMPI_Waitall(*count, array.in_c(), c_status(statuses));
+    array.give_back();
+}
+
+void pmpi_testall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, MPI_Fint* statuses,
+                   MPI_Fint* ierror) {
+    Requests array(requests, *count);
+    *ierror = PMPI_Testall(*count, array.in_c(), flag, c_status(statuses));
+    array.give_back();
+}
+
+void pmpi_waitany_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* status,
+                   MPI_Fint* ierror) {
+    Requests array(requests, *count);
+    int found = MPI_UNDEFINED;
+    *ierror = PMPI_Waitany(*count, array.in_c(), &found, c_status(status));
+    *index = from_one(found);
+    array.give_back();
+}
+
+void pmpi_testany_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag,
+                   MPI_Fint* status, MPI_Fint* ierror) {
+    Requests array(requests, *count);
+    int found = MPI_UNDEFINED;
+    *ierror = PMPI_Testany(*count, array.in_c(), &found, flag, c_status(status));
+    *index = from_one(found);
+    array.give_back();
+}
+
+void pmpi_waitsome_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* outcount,
+                    MPI_Fint* indices, MPI_Fint* statuses, MPI_Fint* ierror) {
+    Requests array(requests, *count);
+    *ierror = PMPI_Waitsome(*count, array.in_c(), outcount, indices, c_status(statuses));
+    from_one(*ierror, *outcount, indices);
+    array.give_back();
+}
+
+void pmpi_testsome_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* outcount,
+                    MPI_Fint* indices, MPI_Fint* statuses, MPI_Fint* ierror) {
+    Requests array(requests, *count);
+    *ierror = PMPI_Testsome(*count, array.in_c(), outcount, indices, c_status(statuses));
+    from_one(*ierror, *outcount, indices);
+    array.give_back();
+}
+}
+
+FORTRAN_NAME(startall)
+FORTRAN_NAME(waitall)
+FORTRAN_NAME(testall)
+FORTRAN_NAME(waitany)
+FORTRAN_NAME(testany)
+FORTRAN_NAME(waitsome)
+FORTRAN_NAME(testsome)

@@ -1,0 +1,224 @@
+! Fortran 90 with the module mpi: the interfaces take every type and rank of buffer, and what
+! MPI-2 and later have in Fortran. Works on any number of processes.
+module copies
+  use mpi
+  implicit none
+  integer :: deletions = 0
+contains
+  subroutine one_more(old, key, extra, value_in, value_out, flag, ierror)
+    integer :: old, key, ierror
+    integer(MPI_ADDRESS_KIND) :: extra, value_in, value_out
+    logical :: flag
+    value_out = value_in + extra
+    flag = .true.
+    ierror = MPI_SUCCESS
+  end subroutine
+  subroutine counted(object, key, value, extra, ierror)
+    integer :: object, key, ierror
+    integer(MPI_ADDRESS_KIND) :: value, extra
+    deletions = deletions + 1
+    ierror = MPI_SUCCESS
+  end subroutine
+end module
+
+program free
+  use mpi
+  implicit none
+  integer :: ierr, me, n, provided, version, subversion
+  character(len=MPI_MAX_LIBRARY_VERSION_STRING) :: library
+  logical :: main
+
+  call MPI_Init_thread(MPI_THREAD_FUNNELED, provided, ierr)
+  call check(provided >= MPI_THREAD_FUNNELED, 'thread level')
+  call MPI_Is_thread_main(main, ierr)
+  call check(main, 'main thread')
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, n, ierr)
+  call MPI_Get_version(version, subversion, ierr)
+  call check(version == MPI_VERSION .and. subversion == MPI_SUBVERSION, 'version')
+  call MPI_Get_library_version(library, version, ierr)
+  call check(library(1:version) == trim(library), 'library version')
+  call buffers
+  call memory
+  call wide_attributes
+  call graphs
+  call derived
+  call matched
+  call MPI_Barrier(MPI_COMM_WORLD, ierr)
+  if (me == 0) print *, 'free form is well'
+  call PMPI_Finalize(ierr)
+contains
+  subroutine check(true, what)
+    logical, intent(in) :: true
+    character(len=*), intent(in) :: what
+    if (true) return
+    print *, 'not true: ', what
+    call MPI_Abort(MPI_COMM_WORLD, 1, ierr)
+  end subroutine
+
+  ! Scalars, arrays of any rank, slices, strings and derived types are all buffers.
+  subroutine buffers
+    type pair
+      sequence
+      integer :: a
+      real :: b
+    end type
+    integer, parameter :: wide = selected_int_kind(18)
+    integer(wide) :: long
+    complex(kind(1d0)) :: z(2, 3)
+    real :: grid(4, 4)
+    character(len=12) :: text
+    logical :: truth(2)
+    type(pair) :: p
+    integer :: requests(2), statuses(MPI_STATUS_SIZE, 2)
+    long = 0
+    if (me == 0) long = 2_wide**40
+    call MPI_Bcast(long, 1, MPI_INTEGER8, 0, MPI_COMM_WORLD, ierr)
+    call check(long == 2_wide**40, 'bcast of a scalar')
+    z = (0, 0)
+    if (me == n - 1) z = (1, -1)
+    call MPI_Bcast(z, size(z), MPI_DOUBLE_COMPLEX, n - 1, MPI_COMM_WORLD, ierr)
+    call check(z(2, 3) == (1, -1), 'bcast of a matrix')
+    grid = me
+    if (me == 0) grid(2, :) = [10, 20, 30, 40]
+    call MPI_Bcast(grid(2, :), 4, MPI_REAL, 0, MPI_COMM_WORLD, ierr)
+    call check(grid(2, 4) == 40, 'bcast of a slice')
+    text = ' '
+    if (me == 0) text = 'from nought'
+    call MPI_Bcast(text, len(text), MPI_CHARACTER, 0, MPI_COMM_WORLD, ierr)
+    call check(text == 'from nought', 'bcast of a string')
+    truth = me == 0
+    call MPI_Allreduce(MPI_IN_PLACE, truth, 2, MPI_LOGICAL, MPI_LOR, MPI_COMM_WORLD, ierr)
+    call check(all(truth), 'lor in place')
+    p = pair(me, 0.5)
+    call MPI_Irecv(p, 1, MPI_INTEGER, MPI_ANY_SOURCE, 1, MPI_COMM_SELF, requests(1), ierr)
+    call MPI_Isend(me + 1, 1, MPI_INTEGER, 0, 1, MPI_COMM_SELF, requests(2), ierr)
+    call MPI_Waitall(2, requests, statuses, ierr)
+    call check(p%a == me + 1 .and. p%b == 0.5, 'derived type')
+    call check(statuses(MPI_SOURCE, 1) == 0, 'statuses')
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierr)
+  end subroutine
+
+  subroutine memory
+    use, intrinsic :: iso_c_binding
+    integer(MPI_ADDRESS_KIND) :: address, other
+    integer, target :: here(4)
+    type(c_ptr) :: pointer
+    integer, pointer :: values(:)
+    call MPI_Alloc_mem(64_MPI_ADDRESS_KIND, MPI_INFO_NULL, pointer, ierr)
+    call c_f_pointer(pointer, values, [16])
+    values = me
+    call check(sum(values) == 16 * me, 'allocated memory')
+    call MPI_Free_mem(values, ierr)
+    call MPI_Alloc_mem(64_MPI_ADDRESS_KIND, MPI_INFO_NULL, address, ierr)
+    call check(address /= 0, 'allocated address')
+    call c_f_pointer(transfer(address, pointer), values, [16])
+    call MPI_Free_mem(values, ierr)
+    call MPI_Get_address(here(1), address, ierr)
+    call MPI_Get_address(here(3), other, ierr)
+    call check(MPI_Aint_diff(other, address) == 8, 'difference of addresses')
+    call check(MPI_Aint_add(address, 8_MPI_ADDRESS_KIND) == other, 'sum of addresses')
+  end subroutine
+
+  subroutine wide_attributes
+    use copies
+    integer :: key, type_key, comm, type, copy
+    integer(MPI_ADDRESS_KIND) :: value
+    integer :: narrow
+    logical :: flag
+    call MPI_Comm_create_keyval(one_more, counted, key, 2_MPI_ADDRESS_KIND**33, ierr)
+    call MPI_Comm_dup(MPI_COMM_SELF, comm, ierr)
+    call MPI_Comm_set_attr(comm, key, 5_MPI_ADDRESS_KIND, ierr)
+    call MPI_Attr_get(comm, key, narrow, flag, ierr)
+    call check(flag .and. narrow == 5, 'wide attribute seen by MPI-1')
+    call MPI_Comm_dup(comm, copy, ierr)
+    call MPI_Comm_get_attr(copy, key, value, flag, ierr)
+    call check(flag .and. value == 2_MPI_ADDRESS_KIND**33 + 5, 'wide attribute copied')
+    call MPI_Comm_free(copy, ierr)
+    call MPI_Comm_delete_attr(comm, key, ierr)
+    call check(deletions == 2, 'attributes deleted')
+    call MPI_Comm_free_keyval(key, ierr)
+    call MPI_Comm_free(comm, ierr)
+    call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, value, flag, ierr)
+    call check(flag .and. value >= 32767, 'wide tag ub')
+    call MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, type_key, &
+                                0_MPI_ADDRESS_KIND, ierr)
+    call MPI_Type_contiguous(3, MPI_REAL, type, ierr)
+    call MPI_Type_set_attr(type, type_key, -7_MPI_ADDRESS_KIND, ierr)
+    call MPI_Type_dup(type, copy, ierr)
+    call MPI_Type_get_attr(copy, type_key, value, flag, ierr)
+    call check(flag .and. value == -7, 'attribute of a type copied')
+    call MPI_Type_free(copy, ierr)
+    call MPI_Type_free(type, ierr)
+    call MPI_Type_free_keyval(type_key, ierr)
+  end subroutine
+
+  ! A ring as a distributed graph, without weights; each sends to the next.
+  subroutine graphs
+    integer :: ring, from(1), to(1), weights(1), indegree, outdegree, got
+    integer :: types(1), counts(1)
+    integer(MPI_ADDRESS_KIND) :: places(1)
+    logical :: weighted
+    from = modulo(me - 1, n)
+    to = modulo(me + 1, n)
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, from, MPI_UNWEIGHTED, 1, to, &
+                                        MPI_UNWEIGHTED, MPI_INFO_NULL, .false., ring, ierr)
+    call MPI_Dist_graph_neighbors_count(ring, indegree, outdegree, weighted, ierr)
+    call check(indegree == 1 .and. outdegree == 1 .and. .not. weighted, 'degrees')
+    from = -1
+    call MPI_Dist_graph_neighbors(ring, 1, from, MPI_UNWEIGHTED, 1, to, MPI_UNWEIGHTED, ierr)
+    call check(from(1) == modulo(me - 1, n), 'neighbours')
+    call MPI_Neighbor_allgather(me, 1, MPI_INTEGER, got, 1, MPI_INTEGER, ring, ierr)
+    call check(got == modulo(me - 1, n), 'neighbour allgather')
+    types = MPI_INTEGER
+    counts = 1
+    places = 0
+    got = -1
+    call MPI_Neighbor_alltoallw(me, counts, places, types, got, counts, places, types, ring, ierr)
+    call check(got == modulo(me - 1, n), 'neighbour alltoallw')
+    call MPI_Comm_free(ring, ierr)
+    weights = 3
+    call MPI_Dist_graph_create(MPI_COMM_WORLD, 1, [me], [1], to, weights, MPI_INFO_NULL, &
+                               .false., ring, ierr)
+    call MPI_Dist_graph_neighbors(ring, 1, from, weights, 1, to, counts, ierr)
+    call check(weights(1) == 3 .and. counts(1) == 3, 'weights')
+    call MPI_Comm_free(ring, ierr)
+  end subroutine
+
+  subroutine derived
+    integer :: block, resized, cube(4, 4, 4), packed(8)
+    integer(MPI_ADDRESS_KIND) :: lb, extent, true_lb, true_extent
+    integer(MPI_COUNT_KIND) :: elements
+    integer :: i, status(MPI_STATUS_SIZE)
+    cube = reshape([(i, i = 1, 64)], [4, 4, 4])
+    call MPI_Type_create_subarray(3, [4, 4, 4], [2, 2, 2], [1, 1, 1], MPI_ORDER_FORTRAN, &
+                                  MPI_INTEGER, block, ierr)
+    call MPI_Type_commit(block, ierr)
+    call MPI_Sendrecv(cube, 1, block, 0, 0, packed, 8, MPI_INTEGER, 0, 0, MPI_COMM_SELF, status, &
+                      ierr)
+    call check(all(packed == reshape(cube(2:3, 2:3, 2:3), [8])), 'subarray')
+    call MPI_Get_elements_x(status, MPI_INTEGER, elements, ierr)
+    call check(elements == 8, 'elements')
+    call MPI_Type_create_resized(block, -4_MPI_ADDRESS_KIND, 400_MPI_ADDRESS_KIND, resized, ierr)
+    call MPI_Type_get_extent(resized, lb, extent, ierr)
+    call check(lb == -4 .and. extent == 400, 'resized')
+    call MPI_Type_get_true_extent(block, true_lb, true_extent, ierr)
+    call check(true_lb == 84 .and. true_extent == 88, 'true extent')
+    call MPI_Type_free(resized, ierr)
+    call MPI_Type_free(block, ierr)
+  end subroutine
+
+  subroutine matched
+    integer :: message, request, status(MPI_STATUS_SIZE), value
+    logical :: flag
+    value = 0
+    call MPI_Isend(me, 1, MPI_INTEGER, 0, 5, MPI_COMM_SELF, request, ierr)
+    call MPI_Mprobe(0, 5, MPI_COMM_SELF, message, status, ierr)
+    call check(message /= MPI_MESSAGE_NULL, 'matched message')
+    call MPI_Mrecv(value, 1, MPI_INTEGER, message, status, ierr)
+    call check(value == me .and. message == MPI_MESSAGE_NULL, 'received message')
+    call MPI_Improbe(0, 5, MPI_COMM_SELF, flag, message, MPI_STATUS_IGNORE, ierr)
+    call check(.not. flag, 'no more messages')
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+  end subroutine
+end program
