@@ -98,6 +98,16 @@ class Measures(Comparison):
         for values in lines.values():
             self.check_line(values, "us", False)
 
+    def test_programs_that_speak_mpi_are_checked_and_timed_in_each_library(self):
+        units = {"mpi.latency.8": "us", "mpi.rate.8": "M/s", "mpi.bandwidth.64KiB": "MB/s",
+                 "mpi.posted.1000": "us", "mpi.halo.16": "us"}
+        done = self.compare(*(word for name in units for word in ("--only", name)))
+        self.assert_ok(done)
+        lines = self.lines(done)
+        self.assertEqual(sorted(lines), sorted(units))
+        for name, unit in units.items():
+            self.check_line(lines[name], unit, unit != "us")
+
     def test_the_list_names_each_measure_once(self):
         done = self.run_program(SCRIPT, "--list")
         self.assert_ok(done)
@@ -109,7 +119,9 @@ class Measures(Comparison):
                      "aggregate.node.1MiB", "relay.tcp.hop.8", "relay.tcp.stream.4",
                      "collectives.sum.8.shm.64", "collectives.scatter.16KiB.tcp",
                      "collectives.scatter_sdf.16KiB.tcp", "collectives.broadcast.4MiB.tcp",
-                     "wilson.2x2x2", "wilson.3x3x2"):
+                     "wilson.2x2x2", "wilson.3x3x2",
+                     "mpi.latency.8", "mpi.rate.8", "mpi.bandwidth.4MiB", "mpi.posted.1000",
+                     "mpi.halo.64", "npb.BT.S.9", "npb.IS.W.16", "npb.SP.W.16.tcp"):
             self.assertIn(name, names)
 
 
@@ -148,7 +160,9 @@ class BadInput(Comparison):
                             (["--bogus"], "--bogus"), (["--seconds", "x"], "--seconds"),
                             (["--json", "no/such/folder.json"], "no/such/folder.json"),
                             (["--upstream", "openmpi=/nowhere"], "/nowhere"),
-                            (["--upstream", "lam=/usr"], "lam")):
+                            (["--upstream", "lam=/usr"], "lam"),
+                            (["--only", "npb.EP.S.4"], "--npb"),
+                            (["--only", "npb.EP.S.4", "--npb", "/nowhere"], "ep.S.x")):
             with self.subTest(words=words):
                 self.assert_refused(self.compare(*words), part)
 
@@ -166,13 +180,33 @@ class Failures(Comparison):
         launcher = self.work / "launch/torus-run"
         launcher.write_text("#!/bin/sh\n" + launcher_text)
         launcher.chmod(0o755)
-        for program in ("exchange_qmp", "collectives_ours"):
+        for program in ("exchange_qmp", "collectives_ours", "messages_mpi"):
             (self.work / "bench" / program).touch()
 
-    def compare_with_it(self, *words):
+    def compare_with_it(self, *words, only="shm.latency.8"):
         return self.run_program(SCRIPT, "--runs", "1", "--seconds", "0.005", "--no-build",
-                                "--build-dir", self.work, "--only", "shm.latency.8", *words,
+                                "--build-dir", self.work, "--only", only, *words,
                                 environment=self.without_mpi())
+
+    def compare_benchmark(self, output):
+        """A launcher that prints this in the place of a benchmark."""
+        self.build_tree(f"printf '{output}'\n")
+        (self.work / "npb/ours").mkdir(parents=True)
+        (self.work / "npb/ours/ep.S.x").touch()
+        return self.compare_with_it("--npb", "npb", only="npb.EP.S.4")
+
+    def test_a_benchmark_counts_when_it_verified_its_answer(self):
+        done = self.compare_benchmark(" Verification    =               SUCCESSFUL\\n"
+                                      " Mop/s total     =                  1234.56\\n")
+        self.assert_ok(done)
+        self.assertEqual(self.lines(done)["npb.EP.S.4"]["ours"], "1235Mop/s")
+
+    def test_a_benchmark_that_did_not_verify_its_answer_failed(self):
+        done = self.compare_benchmark(" Verification    =             UNSUCCESSFUL\\n"
+                                      " Mop/s total     =                  1234.56\\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.lines(done)["npb.EP.S.4"]["ours"], "failed")
+        self.assertIn("did not verify", done.stderr)
 
     def test_a_job_that_fails_is_named_with_its_message(self):
         self.build_tree("echo the reason >&2\nexit 7\n")
