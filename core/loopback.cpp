@@ -73,6 +73,12 @@ transport::Transfer Loopback::read(const transport::RemoteMemory& remote, std::s
     return transport::Transfer::done;
 }
 
+std::byte* Loopback::map(const transport::RemoteMemory& remote, std::size_t offset,
+                         std::size_t bytes) {
+    if (!covers(remote, offset, bytes)) return nullptr;
+    return reinterpret_cast<std::byte*>(std::uintptr_t(remote.address + offset));
+}
+
 transport::RemoteMemory Loopback::expose(transport::Bytes memory) {
     return {std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
             memory.size(),

@@ -29,6 +29,8 @@ class Loopback final : public transport::Channel {
                               transport::ConstBytes local, std::uint64_t cookie) override;
     transport::Transfer read(const transport::RemoteMemory& remote, std::size_t offset,
                              transport::Bytes local, std::uint64_t cookie) override;
+    std::byte* map(const transport::RemoteMemory& remote, std::size_t offset,
+                   std::size_t bytes) override;
     void ring() override {}
 
     static transport::RemoteMemory expose(transport::Bytes memory);

@@ -60,9 +60,10 @@ int Runtime::links_to(const Peer& peer, std::array<Connection*, 2>& links) const
 Transfer Runtime::write_to(SendRequest& request, Peer& peer,
                            const transport::RemoteMemory& memory) {
     Connection& connection = way_of(request);
-    if (connection.peer != peer.rank || request.buffer_.layout != nullptr ||
-        memory.length < request.buffer_.bytes || !connection.channel->can_write(memory))
+    if (connection.peer != peer.rank || memory.length < request.buffer_.bytes ||
+        !connection.channel->can_write(memory))
         return Transfer::refused;
+    if (request.buffer_.layout != nullptr) return write_layout(request, connection, memory);
     if (request.departure_ == 0) request.departure_ = departures_.add(request);
     std::array<Connection*, 2> links{};
     const transport::ConstBytes whole{request.buffer_.base, request.buffer_.bytes};
@@ -160,10 +161,10 @@ void Runtime::on_transfer(transport::Channel& channel, std::uint64_t cookie, boo
     if (id != 0) {
         SendRequest* request = departures_.find(id);
         if (request == nullptr) return;
-        if (ok)
+        if (!ok) request->part_failed_ = true;
+        // Of a message that takes many writes over one link the last tells of all.
+        if (ok && (request->parts_ > 1 || (request->parts_left_ == 1 && !request->part_failed_)))
             tell_written(*request, connection);
-        else
-            request->part_failed_ = true;
         if (--request->parts_left_ == 0)
             finish_send(*request, request->part_failed_ ? Error::unreachable : Error::none);
         return;
@@ -206,11 +207,14 @@ void Runtime::answer(ReceiveRequest& request, Rank source, Tag tag, const Reques
     request.expected_ = body.bytes;
     const transport::RemoteMemory mine = open_landing(request, peer);
     Connection& connection = connection_to(peer);
-    if (connection.peer == source && request.buffer_.layout == nullptr &&
-        body.memory.length >= body.bytes && connection.channel->can_read(body.memory)) {
-        const Transfer transfer = connection.channel->read(
-            body.memory, 0, {request.buffer_.base, std::size_t(body.bytes)},
-            std::uint64_t(request.landing_) << 32);
+    if (connection.peer == source && body.memory.length >= body.bytes &&
+        connection.channel->can_read(body.memory)) {
+        const Transfer transfer =
+            request.buffer_.layout != nullptr
+                ? read_layout(request, connection, body.memory, std::size_t(body.bytes))
+                : connection.channel->read(body.memory, 0,
+                                           {request.buffer_.base, std::size_t(body.bytes)},
+                                           std::uint64_t(request.landing_) << 32);
         if (transfer != Transfer::refused) {
             connection.statistics.bytes_read += body.bytes;
             if (transfer == Transfer::pending) {

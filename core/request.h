@@ -114,7 +114,7 @@ class SendRequest : public Request, private Outgoing {
     std::size_t position_ = 0;           // bytes streamed so far
     Strand* strands_ = nullptr;          // of a stream that is spread over several links
     std::uint8_t parts_ = 0;             // remote writes that carry the message, one a link
-    std::uint8_t parts_left_ = 0;        // and how many are still under way
+    std::uint32_t parts_left_ = 0;       // writes of it that are still under way
     transport::RemoteMemory exposed_{};  // while the receiver may read it
     transport::Interface* exposed_at_ = nullptr;
     std::uint8_t parts_out_ = 0;  // by bit: out at once when they were started

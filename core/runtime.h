@@ -328,7 +328,7 @@ class Runtime final : private transport::Sink {
     Unexpected& make_unexpected(Rank source, Context context, Tag tag, const RequestBody& request);
     void take_unexpected(ReceiveRequest& request, Unexpected& message);
 
-    // rendezvous.cpp
+    // rendezvous.cpp; what concerns layouts in scattered.cpp
     void ask(SendRequest& request, Peer& peer);
     void begin_write(SendRequest& request, std::uint32_t landing,
                      const transport::RemoteMemory& memory, bool tell_matched);
@@ -340,6 +340,13 @@ class Runtime final : private transport::Sink {
     transport::Transfer write_part(SendRequest& request, Connection& connection,
                                    const transport::RemoteMemory& memory, std::size_t from,
                                    std::size_t bytes);
+    transport::Transfer write_layout(SendRequest& request, Connection& connection,
+                                     const transport::RemoteMemory& memory);
+    transport::Transfer write_pieces(SendRequest& request, Connection& connection,
+                                     const transport::RemoteMemory& memory);
+    static transport::Transfer read_layout(ReceiveRequest& request, Connection& connection,
+                                           const transport::RemoteMemory& memory,
+                                           std::size_t bytes);
     void stop_waiting(SendRequest& request);
     SendRequest* take_answered(const Peer& peer, std::uint32_t departure);
     void finish_send(SendRequest& request, Error error = Error::none);

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -98,6 +99,29 @@ class Channel {
                            std::uint64_t cookie) = 0;
     virtual Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
                           std::uint64_t cookie) = 0;
+    // Exposed memory of the peer as memory of ours, where it is mapped here: what is copied there
+    // needs no write. Null where it is not, or where offset and bytes go beyond it.
+    virtual std::byte* map(const RemoteMemory& /*remote*/, std::size_t /*offset*/,
+                           std::size_t /*bytes*/) {
+        return nullptr;
+    }
+    // How many pieces of local memory one write can gather, or read scatter; 0: none. Writes and
+    // reads in pieces are as those above, and the array of pieces need not outlast the call. Once
+    // one of them was not refused, those that follow for the same message are not refused either,
+    // but where the link fails.
+    virtual std::size_t most_pieces() const { return 0; }
+    // `notice`: as with write_with_notice(), only where notifies().
+    virtual Transfer write_gathered(const RemoteMemory& /*remote*/, std::size_t /*offset*/,
+                                    std::span<const ConstBytes> /*local*/, std::uint64_t /*cookie*/,
+                                    std::optional<std::uint64_t> /*notice*/) {
+        return Transfer::refused;
+    }
+    // Never pending: only for transports that read at once.
+    virtual Transfer read_scattered(const RemoteMemory& /*remote*/, std::size_t /*offset*/,
+                                    std::span<const Bytes> /*local*/) {
+        return Transfer::refused;
+    }
+
     // Whether a write can tell the other end when it has arrived; then write_with_notice() is
     // there.
     virtual bool notifies() const { return false; }

@@ -32,8 +32,10 @@ class Memory {
   public:
     Memory(std::size_t bytes, bool strided) : bytes_(bytes) {
         if (strided && bytes > 0) {
+            // Of long messages the blocks are worth being gathered one by one.
+            const std::size_t longest = bytes > 4000 ? 1500 : 96;
             const std::size_t block =
-                std::max<std::size_t>(1, std::min<std::size_t>(bytes / 3, 96));
+                std::max<std::size_t>(1, std::min<std::size_t>(bytes / 3, longest));
             const std::size_t blocks = bytes / block;
             std::vector<Layout::Run> runs{{guard, block, blocks, std::ptrdiff_t(block + 13)}};
             const std::size_t rest = bytes - blocks * block;
@@ -218,6 +220,85 @@ TEST_CASE("a large message between neighbours is written once, not sent in packe
             50'000);
     // Told ahead, the sender needs no answer.
     if (receiver_first) REQUIRE(total(job[1], &Statistics::packets_sent) == 1);
+}
+
+TEST_CASE("a large message from scattered memory is written in pieces, not sent in packets",
+          "[core][protocol]") {
+    const bool receiver_first = GENERATE(true, false);
+    const sim::Remote way =
+        GENERATE(sim::Remote::immediate, sim::Remote::pending, sim::Remote::mixed);
+    Memory out(50'000, true);
+    Memory in(50'000, false);
+    out.write(5);
+    SendRequest send;
+    ReceiveRequest receive;
+    Job job(line(1, way, way));
+    if (receiver_first) {
+        job[1].receive(receive, in.buffer(), 0, 0, 0);
+        job.settle();
+    }
+    job[0].send(send, out.buffer(), 1, 0, 0);
+    job.settle();
+    if (!receiver_first) {
+        job[1].receive(receive, in.buffer(), 0, 0, 0);
+        job.settle();
+    }
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    REQUIRE(in.holds(50'000, 5));
+    REQUIRE(in.guards_stand());
+    REQUIRE(total(job[0], &Statistics::bytes_sent) < 200);
+    REQUIRE(total(job[0], &Statistics::bytes_written) == 50'000);
+}
+
+TEST_CASE("a large message into scattered memory is read in pieces where reads are at once",
+          "[core][protocol]") {
+    Memory out(50'000, false);
+    Memory in(50'000, true);
+    out.write(5);
+    SendRequest send;
+    ReceiveRequest receive;
+    Job job(line(1, sim::Remote::immediate, sim::Remote::immediate));
+    job[0].send(send, out.buffer(), 1, 0, 0);
+    job.settle();
+    job[1].receive(receive, in.buffer(), 0, 0, 0);
+    job.settle();
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    REQUIRE(in.holds(50'000, 5));
+    REQUIRE(in.guards_stand());
+    REQUIRE(total(job[1], &Statistics::bytes_read) == 50'000);
+}
+
+TEST_CASE("scattered memory is packed straight into and out of memory that is mapped",
+          "[core][protocol]") {
+    const bool scattered_sender = GENERATE(true, false);
+    const std::size_t bytes = 30'000;
+    JobOptions options = line(1, sim::Remote::pending, sim::Remote::pending);
+    options.world.mapped = true;
+    Job job(options);
+    const Layout layout({{3, 7, bytes / 7, 11}, {60'000, bytes % 7, 1, 0}});
+    const std::size_t whole = scattered_sender ? 1 : 0;  // the rank whose memory is one block
+    auto* const block = static_cast<std::byte*>(job[Rank(whole)].allocate(bytes, 64));
+    std::vector<std::byte> holes(60'100), expected(bytes);
+    const Buffer plain(block, bytes), scattered(holes.data(), layout);
+    fill(expected.data(), bytes, 8);
+    (scattered_sender ? scattered : plain).unpack(0, expected.data(), bytes);
+    SendRequest send;
+    ReceiveRequest receive;
+    job[0].send(send, scattered_sender ? scattered : plain, 1, 0, 0);
+    job.settle();
+    job[1].receive(receive, scattered_sender ? plain : scattered, 0, 0, 0);
+    job.settle();
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    std::vector<std::byte> got(bytes);
+    (scattered_sender ? plain : scattered).pack(0, got.data(), bytes);
+    REQUIRE(got == expected);
+    REQUIRE(total(job[0], &Statistics::bytes_sent) < 200);
+    REQUIRE(total(job[0], &Statistics::bytes_written) + total(job[1], &Statistics::bytes_read) ==
+            bytes);
+    job[Rank(whole)].free(block);
 }
 
 TEST_CASE("thousands of large messages one after the other reuse the same few ids",

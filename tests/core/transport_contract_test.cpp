@@ -290,6 +290,85 @@ TEMPLATE_LIST_TEST_CASE("a transport writes into and reads from a peer's exposed
     link.pair.b().free(special);
 }
 
+TEMPLATE_LIST_TEST_CASE(
+    "a transport gathers and scatters, where it does, as one write or read would",
+    "[transport][contract]", PairTypes) {
+    Linked<TestType> link({4});
+    const bool allocated = GENERATE(false, true);
+    const bool write = GENERATE(true, false);
+    const std::size_t size = 400'000;
+    std::vector<std::byte> own;
+    void* special = allocated ? link.pair.b().allocate(size, 64) : nullptr;
+    if (special == nullptr) own.resize(size);
+    std::byte* const memory = special != nullptr ? static_cast<std::byte*>(special) : own.data();
+    const auto background = pattern(size, 1);
+    std::copy(background.begin(), background.end(), memory);
+    const RemoteMemory remote = link.pair.b().expose({memory, size});
+
+    // Pieces of several sizes with holes between them; one frame's worth and more.
+    auto local = pattern(size, 2);
+    std::vector<Bytes> pieces;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0, at = 5; i < link.a.most_pieces(); ++i) {
+        const std::size_t length = i % 5 == 3 ? 20'000 : 1 + i * 7;
+        if (at + length > size) break;
+        pieces.push_back({local.data() + at, length});
+        at += length + 3;
+        bytes += length;
+    }
+    const std::size_t offset = 1001;
+    Transfer how = Transfer::refused;
+    if (write && link.a.can_write(remote)) {
+        const std::vector<ConstBytes> from(pieces.begin(), pieces.end());
+        how = link.a.write_gathered(remote, offset, from, 5, std::nullopt);
+        REQUIRE((how != Transfer::refused || pieces.empty()));
+        REQUIRE(link.a.write_gathered(remote, size - bytes + 1, from, 6, std::nullopt) ==
+                Transfer::refused);
+    } else if (!write && link.a.can_read(remote)) {
+        how = link.a.read_scattered(remote, offset, pieces);
+        REQUIRE(how != Transfer::pending);
+    }
+    if (how == Transfer::pending) {
+        REQUIRE(link.pump([&] { return !link.at_a.transfers.empty(); }));
+        REQUIRE(link.at_a.transfers == std::vector<std::pair<std::uint64_t, bool>>{{5, true}});
+    }
+    link.settle();
+    auto expected_there = background;
+    auto expected_here = pattern(size, 2);
+    auto place = std::ptrdiff_t(offset);
+    for (const Bytes& piece : pieces) {
+        const std::ptrdiff_t at = piece.data() - local.data();
+        const auto length = std::ptrdiff_t(piece.size());
+        if (how != Transfer::refused && write)
+            std::copy_n(expected_here.begin() + at, length, expected_there.begin() + place);
+        if (how != Transfer::refused && !write)
+            std::copy_n(background.begin() + place, length, expected_here.begin() + at);
+        place += length;
+    }
+    REQUIRE(std::equal(expected_there.begin(), expected_there.end(), memory));
+    REQUIRE(local == expected_here);
+    link.pair.b().free(special);
+}
+
+TEMPLATE_LIST_TEST_CASE("a transport maps a peer's memory only where stores to it arrive",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link({4});
+    std::vector<std::byte> own(5000);
+    auto* const shared = static_cast<std::byte*>(link.pair.b().allocate(5000, 64));
+    for (std::byte* const memory : {own.data(), shared}) {
+        if (memory == nullptr) continue;
+        const RemoteMemory remote = link.pair.b().expose({memory, 5000});
+        REQUIRE(link.a.map(remote, 1, 5000) == nullptr);
+        REQUIRE(link.a.map(remote, 5001, 0) == nullptr);
+        std::byte* const place = link.a.map(remote, 1000, 4000);
+        if (place == nullptr) continue;
+        *place = std::byte{0x5a};
+        link.settle();
+        REQUIRE(memory[1000] == std::byte{0x5a});
+    }
+    link.pair.b().free(shared);
+}
+
 TEMPLATE_LIST_TEST_CASE("a transport refuses remote access outside what the peer exposed",
                         "[transport][contract]", PairTypes) {
     Linked<TestType> link({4});

@@ -12,6 +12,13 @@ namespace {
 // Packets taken from one class at one poll: others want their turn too.
 constexpr int most_at_once = 16;
 
+template <class Piece>
+std::size_t bytes_in(std::span<const Piece> pieces) {
+    std::size_t bytes = 0;
+    for (const Piece& piece : pieces) bytes += piece.size();
+    return bytes;
+}
+
 }  // namespace
 
 OutRing::OutRing(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
@@ -121,6 +128,12 @@ std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
     return heap.data() + remote.key[1] + offset;
 }
 
+bool ShmChannel::reaches_into(const RemoteMemory& remote, std::size_t offset,
+                              std::size_t bytes) const {
+    return KeyKind(remote.key[0]) == KeyKind::process && can_write(remote) &&
+           offset <= remote.length && bytes <= remote.length - offset;
+}
+
 bool ShmChannel::can_write(const RemoteMemory& remote) const {
     return KeyKind(remote.key[0]) == KeyKind::heap ||
            (KeyKind(remote.key[0]) == KeyKind::process && reachable_ && cross_memory_.pays());
@@ -138,8 +151,7 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset, Const
         std::memcpy(place, local.data(), local.size());
         return Transfer::done;
     }
-    if (!can_write(remote) || offset > remote.length || local.size() > remote.length - offset)
-        return Transfer::refused;
+    if (!reaches_into(remote, offset, local.size())) return Transfer::refused;
     return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
 }
 
@@ -151,8 +163,40 @@ Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset, Bytes 
         std::memcpy(local.data(), place, local.size());
         return Transfer::done;
     }
-    if (!can_read(remote) || offset > remote.length || local.size() > remote.length - offset)
-        return Transfer::refused;
+    if (!reaches_into(remote, offset, local.size())) return Transfer::refused;
+    return copy_from(pid_t(peer_.address().pid), remote.address + offset, local);
+}
+
+std::byte* ShmChannel::map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
+    return KeyKind(remote.key[0]) == KeyKind::heap ? mapped(remote, offset, bytes) : nullptr;
+}
+
+Transfer ShmChannel::write_gathered(const RemoteMemory& remote, std::size_t offset,
+                                    std::span<const ConstBytes> local, std::uint64_t /*cookie*/,
+                                    std::optional<std::uint64_t> /*notice*/) {
+    const std::size_t bytes = bytes_in(local);
+    if (std::byte* place = map(remote, offset, bytes)) {
+        for (const ConstBytes& piece : local) {
+            std::memcpy(place, piece.data(), piece.size());
+            place += piece.size();
+        }
+        return Transfer::done;
+    }
+    if (!reaches_into(remote, offset, bytes)) return Transfer::refused;
+    return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
+}
+
+Transfer ShmChannel::read_scattered(const RemoteMemory& remote, std::size_t offset,
+                                    std::span<const Bytes> local) {
+    const std::size_t bytes = bytes_in(local);
+    if (const std::byte* place = map(remote, offset, bytes)) {
+        for (const Bytes& piece : local) {
+            std::memcpy(piece.data(), place, piece.size());
+            place += piece.size();
+        }
+        return Transfer::done;
+    }
+    if (!reaches_into(remote, offset, bytes)) return Transfer::refused;
     return copy_from(pid_t(peer_.address().pid), remote.address + offset, local);
 }
 

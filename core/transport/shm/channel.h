@@ -113,11 +113,21 @@ class ShmChannel final : public Channel {
                    std::uint64_t cookie) override;
     Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
                   std::uint64_t cookie) override;
+    std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
+    std::size_t most_pieces() const override { return shm::most_pieces; }
+    Transfer write_gathered(const RemoteMemory& remote, std::size_t offset,
+                            std::span<const ConstBytes> local, std::uint64_t cookie,
+                            std::optional<std::uint64_t> notice) override;
+    Transfer read_scattered(const RemoteMemory& remote, std::size_t offset,
+                            std::span<const Bytes> local) override;
     void ring() override;
 
   private:
     // The peer's heap memory that `remote` names, or null.
     std::byte* mapped(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
+
+    // Whether the kernel copies these bytes of the peer's private memory for us.
+    bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
     void wake_if_asleep() const {
         if (peer_control_.sleeping.load(std::memory_order_relaxed) != 0) peer_.ring();

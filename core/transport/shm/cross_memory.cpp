@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -13,18 +14,38 @@ namespace {
 using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                          unsigned long);
 
-// The kernel may stop short at 2 GiB.
-Transfer copy(Call call, pid_t process, std::byte* local, std::uint64_t remote, std::size_t bytes) {
+// The kernel may stop short, at 2 GiB or between two pieces. Uses the pieces up.
+Transfer copy(Call call, pid_t process, std::span<iovec> local, std::uint64_t remote) {
+    std::size_t bytes = 0;
+    for (const iovec& piece : local) bytes += piece.iov_len;
     while (bytes != 0) {
-        const iovec here{local, bytes};
         const iovec there{reinterpret_cast<void*>(std::uintptr_t(remote)), bytes};
-        const ssize_t moved = call(process, &here, 1, &there, 1, 0);
+        const ssize_t moved = call(process, local.data(), local.size(), &there, 1, 0);
         if (moved <= 0) return Transfer::refused;
-        local += moved;
         remote += std::uint64_t(moved);
         bytes -= std::size_t(moved);
+        auto rest = std::size_t(moved);
+        for (; !local.empty() && rest >= local[0].iov_len; local = local.subspan(1))
+            rest -= local[0].iov_len;
+        if (rest == 0) continue;
+        local[0].iov_base = static_cast<std::byte*>(local[0].iov_base) + rest;
+        local[0].iov_len -= rest;
     }
     return Transfer::done;
+}
+
+Transfer copy(Call call, pid_t process, std::byte* local, std::uint64_t remote, std::size_t bytes) {
+    iovec here{local, bytes};
+    return copy(call, process, {&here, 1}, remote);
+}
+
+template <class Piece>
+Transfer copy(Call call, pid_t process, std::span<const Piece> local, std::uint64_t remote) {
+    std::array<iovec, most_pieces> here;
+    if (local.size() > here.size()) return Transfer::refused;
+    for (std::size_t i = 0; i < local.size(); ++i)
+        here[i] = {const_cast<std::byte*>(local[i].data()), local[i].size()};
+    return copy(call, process, std::span(here).first(local.size()), remote);
 }
 
 template <class Copy>
@@ -72,6 +93,14 @@ Transfer copy_to(pid_t process, std::uint64_t remote, ConstBytes local) {
 
 Transfer copy_from(pid_t process, std::uint64_t remote, Bytes local) {
     return copy(&process_vm_readv, process, local.data(), remote, local.size());
+}
+
+Transfer copy_to(pid_t process, std::uint64_t remote, std::span<const ConstBytes> local) {
+    return copy(&process_vm_writev, process, local, remote);
+}
+
+Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> local) {
+    return copy(&process_vm_readv, process, local, remote);
 }
 
 bool CrossMemory::pays() {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/transport/shm/segment.h"
 #include "core/transport/transport.h"
@@ -24,6 +25,10 @@ bool reaches(const Segment& peer);
 
 Transfer copy_to(pid_t process, std::uint64_t remote, ConstBytes local);
 Transfer copy_from(pid_t process, std::uint64_t remote, Bytes local);
+// Between one stretch of the other memory and pieces of ours, most_pieces at most.
+inline constexpr std::size_t most_pieces = 64;
+Transfer copy_to(pid_t process, std::uint64_t remote, std::span<const ConstBytes> local);
+Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> local);
 
 // Decides, once, for all channels of an interface.
 class CrossMemory {

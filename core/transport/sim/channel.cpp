@@ -14,6 +14,10 @@ std::unique_ptr<std::byte[]> room_for(std::size_t bytes) {
     return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
 }
 
+Bytes writable(ConstBytes memory) {
+    return {const_cast<std::byte*>(memory.data()), memory.size()};
+}
+
 }  // namespace
 
 void Channel::send(const PacketHeader& header, ConstBytes payload) {
@@ -63,13 +67,34 @@ bool Channel::can_read(const RemoteMemory& remote) const {
 
 Transfer Channel::write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
                         std::uint64_t cookie) {
-    return world_.begin(end_, remote, offset, const_cast<std::byte*>(local.data()), local.size(),
-                        cookie, true);
+    return world_.begin(end_, remote, offset, {writable(local)}, cookie, true);
 }
 
 Transfer Channel::read(const RemoteMemory& remote, std::size_t offset, Bytes local,
                        std::uint64_t cookie) {
-    return world_.begin(end_, remote, offset, local.data(), local.size(), cookie, false);
+    return world_.begin(end_, remote, offset, {local}, cookie, false);
+}
+
+std::byte* Channel::map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
+    if (!world_.mapped(end_, remote) || offset > remote.length || bytes > remote.length - offset)
+        return nullptr;
+    return reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
+}
+
+Transfer Channel::write_gathered(const RemoteMemory& remote, std::size_t offset,
+                                 std::span<const ConstBytes> local, std::uint64_t cookie,
+                                 std::optional<std::uint64_t> /*notice*/) {
+    if (local.size() > most_pieces()) throw std::logic_error("write_gathered: too many pieces");
+    std::vector<Bytes> pieces;
+    for (const ConstBytes& piece : local) pieces.push_back(writable(piece));
+    return world_.begin(end_, remote, offset, std::move(pieces), cookie, true);
+}
+
+Transfer Channel::read_scattered(const RemoteMemory& remote, std::size_t offset,
+                                 std::span<const Bytes> local) {
+    if (local.size() > most_pieces()) throw std::logic_error("read_scattered: too many pieces");
+    if (world_.options_.read != Remote::immediate) return Transfer::refused;
+    return world_.begin(end_, remote, offset, {local.begin(), local.end()}, 0, false);
 }
 
 void Channel::ring() {

@@ -23,6 +23,13 @@ class Channel final : public transport::Channel {
                    std::uint64_t cookie) override;
     Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
                   std::uint64_t cookie) override;
+    std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
+    std::size_t most_pieces() const override { return 5; }  // few: messages take many writes
+    Transfer write_gathered(const RemoteMemory& remote, std::size_t offset,
+                            std::span<const ConstBytes> local, std::uint64_t cookie,
+                            std::optional<std::uint64_t> notice) override;
+    Transfer read_scattered(const RemoteMemory& remote, std::size_t offset,
+                            std::span<const Bytes> local) override;
     void ring() override;
 
   private:

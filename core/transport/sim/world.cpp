@@ -383,6 +383,23 @@ void World::send_grant(End& from, TokenWord word) {
 
 // --- World: remote writes and reads ---
 
+std::size_t detail::Motion::bytes() const {
+    std::size_t sum = 0;
+    for (const Bytes& piece : here) sum += piece.size();
+    return sum;
+}
+
+void detail::Motion::move(std::size_t most) const {
+    std::byte* place = there;
+    for (const Bytes& piece : here) {
+        const std::size_t part = std::min(piece.size(), most);
+        if (part == 0) continue;
+        std::memcpy(write ? place : piece.data(), write ? piece.data() : place, part);
+        place += part;
+        most -= part;
+    }
+}
+
 std::uint64_t World::seal(std::size_t interface, std::uint64_t address,
                           std::uint64_t length) const {
     return Random::mix(Random::mix(secret_ ^ address) ^ Random::mix(length + interface));
@@ -404,27 +421,34 @@ bool World::is_exposed(const End& end, const Motion& motion) const {
     return owner != nullptr && owner->exposed_.count(motion.key) != 0;
 }
 
-Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset, std::byte* local,
-                      std::size_t bytes, std::uint64_t cookie, bool write) {
+bool World::mapped(const End& end, const RemoteMemory& remote) const {
+    return reachable(end, remote) && end.peer->interface->is_mapped(remote) && !end.link->dead &&
+           end.peer->interface->exposed_.count(remote.key[0]) != 0;
+}
+
+Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
+                      std::vector<Bytes> local, std::uint64_t cookie, bool write) {
     if (!reachable(end, remote)) return Transfer::refused;
+    std::size_t bytes = 0;
+    for (const Bytes& piece : local) bytes += piece.size();
     Remote way = write ? options_.write : options_.read;
     if (end.peer->interface->is_mapped(remote)) way = Remote::immediate;
     if (way == Remote::refused) return Transfer::refused;
     if (offset > remote.length || bytes > remote.length - offset) return Transfer::refused;
     if (end.told_down) return Transfer::refused;
     if (way == Remote::mixed) way = Remote(random_.below(3));
-    if (way == Remote::refused && write && options_.separate_links) way = Remote::immediate;
+    const bool whole_message = write ? options_.separate_links || local.size() > 1 : false;
+    if (way == Remote::refused && whole_message) way = Remote::immediate;
     if (way == Remote::refused) return Transfer::refused;
     ++counters_.transfers;
     auto* const there = reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
-    const Motion motion{cookie, write ? there : local, write ? local : there, bytes,
-                        write,  remote.key[0]};
+    Motion motion{cookie, there, std::move(local), write, remote.key[0]};
     if (way == Remote::immediate && !end.link->dead && is_exposed(end, motion)) {
-        if (bytes > 0) std::memcpy(motion.to, motion.from, bytes);
+        motion.move(bytes);
         return Transfer::done;
     }
     const std::uint64_t id = ++motions_;
-    end.motions.emplace(id, motion);
+    end.motions.emplace(id, std::move(motion));
     // On a link that is dead and not known to be, it fails when the link is reported.
     if (!end.link->dead) schedule(now_ + draw(options_.transfer), EventKind::transfer, end, id);
     return Transfer::pending;
@@ -433,7 +457,7 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset, 
 void World::finish(End& end, std::uint64_t id) {
     const Motion& motion = end.motions.at(id);
     const bool there = is_exposed(end, motion);
-    if (there && motion.bytes > 0) std::memcpy(motion.to, motion.from, motion.bytes);
+    if (there) motion.move(motion.bytes());
     end.interface->ready_.push_back({&end, EventKind::transfer, id, there});
 }
 
@@ -471,9 +495,9 @@ void World::bury(Link& link, const std::string& why, bool tear) {
         end.grants_under_way.clear();
         if (tear)
             for (const auto& [id, motion] : end.motions)
-                if (const std::size_t part = random_.below(motion.bytes + 1);
+                if (const std::size_t part = random_.below(motion.bytes() + 1);
                     part > 0 && is_exposed(end, motion))
-                    std::memcpy(motion.to, motion.from, part);
+                    motion.move(part);
         if (end.interface != nullptr && end.interface->alive_)
             schedule(now_ + Time{random_.between(0, options_.down_within.count())}, EventKind::down,
                      end, 0);

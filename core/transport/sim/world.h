@@ -102,11 +102,13 @@ struct Lane {
 
 struct Motion {  // a remote write or read under way
     std::uint64_t cookie;
-    std::byte* to;
-    const std::byte* from;
-    std::size_t bytes;
+    std::byte* there;
+    std::vector<Bytes> here;  // the stretches of local memory
     bool write;
     std::uint64_t key;  // of the remote memory: nothing moves once that is concealed
+
+    std::size_t bytes() const;
+    void move(std::size_t most) const;  // the first bytes of it
 };
 
 struct Link;
@@ -265,9 +267,10 @@ class World {
     void settle_grants(detail::End& end, TokenWord word);
     void send_grant(detail::End& from, TokenWord word);
     Transfer begin(detail::End& end, const RemoteMemory& remote, std::size_t offset,
-                   std::byte* local, std::size_t bytes, std::uint64_t cookie, bool write);
+                   std::vector<Bytes> local, std::uint64_t cookie, bool write);
     bool reachable(const detail::End& end, const RemoteMemory& remote) const;
     bool is_exposed(const detail::End& end, const detail::Motion& motion) const;
+    bool mapped(const detail::End& end, const RemoteMemory& remote) const;
     bool allowed(const detail::End& end, const RemoteMemory& remote, Remote way) const;
     std::uint64_t seal(std::size_t interface, std::uint64_t address, std::uint64_t length) const;
     void bury(detail::Link& link, const std::string& why, bool tear);

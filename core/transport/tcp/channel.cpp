@@ -131,13 +131,41 @@ bool TcpChannel::can_write(const RemoteMemory& remote) const {
     return remote.length != 0 && state_ < State::finished;
 }
 
-Transfer TcpChannel::start_write(const Write& write, const RemoteMemory& remote) {
+std::size_t TcpChannel::Write::bytes() const {
+    std::size_t sum = left.size();
+    for (std::size_t i = next; i < behind.size(); ++i) sum += behind[i].size();
+    return sum;
+}
+
+void TcpChannel::Write::advance(std::size_t bytes) {
+    offset += bytes;
+    while (bytes >= left.size() && next < behind.size()) {
+        bytes -= left.size();
+        left = behind[next++];
+    }
+    left = left.subspan(bytes);
+}
+
+template <class Visit>
+void TcpChannel::Write::stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const {
+    ConstBytes stretch = left;
+    for (std::size_t i = next; bytes != 0; ++i) {
+        const std::size_t over = std::min(skip, stretch.size());
+        const std::size_t part = std::min(stretch.size() - over, bytes);
+        if (part != 0) visit(stretch.data() + over, part);
+        skip -= over;
+        bytes -= part;
+        if (bytes != 0) stretch = behind[i];
+    }
+}
+
+Transfer TcpChannel::start_write(Write write, const RemoteMemory& remote) {
     corked_ = false;
-    if (!can_write(remote) || write.offset > remote.length ||
-        write.left.size() > remote.length - write.offset)
+    const std::size_t bytes = write.bytes();
+    if (!can_write(remote) || write.offset > remote.length || bytes > remote.length - write.offset)
         return Transfer::refused;
-    if (write.left.empty() && !write.notifies) return Transfer::done;
-    writes_.push_back(write);
+    if (bytes == 0 && !write.notifies) return Transfer::done;
+    writes_.push_back(std::move(write));
     if (state_ == State::open && !blocked_) flush();
     // Out whole already: then it was the last to be noted.
     auto& transfers = interface_.transfers_;
@@ -171,14 +199,15 @@ void TcpChannel::close(std::string_view why) {
 // Takes the next piece of the first write in hand.
 void TcpChannel::next_piece() {
     const Write& write = writes_[first_write_];
-    piece_bytes_ = std::min(write.left.size(), write_piece);
+    const std::size_t left = write.bytes();
+    piece_bytes_ = std::min(left, write_piece);
     PacketHeader header{};
     header.place = std::uint8_t(Frame::write);
     header.length = std::uint32_t(piece_bytes_);
     header.context = std::uint32_t(write.memory);
     header.sequence = std::uint32_t(write.memory >> 32);
     header.grants = write.offset;
-    if (write.notifies && piece_bytes_ == write.left.size()) {
+    if (write.notifies && piece_bytes_ == left) {
         header.kind = 1;
         header.source = std::uint32_t(write.notice);
         header.destination = std::uint32_t(write.notice >> 32);
@@ -186,7 +215,11 @@ void TcpChannel::next_piece() {
     // The offset is no grant here, and must be under the checksum: so it is summed as it stands.
     piece_head_ = {header, 0};
     if (interface_.options_.checksum) {
-        piece_head_.header.stamp = crc32c(write.left.data(), piece_bytes_);
+        std::uint32_t sum = 0;
+        write.stretches(0, piece_bytes_, [&](const std::byte* from, std::size_t bytes) {
+            sum = crc32c(from, bytes, sum);
+        });
+        piece_head_.header.stamp = sum;
         piece_head_.checksum = checksum_of(piece_head_.header);
     }
     piece_sent_ = 0;
@@ -197,8 +230,7 @@ void TcpChannel::piece_out(std::size_t bytes) {
     piece_sent_ += bytes;
     if (piece_sent_ < head_bytes() + piece_bytes_) return;
     Write& write = writes_[first_write_];
-    write.offset += piece_bytes_;
-    write.left = write.left.subspan(piece_bytes_);
+    write.advance(piece_bytes_);
     piece_bytes_ = 0;
     if (!write.left.empty()) return;
     interface_.transfers_.push_back({this, write.cookie, true});
@@ -211,7 +243,7 @@ void TcpChannel::piece_out(std::size_t bytes) {
 // One system call: the rest of the piece on its way, then the queue, then the next piece. False:
 // nothing is left, or the socket took less than it was given.
 bool TcpChannel::flush_some() {
-    std::array<iovec, 5> parts;
+    std::array<iovec, 3 + most_gathered> parts;
     std::size_t count = 0;
     const auto add = [&](const void* from, std::size_t bytes) {
         if (bytes != 0) parts[count++] = {const_cast<void*>(from), bytes};
@@ -222,7 +254,10 @@ bool TcpChannel::flush_some() {
         const std::size_t body = piece_sent_ - head;
         std::size_t bytes =
             add(reinterpret_cast<const std::byte*>(&piece_head_) + head, head_bytes() - head);
-        return bytes + add(writes_[first_write_].left.data() + body, piece_bytes_ - body);
+        writes_[first_write_].stretches(
+            body, piece_bytes_ - body,
+            [&](const std::byte* from, std::size_t stretch) { bytes += add(from, stretch); });
+        return bytes;
     };
     const std::size_t old_piece = piece_bytes_ != 0 ? add_piece() : 0;
     const std::size_t queued = add(out_.front(), out_.size());

@@ -39,12 +39,26 @@ class TcpChannel final : public Channel {
     bool can_read(const RemoteMemory& /*remote*/) const override { return false; }
     Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
                    std::uint64_t cookie) override {
-        return start_write({remote.key[0], offset, local, cookie, 0, false}, remote);
+        return start_write({remote.key[0], offset, local, cookie, 0, false, {}}, remote);
+    }
+    std::size_t most_pieces() const override { return most_gathered; }
+    Transfer write_gathered(const RemoteMemory& remote, std::size_t offset,
+                            std::span<const ConstBytes> local, std::uint64_t cookie,
+                            std::optional<std::uint64_t> notice) override {
+        if (local.empty() || local.size() > most_gathered) return Transfer::refused;
+        return start_write({remote.key[0],
+                            offset,
+                            local[0],
+                            cookie,
+                            notice.value_or(0),
+                            notice.has_value(),
+                            {local.begin() + 1, local.end()}},
+                           remote);
     }
     bool notifies() const override { return true; }
     Transfer write_with_notice(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
                                std::uint64_t cookie, std::uint64_t notice) override {
-        return start_write({remote.key[0], offset, local, cookie, notice, true}, remote);
+        return start_write({remote.key[0], offset, local, cookie, notice, true, {}}, remote);
     }
     void cork() override { corked_ = true; }
     Transfer read(const RemoteMemory& /*remote*/, std::size_t /*offset*/, Bytes /*local*/,
@@ -57,6 +71,8 @@ class TcpChannel final : public Channel {
   private:
     friend class TcpInterface;
 
+    static constexpr std::size_t most_gathered = 64;
+
     // A remote write that is not out yet.
     struct Write {
         std::uint64_t memory;  // the peer's id of it
@@ -65,6 +81,14 @@ class TcpChannel final : public Channel {
         std::uint64_t cookie;
         std::uint64_t notice;
         bool notifies;
+        std::vector<ConstBytes> behind;  // further stretches of memory, one after the other
+        std::size_t next = 0;            // of them
+
+        std::size_t bytes() const;  // in all
+        void advance(std::size_t bytes);
+        // Calls visit(from, bytes) for the stretches that hold [skip, skip + bytes) of it.
+        template <class Visit>
+        void stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const;
     };
     // Packets of a class that were held: as many slots as the class has tokens.
     struct Held {
@@ -78,7 +102,7 @@ class TcpChannel final : public Channel {
     };
 
     // --- out ---
-    Transfer start_write(const Write& write, const RemoteMemory& remote);
+    Transfer start_write(Write write, const RemoteMemory& remote);
     std::size_t head_bytes() const;
     FrameHead head_of(const PacketHeader& header, const std::byte* payload) const;
     bool sends_at_once(std::size_t bytes) const;
