@@ -19,7 +19,9 @@ Framed::Framed(Group& group)
     : Schedule(group),
       capacity_(
           std::clamp(group.runtime().options().eager_limit, smallest_frame + 1, largest_frame + 1) -
-          1) {}
+          1) {
+    allow_short_messages();
+}
 
 void Framed::lay_streams(const Regions* regions, Flow flow) {
     outlets_.clear();

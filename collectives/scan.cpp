@@ -6,6 +6,15 @@
 #include <utility>
 
 namespace torusmp::collectives {
+namespace {
+
+// The form that the policy wants; two members need one message.
+ScanForm choose_form(const Group& group, std::size_t bytes) {
+    return group.size() == 2 ? ScanForm::chain
+                             : ScanForm(group.form(config::Collective::scan, bytes));
+}
+
+}  // namespace
 
 void Scan::start(void* buffer, std::size_t count, const Operation& operation, ScanKind kind,
                  ScanForm form) {
@@ -14,8 +23,7 @@ void Scan::start(void* buffer, std::size_t count, const Operation& operation, Sc
     bytes_ = count * operation.element;
     operation_ = operation;
     kind_ = kind;
-    form_ = form != ScanForm::automatic ? form
-                                        : ScanForm(group().form(config::Collective::scan, bytes_));
+    form_ = form != ScanForm::automatic ? form : choose_form(group(), bytes_);
     int slots = 0;
     if (form_ == ScanForm::lines) slots = group().longest();
     if (form_ == ScanForm::star && group().node() == 0) slots = group().size();
@@ -25,7 +33,7 @@ void Scan::start(void* buffer, std::size_t count, const Operation& operation, Sc
     before_ = slot(slots + 1);
     come_ = slot(slots + 2);
     spare_ = slot(slots + 3);
-    copy(total_, buffer_);
+    if (form_ != ScanForm::chain) copy(total_, buffer_);
     any_before_ = false;
 
     posted_ = answered_ = false;
@@ -42,6 +50,8 @@ bool Scan::step() {
             return step_lines();
         case ScanForm::star:
             return step_star();
+        case ScanForm::chain:
+            return step_chain();
         default:
             return step_doubling();
     }
@@ -153,6 +163,32 @@ void Scan::take_doubled() {
     }
     combine(come_, total_);
     std::swap(come_, total_);
+}
+
+// ---- chain: what all nodes before have goes from each to the next ----
+
+bool Scan::step_chain() {
+    const int node = group().node();
+    if (!posted_ && node > 0) {
+        posted_ = true;
+        receive({before_, bytes_}, group().rank_of(node - 1));
+        return true;
+    }
+    if (answered_ || (node == 0 && group().size() == 1)) return false;
+    answered_ = true;
+    const bool exclusive = kind_ == ScanKind::exclusive;
+    const bool last = node + 1 == group().size();
+    if (exclusive) {
+        // The sum that goes on is not the result here.
+        copy(total_, node == 0 ? buffer_ : before_);
+        if (node > 0) combine(total_, buffer_);
+        if (node > 0) copy(buffer_, before_);
+    } else if (node > 0) {
+        combine(before_, buffer_);
+        copy(buffer_, before_);
+    }
+    if (!last) send({exclusive ? total_ : buffer_, bytes_}, group().rank_of(node + 1));
+    return true;
 }
 
 // ---- star: node 0 works it out for all ----

@@ -18,7 +18,9 @@ enum class ScanForm {
     automatic,
     lines,     // each line gathers its totals, dimension by dimension: fewest hops
     doubling,  // from the node 1, 2, 4, ... before: each step moves the vector once
-    star       // everybody sends to node 0, which works it all out and sends back: two steps
+    star,      // everybody sends to node 0, which works it all out and sends back: two steps
+    chain  // from node to node: least messages, and none that waits for those behind it, so calls
+           // in a row overlap
 };
 
 class Scan final : public Schedule {
@@ -35,6 +37,7 @@ class Scan final : public Schedule {
     bool step_lines();
     bool step_doubling();
     bool step_star();
+    bool step_chain();
 
     void post_line();
     void post_ring_step();
@@ -64,7 +67,7 @@ class Scan final : public Schedule {
     bool any_before_ = false;
 
     bool posted_ = false;    // something waits to be folded when the step is over
-    bool answered_ = false;  // star: the results are on their way
+    bool answered_ = false;  // star, chain: the results are on their way
     int dimension_ = 0;
     int ring_step_ = 0;
     int reach_ = 1;  // doubling: how many nodes before

@@ -22,6 +22,7 @@ void Schedule::reset(std::string_view name) {
     name_ = name;
     if (!nested_) tag_ = group_->next_tag();  // a part gets it when it is moved
     error_ = core::Error::none;
+    found_ = expected_ = 0;
     failed_peer_ = core::any_source;
     taken_back_ = false;
     faults_seen_ = 0;
@@ -41,7 +42,11 @@ bool Schedule::move_part(Schedule& part) {
     const bool finished = part.complete() || part.advance();
     posts_ += part.posts_ - posts;
     if (!finished) return false;
-    if (part.failed()) fail(part.error(), part.failed_peer());
+    if (part.failed()) {
+        found_ = part.found_;
+        expected_ = part.expected_;
+        fail(part.error(), part.failed_peer());
+    }
     return !failed();
 }
 
@@ -52,6 +57,15 @@ void Schedule::fail(core::Error error, Rank peer) {
     // That the peer is out of reach may only follow from what happened to another.
     if (error == core::Error::unreachable)
         failed_peer_ = group_->runtime().lost_in(group_->members()).value_or(peer);
+}
+
+void Schedule::fail_receive(const core::ReceiveRequest& request) {
+    const core::Status& status = request.status();
+    if (!failed()) {
+        found_ = status.bytes;
+        expected_ = request.bytes();
+    }
+    fail(status.error == core::Error::none ? core::Error::mismatch : status.error, request.peer());
 }
 
 bool Schedule::advance() {
@@ -92,7 +106,11 @@ bool Schedule::calls_agree() {
 }
 
 std::string Schedule::failure() const {
-    if (error_ == core::Error::mismatch) return check_->verdict();
+    if (found_ != expected_)
+        return "rank " + std::to_string(failed_peer_) + " sent " + std::to_string(found_) +
+               " bytes where " + std::to_string(expected_) +
+               " were expected: the members gave different counts or types";
+    if (error_ == core::Error::mismatch && check_ != nullptr) return check_->verdict();
     return "rank " + std::to_string(failed_peer_) + ": " + std::string(core::describe(error_));
 }
 

@@ -47,6 +47,8 @@ class Schedule : public core::Task {
     Rank failed_peer() const { return failed_peer_; }
     // Both in words.
     std::string failure() const;
+    // Whether what went wrong is that members gave different sizes.
+    bool sizes_differ() const { return error_ == core::Error::truncated || found_ != expected_; }
 
     bool advance() final;
     std::string describe() const final;
@@ -69,6 +71,9 @@ class Schedule : public core::Task {
     // Ends the schedule with an error, after what it has posted is taken back.
     void fail(core::Error error, Rank peer);
     bool failed() const { return error_ != core::Error::none; }
+    // Messages may be shorter than what is received into; else one that is ends the schedule, since
+    // the members do not mean the same.
+    void allow_short_messages() { exact_ = false; }
 
     // --- step by step ---
     // Posts the next batch; false: nothing is left to do. A batch may be empty.
@@ -148,12 +153,20 @@ class Schedule : public core::Task {
         ++posts_;
         group_->runtime().receive(request, buffer, source, group_->context(), tag_of(stream));
     }
-    bool done(const core::Request& request) {
+    bool done(const core::SendRequest& request) {
         if (!request.complete()) return false;
         if (request.status().error != core::Error::none)
             fail(request.status().error, request.peer());
         return true;
     }
+    bool done(const core::ReceiveRequest& request) {
+        if (!request.complete()) return false;
+        if (request.status().error != core::Error::none ||
+            (request.status().bytes != request.bytes() && exact_)) [[unlikely]]
+            fail_receive(request);
+        return true;
+    }
+    void fail_receive(const core::ReceiveRequest& request);
     template <class RequestType>
     bool settle(Batch<RequestType>& batch);
     bool batch_complete();
@@ -166,6 +179,9 @@ class Schedule : public core::Task {
     std::string_view name_ = "collective";
     core::Tag tag_ = 0;
     std::vector<Schedule*> parts_;
+    bool exact_ = true;
+    std::size_t found_ = 0;  // bytes of a message of the wrong size
+    std::size_t expected_ = 0;
     bool nested_ = false;
     int number_ = 0;                    // as a part
     std::unique_ptr<CallCheck> check_;  // where the group checks

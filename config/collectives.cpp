@@ -37,9 +37,8 @@ constexpr std::array<Facts, 9> facts{{
      "host: lines; crowded: tree<8KiB lines; links: lines<64KiB rings"},
     {{"rings", "lines", "pairs"},
      "host: lines<4KiB pairs; crowded: lines<4KiB pairs; links: rings<1MiB pairs"},
-    {{"lines", "doubling", "star"},
-     "host: lines<4KiB doubling; crowded: star<1KiB lines<4KiB doubling; links: doubling<16KiB "
-     "lines"},
+    {{"lines", "doubling", "star", "chain"},
+     "host: lines<4KiB doubling; crowded: chain; links: doubling<16KiB lines"},
 }};
 
 constexpr std::array<std::string_view, situations> situation_names{"host", "crowded", "links"};

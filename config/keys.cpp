@@ -557,7 +557,7 @@ constexpr std::array table{
     forms_key<Collective::scan>(
         "collectives.scan", "lines<8KiB doubling",
         "How a scan goes, by its size. lines: line by line. doubling: from 1, 2, 4, ... before. "
-        "star: over the first rank."),
+        "star: over the first rank. chain: from each to the next."),
     Key{"collectives.check", "boolean", "true or false", "", "true",
         "Whether ranks compare what they call before each collective, and name the two that "
         "differ. "

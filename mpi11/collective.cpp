@@ -6,14 +6,9 @@ namespace torusmp::mpi {
 
 void Call::complain() const {
     const core::Error error = schedule_->error();
-    const int code = error == core::Error::truncated     ? MPI_ERR_TRUNCATE
+    const int code = schedule_->sizes_differ()           ? MPI_ERR_TRUNCATE
                      : error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED
                                                          : MPI_ERR_OTHER;
-    if (error == core::Error::truncated)
-        fail(code,
-             "rank {} of MPI_COMM_WORLD sent more than there is room for: the members gave "
-             "different counts or types",
-             schedule_->failed_peer());
     fail(code, "{}", schedule_->failure());
 }
 

@@ -13,7 +13,7 @@ using torusmp::core::Rank;
 namespace {
 
 constexpr ScanForm all_forms[] = {ScanForm::automatic, ScanForm::lines, ScanForm::doubling,
-                                  ScanForm::star};
+                                  ScanForm::star, ScanForm::chain};
 
 void check_scan(const JobOptions& options, std::vector<Rank> members, std::size_t count,
                 ScanKind kind, ScanForm form) {

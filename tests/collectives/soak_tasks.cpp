@@ -256,7 +256,7 @@ class ScanTask final : public Task<Scan> {
         : Task(team, random),
           values_(seed_of_values(), team.size(), any_size(random, 1500), random),
           kind_(random.below(2) == 0 ? ScanKind::inclusive : ScanKind::exclusive),
-          form_(any_form(random, ScanForm::star)) {}
+          form_(any_form(random, ScanForm::chain)) {}
     void start(int node) override {
         mine(node).start(values_.of(node).data(), values_.count(), values_.operation(), kind_,
                          form_);

@@ -3,7 +3,7 @@
 #include "collective_forms.h"
 
 /* Nothing; little; more than one packet, of a number that no group divides evenly. */
-static const int sizes[] = {0, 1, 3, 4099};
+static const int sizes[] = {0, 1, 3, 2051};
 enum { SIZES = 4 };
 
 static const Elements* kind_of(int which) {

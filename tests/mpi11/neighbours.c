@@ -22,7 +22,7 @@ static void run_alltoalls(const Around* a) {
     int form, s, kinds, way, k;
     for (form = 0; form < FORMS; form++)
         for (s = 0; s < SIZES; s++)
-            for (kinds = 0; kinds < 4; kinds++)
+            for (kinds = 1; kinds < 3; kinds++)
                 for (way = 0; way < 3; way++) {
                     const Elements* out = kinds / 2 ? &gappy : &tight;
                     const Elements* in = kinds % 2 ? &gappy : &tight;
@@ -66,7 +66,7 @@ static void run_allgathers(const Around* a) {
     int form, s, kinds, way, k;
     for (form = 0; form < FORMS; form++)
         for (s = 0; s < SIZES; s++)
-            for (kinds = 0; kinds < 4; kinds++)
+            for (kinds = 1; kinds < 3; kinds++)
                 for (way = 0; way < 2; way++) {
                     const Elements* out = kinds / 2 ? &gappy : &tight;
                     const Elements* in = kinds % 2 ? &gappy : &tight;
@@ -131,8 +131,7 @@ static void grids(void) {
             dims[1] = 1;
             periods[0] = periodic;
             periods[1] = !periodic;
-            grid(1, dims, periods, reorder);
-            grid(2, dims, periods, reorder);
+            grid(1 + reorder, dims, periods, reorder);
             dims[0] = dims[1] = dims[2] = 0;
             CHECK(MPI_Dims_create(ranks, 3, dims) == MPI_SUCCESS);
             periods[1] = 1;

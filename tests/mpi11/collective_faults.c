@@ -1,0 +1,43 @@
+/* Collectives that must end the job with words: one case a run, by name. */
+#include "cases.h"
+
+static void sizes_differ(void) {
+    int data[8] = {0};
+    MPI_Bcast(data, me == 0 ? 8 : 2, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void less_than_expected(void) {
+    int data[8] = {0};
+    MPI_Bcast(data, me == 0 ? 2 : 8, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Under collectives.check. */
+static void roots_differ(void) {
+    int value = 0;
+    MPI_Bcast(&value, 1, MPI_INT, me, MPI_COMM_WORLD);
+}
+
+static void wrong_operation(void) {
+    double in = 0, out;
+    MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_BXOR, MPI_COMM_WORLD);
+}
+
+static void same_buffer(void) {
+    double both = 0;
+    MPI_Allreduce(&both, &both, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static const Case cases[] = {
+    {"sizes_differ", sizes_differ}, {"less_than_expected", less_than_expected},
+    {"roots_differ", roots_differ}, {"wrong_operation", wrong_operation},
+    {"same_buffer", same_buffer},
+};
+
+int main(int argc, char** argv) {
+    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
+    RUN_CASES(argc, argv, cases);
+    MPI_Finalize();
+    return 0;
+}
