@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "routing/torus.h"
@@ -61,10 +62,62 @@ std::vector<int> shape(std::span<const int> extents) {
     return found;
 }
 
-// Less is more even: the spread, then the sum.
-std::pair<int, int> unevenness(const std::vector<int>& extents) {
-    return {extents.front() - extents.back(), std::accumulate(extents.begin(), extents.end(), 0)};
+// Of extents, largest first, the more even differ less; then their smallest is larger, then the
+// next to it, and so on. Other implementations fill dims by the same rule.
+bool more_even(const std::vector<int>& a, const std::vector<int>& b) {
+    const int one = a.front() - a.back(), other = b.front() - b.back();
+    if (one != other) return one < other;
+    return std::lexicographical_compare(b.rbegin(), b.rend(), a.rbegin(), a.rend());
 }
+
+// The evenest product of `count` factors, searched from the smallest factor up.
+class EvenFactors {
+  public:
+    EvenFactors(int product, int count) : best_(routing::balanced_dims(product, count)) {
+        for (int i = 1; std::int64_t{i} * i <= product; ++i) {
+            if (product % i != 0) continue;
+            divisors_.push_back(i);
+            if (i != product / i) divisors_.push_back(product / i);
+        }
+        std::sort(divisors_.begin(), divisors_.end());
+        // The larger the smallest factor, the sooner it is tried: of equal spreads it wins.
+        for (auto smallest = divisors_.rbegin(); smallest != divisors_.rend(); ++smallest) {
+            if (power(*smallest, count) > product) continue;
+            chosen_.assign(1, *smallest);
+            extend(product / *smallest, count - 1);
+        }
+    }
+    const std::vector<int>& found() const { return best_; }
+
+  private:
+    static std::int64_t power(std::int64_t base, int exponent) {
+        std::int64_t result = 1;
+        for (int i = 0; i < exponent && result <= std::numeric_limits<int>::max(); ++i)
+            result *= base;
+        return result;
+    }
+    void extend(int rest, int count) {
+        if (count == 0) {
+            if (rest != 1) return;
+            std::vector<int> found(chosen_.rbegin(), chosen_.rend());
+            if (more_even(found, best_)) best_ = std::move(found);
+            return;
+        }
+        const auto first = std::lower_bound(divisors_.begin(), divisors_.end(), chosen_.back());
+        for (auto factor = first; factor != divisors_.end(); ++factor) {
+            const int spread = best_.front() - best_.back();
+            if (*factor - chosen_.front() > spread || power(*factor, count) > rest) return;
+            if (rest % *factor != 0 || power(chosen_.front() + spread, count) < rest) continue;
+            chosen_.push_back(*factor);
+            extend(rest / *factor, count - 1);
+            chosen_.pop_back();
+        }
+    }
+
+    std::vector<int> divisors_;
+    std::vector<int> chosen_;  // smallest first
+    std::vector<int> best_;    // largest first
+};
 
 }  // namespace
 
@@ -79,13 +132,13 @@ bool fill_dims(int nodes, std::span<int> dims, std::span<const int> machine) {
     }
     if (nodes % given != 0 || (open == 0 && given != nodes)) return false;
     if (open == 0) return true;
-    std::vector<int> filling = routing::balanced_dims(int(nodes / given), open);
+    std::vector<int> filling = EvenFactors(int(nodes / given), open).found();
     std::vector<int> own = shape(machine);
     if (given == 1 && int(own.size()) <= open) {
         own.resize(std::size_t(open), 1);
         const auto product = std::accumulate(own.begin(), own.end(), std::int64_t{1},
                                              [](std::int64_t a, int b) { return a * b; });
-        if (product == nodes && unevenness(own) <= unevenness(filling)) filling = std::move(own);
+        if (product == nodes && !more_even(filling, own)) filling = std::move(own);
     }
     auto next = filling.begin();
     for (int& extent : dims)

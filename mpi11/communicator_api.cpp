@@ -176,7 +176,7 @@ int PMPI_Comm_free(MPI_Comm* comm) {
 #pragma weak MPI_Comm_set_info = PMPI_Comm_set_info
 int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
     return api("MPI_Comm_set_info", comm, [&](Communicator& c) {
-        c.info = std::make_shared<Info>(checked<Info>(info).entries);
+        c.info = std::make_shared<Info>(hints_in(checked<Info>(info).entries));
     });
 }
 

@@ -117,6 +117,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
     return api("MPI_Type_dup", [&] {
         Datatype& old = checked<Datatype>(oldtype);
         check_output("newtype", newtype);
+        *newtype = MPI_DATATYPE_NULL;  // what it stays where a copy function refuses
         std::shared_ptr<Attributes> attributes = copy_attributes(old);
         Datatype& made =
             make<Datatype>(old.map(), Recipe{MPI_COMBINER_DUP, {}, {}, {Reference<Datatype>(old)}});

@@ -10,7 +10,6 @@
 #include "mpi11/creation.h"
 #include "mpi11/info.h"
 #include "mpi11/topology.h"
-#include "routing/placement.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -76,7 +75,7 @@ std::vector<Rank> lay_out(const Communicator& comm, const std::vector<Edge>& edg
     std::vector<routing::Traffic> weighed;
     for (const Edge& edge : edges)
         weighed.push_back({edge.source, edge.destination, std::int64_t(edge.weight)});
-    return routing::place_graph(comm.size(), weighed, comm.members(), runtime().torus());
+    return place_graph(comm, comm.size(), weighed);
 }
 
 // What one process gives: whether it has weights, then its edges.

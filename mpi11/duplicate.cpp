@@ -89,7 +89,8 @@ class Duplicate final : public Work {
 int duplicate(const char* call, MPI_Comm comm, const MPI_Info* info, MPI_Comm* newcomm) {
     return api(call, comm, [&](Communicator& c) {
         check_output("newcomm", newcomm);
-        run(make_duplicate(c, info != nullptr ? entries_of(*info) : Info::Entries(), newcomm));
+        run(make_duplicate(c, info != nullptr ? hints_in(entries_of(*info)) : Info::Entries(),
+                           newcomm));
     });
 }
 
@@ -98,8 +99,8 @@ int duplicate_later(const char* call, MPI_Comm comm, const MPI_Info* info, MPI_C
     return api(call, comm, [&](Communicator& c) {
         check_output("newcomm", newcomm);
         check_output("request", request);
-        Work& work =
-            make_duplicate(c, info != nullptr ? entries_of(*info) : Info::Entries(), newcomm);
+        Work& work = make_duplicate(
+            c, info != nullptr ? hints_in(entries_of(*info)) : Info::Entries(), newcomm);
         Request& made = make_request(work, c, false);
         work.start();
         *request = handle_of(made);

@@ -5,7 +5,6 @@
 #include "mpi11/check.h"
 #include "mpi11/group.h"
 #include "mpi11/topology.h"
-#include "routing/placement.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -35,7 +34,7 @@ std::vector<Rank> lay_out(const Communicator& comm, const Graph& graph, bool reo
     std::vector<routing::Traffic> edges;
     for (int node = 0; node < nodes; ++node)
         for (const int other : graph.neighbours(node)) edges.push_back({node, other});
-    return routing::place_graph(nodes, edges, comm.members(), runtime().torus());
+    return place_graph(comm, nodes, edges);
 }
 
 std::span<const int> checked_neighbours(const Communicator& comm, int rank) {

@@ -41,6 +41,17 @@ Info::Entries entries_of(MPI_Info info) {
     return checked<Info>(info).entries;
 }
 
+Info::Entries hints_in(const Info::Entries& entries) {
+    constexpr std::string_view known[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
+                                          "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
+    Info::Entries hints;
+    for (const auto& entry : entries)
+        if (std::find(std::begin(known), std::end(known), entry.first) != std::end(known) &&
+            (entry.second == "true" || entry.second == "false"))
+            hints.push_back(entry);
+    return hints;
+}
+
 namespace {
 
 // How this process was started, words joined by spaces.

@@ -36,6 +36,8 @@ class Info : public Object {
 
 // The entries of an argument, for which MPI_INFO_NULL stands for none. Throws Failure.
 Info::Entries entries_of(MPI_Info info);
+// Those that are hints for communicators (MPI-4.0, section 7.4.4); others are ignored.
+Info::Entries hints_in(const Info::Entries& entries);
 // Once, when MPI starts: MPI_INFO_ENV.
 void make_predefined_info();
 

@@ -1,5 +1,7 @@
 #include "mpi11/topology.h"
 
+#include <algorithm>
+
 #include "mpi11/check.h"
 #include "mpi11/creation.h"
 
@@ -58,6 +60,16 @@ MPI_Comm make_with_topology(Communicator& from, const std::vector<Rank>& ranks,
     if (comm == nullptr) return MPI_COMM_NULL;
     comm->topology = std::make_shared<const Topology>(std::move(shape), comm->rank());
     return handle_of(*comm);
+}
+
+std::vector<Rank> place_graph(const Communicator& comm, int vertices,
+                              std::span<const routing::Traffic> edges) {
+    const std::vector<Rank>& members = comm.members();
+    const bool one_host = std::all_of(members.begin(), members.end(), [&](Rank rank) {
+        return runtime().host_of(rank) == runtime().host_of(members[0]);
+    });
+    if (one_host) return {members.begin(), members.begin() + vertices};
+    return routing::place_graph(vertices, edges, members, runtime().torus());
 }
 
 void check_intra(const Communicator& comm) {

@@ -11,6 +11,7 @@
 
 #include "mpi11/cartesian_grid.h"
 #include "mpi11/communicator.h"
+#include "routing/placement.h"
 
 namespace torusmp::mpi {
 
@@ -65,6 +66,12 @@ const Neighbourhood& neighbourhood_of(const Communicator& comm);
 // topology; MPI_COMM_NULL for those who are not among them.
 MPI_Comm make_with_topology(Communicator& from, const std::vector<Rank>& ranks,
                             Topology::Shape shape);
+
+// A rank for each vertex of a graph, near those it talks to on the wires. Between processes of one
+// host every way is as long, so there they keep their order. (Grids do not: collectives in them run
+// along the machine's dimensions, inside a host too.)
+std::vector<Rank> place_graph(const Communicator& comm, int vertices,
+                              std::span<const routing::Traffic> edges);
 
 // Topologies are made of intra-communicators; throws Failure with MPI_ERR_COMM for others.
 void check_intra(const Communicator& comm);

@@ -102,6 +102,47 @@ TEST_CASE("dimensions are filled as evenly as can be, never increasing") {
     }
 }
 
+namespace {
+
+// All products of `count` factors, none larger than `most`, largest first.
+void all_products(int product, int count, int most, std::vector<int>& chosen,
+                  std::vector<std::vector<int>>& found) {
+    if (count == 0) {
+        if (product == 1) found.push_back(chosen);
+        return;
+    }
+    for (int factor = 1; factor <= std::min(product, most); ++factor) {
+        if (product % factor != 0) continue;
+        chosen.push_back(factor);
+        all_products(product / factor, count - 1, factor, chosen, found);
+        chosen.pop_back();
+    }
+}
+
+}  // namespace
+
+TEST_CASE("no other filling is more even") {
+    for (const int nodes : {1, 2, 12, 60, 64, 72, 97, 144, 210, 240, 360, 720, 5040, 7488}) {
+        for (int ndims = 1; ndims <= 4; ++ndims) {
+            std::vector<std::vector<int>> all;
+            std::vector<int> chosen;
+            all_products(nodes, ndims, nodes, chosen, all);
+            const auto key = [](const std::vector<int>& dims) {
+                return std::pair(dims.front() - dims.back(), -dims.back());
+            };
+            const auto best = std::min_element(all.begin(), all.end(),
+                                               [&](auto& a, auto& b) { return key(a) < key(b); });
+            INFO(nodes << " in " << ndims);
+            CHECK(key(filled(nodes, std::vector<int>(std::size_t(ndims), 0))) == key(*best));
+        }
+    }
+    CHECK(filled(5040, {0, 0, 0}) == std::vector{21, 16, 15});
+    CHECK(filled(7488, {0, 0, 0}) == std::vector{26, 18, 16});
+    CHECK(filled(408000, {0, 0, 0, 0}) == std::vector{34, 25, 24, 20});
+    CHECK(filled(98784, {0, 0, 0, 0, 0}) == std::vector{14, 14, 9, 8, 7});
+    CHECK(filled(735134400, {0, 0, 0, 0, 0}).size() == 5);
+}
+
 TEST_CASE("the machine's extents are taken where they are as even as any others") {
     // 6 6 2 2 and 4 4 3 3 differ in spread, so the machine's own lose.
     CHECK(filled(144, {0, 0, 0, 0}, {6, 6, 2, 2}) == std::vector{4, 4, 3, 3});
