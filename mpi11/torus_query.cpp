@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "config/network.h"
 #include "mpi11/check.h"
 
 namespace torusmp::mpi {
@@ -25,17 +26,26 @@ Rank checked_peer(const Communicator& comm, int rank) {
     return comm.peer(rank);
 }
 
+// The device of a link that leaves this node by [links]; empty: none is named.
+std::string device_of(routing::Direction direction, Rank peer) {
+    const config::Settings& settings = library().process->settings();
+    if (settings.dims->empty()) return "";
+    const int node = settings.node_of(runtime().rank());
+    return settings.node_of(peer) == node ? "" : config::link_device(settings, node, direction);
+}
+
 // What carries messages over one link of this process.
 std::string link_name(routing::Direction direction) {
-    const auto peer = machine().neighbour(runtime().rank(), direction);
     if (machine().extent(direction.dimension) == 1) return "self";
+    const auto peer = machine().neighbour(runtime().rank(), direction);
     if (!peer) return "";
-    const auto connections = runtime().connections();
-    const auto found = std::find_if(connections.begin(), connections.end(), [&](const auto& one) {
-        return one.link == direction && one.peer == *peer;
-    });
-    if (found != connections.end()) return std::string(found->transport);
-    return runtime().host_of(*peer) == runtime().host_of(runtime().rank()) ? "shm" : "";
+    if (std::string device = device_of(direction, *peer); !device.empty()) return device;
+    // Ranks of one host have one connection, whatever links there are between them.
+    for (const auto& connection : runtime().connections())
+        if (connection.peer == *peer && (!connection.link || *connection.link == direction))
+            return std::string(connection.transport);
+    // Not yet opened, as it is on one's own host.
+    return *library().process->settings().use == config::TransportUse::tcp ? "tcp" : "shm";
 }
 
 }  // namespace

@@ -45,9 +45,10 @@ TORUSMP_EXPORTED int TORUSMP_Coords(MPI_Comm comm, int rank, int maxdims, int co
 /* Steps along the torus from this process to a rank of comm; 0 for itself. */
 TORUSMP_EXPORTED int TORUSMP_Hops(MPI_Comm comm, int rank, int* hops);
 
-/* What carries messages to the next rank along a dimension: the name of the network device, "shm"
- * inside a node, "self" where the dimension has one rank, and the empty string at an open end.
- * name has room for TORUSMP_MAX_LINK_NAME characters; resultlen is without the closing null. */
+/* What carries messages to the next rank along a dimension: the network device that [links] of the
+ * geometry file names, else the transport ("shm", "tcp"); "self" where the dimension has one rank,
+ * and the empty string at an open end. name has room for TORUSMP_MAX_LINK_NAME characters;
+ * resultlen is without the closing null. */
 TORUSMP_EXPORTED int TORUSMP_Link(int dim, int direction, char* name, int* resultlen);
 
 #ifdef __cplusplus
