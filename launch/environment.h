@@ -20,7 +20,7 @@ inline constexpr const char* env_rank = "TORUSMP_RANK";
 inline constexpr const char* env_size = "TORUSMP_SIZE";
 inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
 // Which of the programs of the job this rank runs, from 0.
-inline constexpr const char* env_program = "TORUSMP_PROGRAM";
+inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
 inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t secret_bytes = 16;

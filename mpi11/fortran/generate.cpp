@@ -133,8 +133,8 @@ void write_mpif(std::ostream& out, const std::vector<Constant>& constants) {
     write_constants(out, constants);
     for (const char* prefix : {"", "P"}) {
         for (const char* name : {"MPI_WTIME", "MPI_WTICK"})
-            out << "      DOUBLE PRECISION " << prefix << name << "\n      EXTERNAL " << prefix
-                << name << "\n";
+            out << "      REAL(KIND=8) " << prefix << name << "\n      EXTERNAL " << prefix << name
+                << "\n";
         for (const char* name : {"MPI_AINT_ADD", "MPI_AINT_DIFF"})
             out << "      INTEGER(KIND=MPI_ADDRESS_KIND) " << prefix << name << "\n      EXTERNAL "
                 << prefix << name << "\n";

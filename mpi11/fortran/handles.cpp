@@ -17,16 +17,17 @@ class Table {
     }
 
     int enter(Object& object) {
-        const std::lock_guard lock(mutex_);
+        const SharedLock lock(mutex_);
         if (object.fortran != 0) return object.fortran;  // another thread was first
         if (free_.empty()) grow();
         const int number = free_.back();
         free_.pop_back();
         slot(number)->store(&object, std::memory_order_release);
-        return object.fortran = number;
+        std::atomic_ref(object.fortran).store(number, std::memory_order_relaxed);
+        return number;
     }
     void leave(int number) {
-        const std::lock_guard lock(mutex_);
+        const SharedLock lock(mutex_);
         slot(number)->store(nullptr, std::memory_order_relaxed);
         free_.push_back(number);
     }

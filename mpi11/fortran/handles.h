@@ -46,7 +46,9 @@ MPI_Fint to_fortran(Handle handle) {
     if (value % alignof(Object) != 0) return 0;
     auto* const object = reinterpret_cast<Object*>(value);
     if (object->kind != kind_of<Handle>) return 0;
-    return object->fortran != 0 ? object->fortran : fortran_number(*object);
+    // Two threads may be the first to convert it.
+    const int number = std::atomic_ref(object->fortran).load(std::memory_order_relaxed);
+    return number != 0 ? number : fortran_number(*object);
 }
 
 template <IsHandle Handle>

@@ -95,7 +95,7 @@ TEST_CASE("Two programs under mpirun are one job, with folders and variables of 
     std::filesystem::create_symlink(torus_run, mpirun);
     std::filesystem::create_directory(folder.path() + "/sub");
     const Words say{"/bin/sh", "-c",
-                    "echo $TORUSMP_PROGRAM $TORUSMP_RANK/$TORUSMP_SIZE $A $B ${PWD##*/}"};
+                    "echo $TORUSMP_APPNUM $TORUSMP_RANK/$TORUSMP_SIZE $A $B ${PWD##*/}"};
     Words words{mpirun, "-genv", "A", "all", "-np", "1"};
     words.insert(words.end(), say.begin(), say.end());
     for (const char* word : {":", "-n", "2", "-x", "B=own", "-wdir"}) words.emplace_back(word);
