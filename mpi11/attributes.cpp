@@ -233,14 +233,24 @@ int predefined_value(int number) {
 
 const Attributes::Entry* predefined_attribute(int number) {
     constexpr std::size_t count = MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1;
+    using Entries = std::array<Attributes::Entry, count>;
     if (!is_predefined(number)) return nullptr;
-    static std::mutex mutex;
-    static auto* const known = std::make_unique<std::array<Attributes::Entry, count>>().release();
-    const SharedLock lock(mutex);
+    const auto set = [](Attributes::Entry& entry, int value) {
+        entry.value = {AttributeValue::Form::integer, value};
+        entry.integer = value;
+    };
+    static Entries* const known = [&] {
+        auto made = std::make_unique<Entries>();
+        for (std::size_t i = 0; i < count; ++i)
+            set((*made)[i], predefined_value(MPI_TAG_UB + int(i)));
+        return made.release();
+    }();
     Attributes::Entry& entry = (*known)[std::size_t(number - MPI_TAG_UB)];
-    const int value = predefined_value(number);
-    entry.value = {AttributeValue::Form::integer, value};
-    entry.integer = value;
+    if (number != MPI_LASTUSEDCODE) return &entry;
+    // The one that changes; others may hold its address, so it is left alone while it does not.
+    static std::mutex mutex;
+    const SharedLock lock(mutex);
+    if (const int value = predefined_value(number); value != entry.integer) set(entry, value);
     return &entry;
 }
 
