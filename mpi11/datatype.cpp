@@ -147,6 +147,18 @@ Datatype::Datatype(TypeMap described, Recipe made_by)
     dense_ = layout_->dense() || size_ == 0;
 }
 
+bool Datatype::take_back() {
+    int held = handles_.load(std::memory_order_relaxed);
+    do {
+        if (held == 0)
+            fail(MPI_ERR_TYPE, "found {}, which was freed and lives on only in other types",
+                 describe());
+    } while (!handles_.compare_exchange_weak(held, held - 1, std::memory_order_relaxed));
+    if (held != 1) return false;
+    committed_ = false;
+    return true;
+}
+
 std::string Datatype::describe() const {
     return name.empty() ? fmt::format("a datatype of {} bytes", size_) : name;
 }
@@ -166,6 +178,9 @@ core::Buffer scattered_buffer(const void* address, std::size_t count, const Data
 namespace wrong {
 
 void uncommitted(const Datatype& type) {
+    if (type.freed())
+        fail(MPI_ERR_TYPE, "found {}, which was freed and lives on only in other types",
+             type.describe());
     fail(MPI_ERR_TYPE, "found {}, which was not committed: call MPI_Type_commit first",
          type.describe());
 }

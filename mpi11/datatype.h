@@ -6,6 +6,7 @@
 // Any thread may use one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -91,6 +92,12 @@ class Datatype : public Object {
     const Recipe& recipe() const { return recipe_; }
 
     void commit() { committed_ = true; }
+    // One more handle for the program.
+    void hand_out() { handles_.fetch_add(1, std::memory_order_relaxed); }
+    // One less; true when it was the last: then the type may live on in others, but no message may
+    // be made of it. Throws Failure where the program has none left.
+    bool take_back();
+    bool freed() const { return handles_.load(std::memory_order_relaxed) == 0; }
     // As messages call it: its name, or "a datatype of N bytes".
     std::string describe() const;
 
@@ -102,6 +109,7 @@ class Datatype : public Object {
     std::ptrdiff_t extent_;
     bool dense_;
     bool committed_;
+    std::atomic<int> handles_{1};  // that the program holds
     Basic basic_;
     std::shared_ptr<const core::Layout> layout_;
     TypeMap map_;

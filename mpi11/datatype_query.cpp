@@ -56,8 +56,10 @@ void get_contents(const Recipe& recipe, int max_integers, int max_addresses, int
     std::copy(recipe.integers.begin(), recipe.integers.end(), integers);
     std::copy(recipe.addresses.begin(), recipe.addresses.end(), addresses);
     // The program gets handles of its own and frees those that are not predefined.
-    for (const Reference<Datatype>& type : recipe.types)
-        *datatypes++ = handle_of(type->constant != 0 ? *type : retain(*type));
+    for (const Reference<Datatype>& type : recipe.types) {
+        if (type->constant == 0) retain(*type).hand_out();
+        *datatypes++ = handle_of(*type);
+    }
 }
 
 Basic sized(Family family, std::size_t size) {
@@ -106,7 +108,7 @@ int PMPI_Type_free(MPI_Datatype* datatype) {
         Datatype& type = checked<Datatype>(*datatype);
         if (type.constant != 0)
             fail(MPI_ERR_TYPE, "found {}, which is predefined and stays", type.describe());
-        delete_attributes(type);
+        if (type.take_back()) delete_attributes(type);
         release(type);
         *datatype = MPI_DATATYPE_NULL;
     });

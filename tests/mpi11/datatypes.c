@@ -477,7 +477,7 @@ static void large(void) {
 static void errors(void) {
     int lengths[] = {1, -1}, places[] = {0, 1}, position = 0, value = 0;
     MPI_Aint bytes[] = {0, 8};
-    MPI_Datatype types[] = {MPI_INT, MPI_DATATYPE_NULL}, type, freed;
+    MPI_Datatype types[] = {MPI_INT, MPI_DATATYPE_NULL}, type, outer, freed;
     char room[8];
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK_CLASS(MPI_Type_contiguous(-1, MPI_INT, &type), MPI_ERR_COUNT);
@@ -503,6 +503,18 @@ static void errors(void) {
     freed = type;
     MPI_Type_free(&type);
     CHECK_CLASS(MPI_Type_free(&freed), MPI_ERR_TYPE);
+    /* A type that lives on in another is free for the program all the same. */
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    freed = type;
+    MPI_Type_contiguous(2, type, &outer);
+    MPI_Type_free(&type);
+    CHECK_CLASS(MPI_Send(room, 1, freed, me, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+    CHECK_CLASS(MPI_Type_free(&freed), MPI_ERR_TYPE);
+    MPI_Type_get_contents(outer, 1, 0, 1, &value, bytes, &type);
+    CHECK(type == freed);
+    MPI_Type_free(&type);
+    MPI_Type_free(&outer);
     CHECK_CLASS(MPI_Type_get_contents(MPI_INT, 0, 0, 0, NULL, NULL, NULL), MPI_ERR_TYPE);
     CHECK_CLASS(MPI_Type_match_size(MPI_TYPECLASS_REAL, 3, &type), MPI_ERR_ARG);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
