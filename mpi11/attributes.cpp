@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "launch/environment.h"
 #include "mpi11/attribute_calls.h"
 #include "mpi11/communicator.h"
 #include "mpi11/datatype.h"
@@ -206,7 +207,7 @@ bool clock_is_shared() {
 
 // Which of the programs of the job this is; the launcher says so where there are several.
 int program_number() {
-    const char* const text = std::getenv("TORUSMP_APPNUM");
+    const char* const text = std::getenv(launch::env_program);
     return text == nullptr ? 0 : std::atoi(text);
 }
 
