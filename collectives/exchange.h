@@ -11,7 +11,7 @@ namespace torusmp::collectives {
 
 class Exchange final : public Schedule {
   public:
-    explicit Exchange(Group& group) : Schedule(group) { allow_short_messages(); }
+    explicit Exchange(Group& group) : Schedule(group) { expect(Fit::at_most); }
     ~Exchange() = default;
 
     // The list, made before start() and kept for the next. Buffers may have layouts. By the machine

@@ -20,7 +20,7 @@ Framed::Framed(Group& group)
       capacity_(
           std::clamp(group.runtime().options().eager_limit, smallest_frame + 1, largest_frame + 1) -
           1) {
-    allow_short_messages();
+    expect(Fit::framed);
 }
 
 void Framed::lay_streams(const Regions* regions, Flow flow) {

@@ -22,6 +22,7 @@ void Schedule::reset(std::string_view name) {
     name_ = name;
     if (!nested_) tag_ = group_->next_tag();  // a part gets it when it is moved
     error_ = core::Error::none;
+    flaw_ = core::Error::none;
     found_ = expected_ = 0;
     failed_peer_ = core::any_source;
     taken_back_ = false;
@@ -42,16 +43,16 @@ bool Schedule::move_part(Schedule& part) {
     const bool finished = part.complete() || part.advance();
     posts_ += part.posts_ - posts;
     if (!finished) return false;
-    if (part.failed()) {
-        found_ = part.found_;
-        expected_ = part.expected_;
+    if (part.failed() && part.error_ == part.flaw_)
+        note_flaw(part.flaw_, part.flaw_peer_, part.found_, part.expected_);
+    else if (part.failed())
         fail(part.error(), part.failed_peer());
-    }
     return !failed();
 }
 
 void Schedule::fail(core::Error error, Rank peer) {
     if (failed()) return;
+    found_ = expected_ = 0;
     error_ = error;
     failed_peer_ = peer;
     // That the peer is out of reach may only follow from what happened to another.
@@ -61,11 +62,19 @@ void Schedule::fail(core::Error error, Rank peer) {
 
 void Schedule::fail_receive(const core::ReceiveRequest& request) {
     const core::Status& status = request.status();
-    if (!failed()) {
-        found_ = status.bytes;
-        expected_ = request.bytes();
-    }
-    fail(status.error == core::Error::none ? core::Error::mismatch : status.error, request.peer());
+    const bool size_alone =
+        status.error == core::Error::none || status.error == core::Error::truncated;
+    const auto error = status.error == core::Error::none ? core::Error::mismatch : status.error;
+    if (!size_alone || fit_ == Fit::framed) return fail(error, request.peer());
+    note_flaw(error, request.peer(), status.bytes, request.bytes());
+}
+
+void Schedule::note_flaw(core::Error error, Rank peer, std::size_t found, std::size_t expected) {
+    if (flaw_ != core::Error::none) return;
+    flaw_ = error;
+    flaw_peer_ = peer;
+    found_ = found;
+    expected_ = expected;
 }
 
 bool Schedule::advance() {
@@ -88,6 +97,10 @@ bool Schedule::advance() {
     advancing_ = false;
     if (!finished) return false;
     use_requests(0, 0);
+    if (!failed() && flaw_ != core::Error::none) {
+        error_ = flaw_;
+        failed_peer_ = flaw_peer_;
+    }
     // The last access: from here on the owner may start this again or destroy it.
     complete_.store(true, std::memory_order_release);
     return true;

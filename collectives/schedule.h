@@ -71,9 +71,11 @@ class Schedule : public core::Task {
     // Ends the schedule with an error, after what it has posted is taken back.
     void fail(core::Error error, Rank peer);
     bool failed() const { return error_ != core::Error::none; }
-    // Messages may be shorter than what is received into; else one that is ends the schedule, since
-    // the members do not mean the same.
-    void allow_short_messages() { exact_ = false; }
+    // How messages have to fit what they are received into. Where one does not, the members do not
+    // mean the same: the schedule ends with an error, but not before it has sent what the others
+    // wait for, unless its way depends on what came.
+    enum class Fit { exact, at_most, framed };
+    void expect(Fit fit) { fit_ = fit; }
 
     // --- step by step ---
     // Posts the next batch; false: nothing is left to do. A batch may be empty.
@@ -162,11 +164,12 @@ class Schedule : public core::Task {
     bool done(const core::ReceiveRequest& request) {
         if (!request.complete()) return false;
         if (request.status().error != core::Error::none ||
-            (request.status().bytes != request.bytes() && exact_)) [[unlikely]]
+            (request.status().bytes != request.bytes() && fit_ == Fit::exact)) [[unlikely]]
             fail_receive(request);
         return true;
     }
     void fail_receive(const core::ReceiveRequest& request);
+    void note_flaw(core::Error error, Rank peer, std::size_t found, std::size_t expected);
     template <class RequestType>
     bool settle(Batch<RequestType>& batch);
     bool batch_complete();
@@ -179,7 +182,9 @@ class Schedule : public core::Task {
     std::string_view name_ = "collective";
     core::Tag tag_ = 0;
     std::vector<Schedule*> parts_;
-    bool exact_ = true;
+    Fit fit_ = Fit::exact;
+    core::Error flaw_ = core::Error::none;  // with which it will end
+    Rank flaw_peer_ = core::any_source;
     std::size_t found_ = 0;  // bytes of a message of the wrong size
     std::size_t expected_ = 0;
     bool nested_ = false;
