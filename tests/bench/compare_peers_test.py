@@ -225,6 +225,18 @@ class Failures(Comparison):
         pid = int((self.work / "pid").read_text())
         self.assertFalse(os.path.exists(f"/proc/{pid}"), "the job is still there")
 
+    def test_a_benchmark_that_hangs_takes_no_other_along(self):
+        self.build_tree("exec sleep 1000\n")
+        (self.work / "npb/ours").mkdir(parents=True)
+        for name in ("ep.S.x", "is.S.x"):
+            (self.work / "npb/ours" / name).touch()
+        done = self.compare_with_it("--only", "npb.IS.S.4", "--npb", "npb", "--timeout", "1",
+                                    only="npb.EP.S.4")
+        self.assertEqual(done.returncode, 1)
+        lines = self.lines(done)
+        self.assertEqual([lines[f"npb.{k}.S.4"]["ours"] for k in ("EP", "IS")], ["failed"] * 2)
+        self.assertIn("did not end within 1.0 s", done.stderr)
+
     def test_what_a_job_measured_before_it_hung_is_shown(self):
         self.build_tree("echo library slow\necho scan:8 2.5 2 called\nexec sleep 1000\n")
         done = self.compare_with_it("--only", "collectives.scan.*.shm.8", "--timeout", "1")
