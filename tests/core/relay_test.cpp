@@ -13,12 +13,12 @@ using namespace torusmp::core::testing;
 
 namespace {
 
-struct Shape {
+struct Wiring {
     std::vector<int> dims;
     std::vector<bool> periodic;
 };
 
-JobOptions two_tokens(const Shape& shape, std::uint64_t seed) {
+JobOptions two_tokens(const Wiring& shape, std::uint64_t seed) {
     JobOptions options;
     options.dims = shape.dims;
     options.periodic = shape.periodic;
@@ -83,13 +83,13 @@ void check_links(Job& job) {
 
 TEST_CASE("with two tokens a class all messages arrive in order on any torus or mesh",
           "[core][relay]") {
-    const Shape shape = GENERATE(
-        Shape{{4, 4, 4}, {}}, Shape{{3, 5, 2}, {}}, Shape{{2, 2, 2}, {}}, Shape{{3, 3, 1}, {}},
-        Shape{{8}, {}}, Shape{{8}, {false}}, Shape{{2}, {}}, Shape{{4, 4}, {false, true}},
-        Shape{{5, 3, 2}, {false, false, false}}, Shape{{3, 2, 1, 3, 2, 2}, {}},
-        Shape{{2, 2, 2, 2, 2, 2}, {}}, Shape{{3, 1, 3, 2, 1, 3}, {true, true, false}});
+    const Wiring shape = GENERATE(
+        Wiring{{4, 4, 4}, {}}, Wiring{{3, 5, 2}, {}}, Wiring{{2, 2, 2}, {}}, Wiring{{3, 3, 1}, {}},
+        Wiring{{8}, {}}, Wiring{{8}, {false}}, Wiring{{2}, {}}, Wiring{{4, 4}, {false, true}},
+        Wiring{{5, 3, 2}, {false, false, false}}, Wiring{{3, 2, 1, 3, 2, 2}, {}},
+        Wiring{{2, 2, 2, 2, 2, 2}, {}}, Wiring{{3, 1, 3, 2, 1, 3}, {true, true, false}});
     const std::uint64_t seed = GENERATE(1, 2);
-    Shape full = shape;
+    Wiring full = shape;
     if (!full.periodic.empty()) full.periodic.resize(full.dims.size(), true);
     TrafficOptions options;
     options.messages = 1500;
@@ -169,7 +169,7 @@ TEST_CASE("the statistics of all connections add up to the paths of the messages
     options.length = [](sim::Random& random, std::size_t limit) {
         return std::size_t(random.below(limit));  // each message is one packet
     };
-    const Shape shape = GENERATE(Shape{{4, 3, 2}, {}}, Shape{{6}, {false}});
+    const Wiring shape = GENERATE(Wiring{{4, 3, 2}, {}}, Wiring{{6}, {false}});
     Traffic traffic(two_tokens(shape, 11), options);
     run_to_rest(traffic);
     check_links(traffic.job());
