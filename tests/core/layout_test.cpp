@@ -188,7 +188,7 @@ TEST_CASE("A shape used in many places is there once") {
     for (int i = 0; i < 500; ++i) inside.push_back({i * i, Shape::block(1)});
     const Shape irregular = Shape::sequence(inside);
     std::vector<Shape::Placed> uses;
-    for (int i = 0; i < 500; ++i) uses.push_back({i * i * 1000000, irregular});
+    for (std::ptrdiff_t i = 0; i < 500; ++i) uses.push_back({i * i * 1000000, irregular});
     const Shape many = Shape::sequence(uses);
     CHECK(many.size() == 250000);
     CHECK(many.node()->sequence->parts.size() == 501);
