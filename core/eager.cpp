@@ -11,6 +11,10 @@ void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context conte
                    SendMode mode) {
     Guard guard(*this);
     start_send(request, buffer, dest, nullptr, context, tag, mode);
+    // A message to ourselves moves when somebody polls. Where the only one who would is asleep, as
+    // another thread waits for just this message, nothing else would wake it.
+    if (asleep_ && !loopback_->empty()) [[unlikely]]
+        wake_sleepers();
 }
 
 void Runtime::send_by(SendRequest& request, Buffer buffer, routing::Direction link, Context context,

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 enum { workers = 4, rounds = 60, length = 700, large = 9000 };
 
@@ -249,10 +250,36 @@ static void wildcards(void) {
     CHECK(MPI_Comm_free(&own[0]) == MPI_SUCCESS);
 }
 
+/* The only thread that polls may be asleep when another one sends to this rank itself; the pause
+ * makes that likely, and what is checked does not depend on it. */
+static void* self_send_work(void* unused) {
+    const struct timespec pause = {0, 20000000};
+    (void)unused;
+    nanosleep(&pause, NULL);
+    CHECK(MPI_Send(&me, 1, MPI_INT, 0, 3, MPI_COMM_SELF) == MPI_SUCCESS);
+    return NULL;
+}
+static void self_send_wakes_a_probe(void) {
+    pthread_t thread;
+    MPI_Status status;
+    int got = -1;
+    CHECK(pthread_create(&thread, NULL, self_send_work, NULL) == 0);
+    CHECK(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &status) == MPI_SUCCESS);
+    CHECK(status.MPI_SOURCE == 0 && status.MPI_TAG == 3);
+    CHECK(MPI_Recv(&got, 1, MPI_INT, 0, 3, MPI_COMM_SELF, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(got == me);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(int argc, char** argv) {
     static const Case cases[] = {
-        {"by_tags", by_tags},         {"requests", requests}, {"probes", probes},
-        {"making", making},           {"objects", objects},   {"wildcards", wildcards},
+        {"self_send_wakes_a_probe", self_send_wakes_a_probe},
+        {"by_tags", by_tags},
+        {"requests", requests},
+        {"probes", probes},
+        {"making", making},
+        {"objects", objects},
+        {"wildcards", wildcards},
         {"collectives", collectives},
     };
     int provided = -1, level = -1, main_thread = 0;
