@@ -70,7 +70,11 @@ void Runtime::receive(ReceiveRequest& request, Buffer buffer, Rank source, Conte
     request.flow_ = nullptr;
     if (Unexpected* message = matching_.find_unexpected(context, source, tag)) {
         matching_.remove(*message);
-        return take_unexpected(request, *message);
+        take_unexpected(request, *message);
+        // Its sender may be another thread, asleep until our answer moves: see send().
+        if (asleep_ && !loopback_->empty()) [[unlikely]]
+            wake_sleepers();
+        return;
     }
     if (source != any_source && peers_[source].dead) return complete(request, Error::unreachable);
     const bool tell = worth_announcing(request);
@@ -99,6 +103,8 @@ void Runtime::receive(ReceiveRequest& request, Buffer buffer, Unexpected& claime
     request.tag_ = claimed.tag;
     request.flow_ = nullptr;
     take_unexpected(request, claimed);
+    if (asleep_ && !loopback_->empty()) [[unlikely]]  // see send()
+        wake_sleepers();
 }
 
 void Runtime::for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const {

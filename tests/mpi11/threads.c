@@ -259,6 +259,22 @@ static void* self_send_work(void* unused) {
     CHECK(MPI_Send(&me, 1, MPI_INT, 0, 3, MPI_COMM_SELF) == MPI_SUCCESS);
     return NULL;
 }
+/* And for the answer to a synchronous send that waits. */
+static void* self_receive_work(void* unused) {
+    const struct timespec pause = {0, 20000000};
+    int got = -1;
+    (void)unused;
+    nanosleep(&pause, NULL);
+    CHECK(MPI_Recv(&got, 1, MPI_INT, 0, 4, MPI_COMM_SELF, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(got == me);
+    return NULL;
+}
+static void self_receive_wakes_a_send(void) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, self_receive_work, NULL) == 0);
+    CHECK(MPI_Ssend(&me, 1, MPI_INT, 0, 4, MPI_COMM_SELF) == MPI_SUCCESS);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
 static void self_send_wakes_a_probe(void) {
     pthread_t thread;
     MPI_Status status;
@@ -274,6 +290,7 @@ static void self_send_wakes_a_probe(void) {
 int main(int argc, char** argv) {
     static const Case cases[] = {
         {"self_send_wakes_a_probe", self_send_wakes_a_probe},
+        {"self_receive_wakes_a_send", self_receive_wakes_a_send},
         {"by_tags", by_tags},
         {"requests", requests},
         {"probes", probes},
