@@ -11,10 +11,6 @@ void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context conte
                    SendMode mode) {
     Guard guard(*this);
     start_send(request, buffer, dest, nullptr, context, tag, mode);
-    // A message to ourselves moves when somebody polls. Where the only one who would is asleep, as
-    // another thread waits for just this message, nothing else would wake it.
-    if (asleep_ && !loopback_->empty()) [[unlikely]]
-        wake_sleepers();
 }
 
 void Runtime::send_by(SendRequest& request, Buffer buffer, routing::Direction link, Context context,
@@ -70,11 +66,7 @@ void Runtime::receive(ReceiveRequest& request, Buffer buffer, Rank source, Conte
     request.flow_ = nullptr;
     if (Unexpected* message = matching_.find_unexpected(context, source, tag)) {
         matching_.remove(*message);
-        take_unexpected(request, *message);
-        // Its sender may be another thread, asleep until our answer moves: see send().
-        if (asleep_ && !loopback_->empty()) [[unlikely]]
-            wake_sleepers();
-        return;
+        return take_unexpected(request, *message);
     }
     if (source != any_source && peers_[source].dead) return complete(request, Error::unreachable);
     const bool tell = worth_announcing(request);
@@ -103,8 +95,6 @@ void Runtime::receive(ReceiveRequest& request, Buffer buffer, Unexpected& claime
     request.tag_ = claimed.tag;
     request.flow_ = nullptr;
     take_unexpected(request, claimed);
-    if (asleep_ && !loopback_->empty()) [[unlikely]]  // see send()
-        wake_sleepers();
 }
 
 void Runtime::for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const {

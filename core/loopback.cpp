@@ -15,7 +15,8 @@ bool covers(const transport::RemoteMemory& remote, std::size_t offset, std::size
 
 }  // namespace
 
-Loopback::Loopback(int tokens) : slots_(std::size_t(tokens)) {}
+Loopback::Loopback(int tokens, std::function<void()> ring)
+    : slots_(std::size_t(tokens)), ring_(std::move(ring)) {}
 
 int Loopback::poll(transport::Sink& sink) {
     int taken = 0;
@@ -43,6 +44,7 @@ std::byte* Loopback::reserve(int /*slot_class*/, std::size_t bytes) {
 void Loopback::commit(const transport::PacketHeader& header) {
     slots_[head_ % slots_.size()].header = header;
     ++head_;
+    ring();
 }
 
 transport::TokenWord Loopback::collect_grants() {

@@ -1,10 +1,11 @@
 // The channel of a rank to itself, so that messages to oneself take the same way as all others.
 //
-// Packets stand in a queue until the next poll. Remote memory is our own: reads and writes are
-// copies.
+// Packets stand in a queue until the next poll. Each rings for whoever polls: it may be another
+// thread, asleep. Remote memory is our own: reads and writes are copies.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "core/transport/transport.h"
@@ -13,7 +14,7 @@ namespace torusmp::core {
 
 class Loopback final : public transport::Channel {
   public:
-    explicit Loopback(int tokens);
+    Loopback(int tokens, std::function<void()> ring);
 
     bool empty() const { return head_ == tail_; }
     int poll(transport::Sink& sink);
@@ -31,7 +32,7 @@ class Loopback final : public transport::Channel {
                              transport::Bytes local, std::uint64_t cookie) override;
     std::byte* map(const transport::RemoteMemory& remote, std::size_t offset,
                    std::size_t bytes) override;
-    void ring() override {}
+    void ring() override { ring_(); }
 
     static transport::RemoteMemory expose(transport::Bytes memory);
 
@@ -41,6 +42,7 @@ class Loopback final : public transport::Channel {
         std::vector<std::byte> payload;
     };
     std::vector<Slot> slots_;
+    std::function<void()> ring_;
     std::size_t head_ = 0;  // next to fill
     std::size_t tail_ = 0;  // next to deliver
     transport::TokenWord granted_ = 0;

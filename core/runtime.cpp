@@ -55,7 +55,9 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
     : options_((check(options), std::move(options))),
       locking_(options_.threads || options_.progress_thread),
       two_addresses_(make_wire != nullptr) {
-    loopback_ = std::make_unique<Loopback>(options_.tokens);
+    loopback_ = std::make_unique<Loopback>(options_.tokens, [this] {
+        if (asleep_) wake_sleepers();
+    });
     peers_.resize(std::size_t(size()));
     for (Rank rank = 0; rank < size(); ++rank) peers_[rank].rank = rank;
     local_.resize(peers_.size());
