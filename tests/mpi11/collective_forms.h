@@ -57,6 +57,18 @@ static inline void free_elements(void) {
     CHECK(MPI_Type_free(&gappy.type) == MPI_SUCCESS);
 }
 
+/* The whole of a program of cases that use these elements. */
+static inline int run_with_elements(const Case* cases, int count, int argc, char** argv) {
+    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
+    make_elements();
+    run_cases(cases, count, argc, argv);
+    free_elements();
+    CHECK(MPI_Finalize() == MPI_SUCCESS);
+    return 0;
+}
+#define RUN_WITH_ELEMENTS(argc, argv, cases) \
+    run_with_elements(cases, (int)(sizeof(cases) / sizeof((cases)[0])), argc, argv)
+
 #define UNTOUCHED (-77)
 
 /* Memory for so many elements, all untouched. Never null. */

@@ -500,10 +500,5 @@ static const Case cases[] = {
 };
 
 int main(int argc, char** argv) {
-    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
-    make_elements();
-    RUN_CASES(argc, argv, cases);
-    free_elements();
-    CHECK(MPI_Finalize() == MPI_SUCCESS);
-    return 0;
+    return RUN_WITH_ELEMENTS(argc, argv, cases);
 }

@@ -1,20 +1,7 @@
 # Builds the clients in C, C++ and Fortran as a user would, in one of the ways WAY, and runs them on
 # two processes. Needs BUILD (build tree), SOURCE (this folder), WORK (a folder that may be wiped),
 # BIN (the folder of programs in a prefix), FLAGS of the compilers, FORTRAN (a compiler, or empty).
-function(must)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output
-                  WORKING_DIRECTORY ${WORK})
-  if(NOT code STREQUAL "0")
-    message(FATAL_ERROR "${ARGN}\nended with '${code}':\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
-function(ask result)
-  must(${ARGN})
-  string(STRIP "${output}" output)
-  separate_arguments(words UNIX_COMMAND "${output}")
-  set(${result} ${words} PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/../../../commands.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
