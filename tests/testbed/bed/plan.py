@@ -62,6 +62,14 @@ class Torus:
         dimension = min(steps)[1]
         return dimension, 1 if self.offset(a, b, dimension) > 0 else -1
 
+    def path(self, a, b):
+        """All steps of the SDF path from a to b."""
+        steps = []
+        while step := self.first_step(a, b):
+            steps.append(step)
+            a = self.neighbour(a, *step)
+        return steps
+
 
 def device_name(dimension, sign):
     return f"d{dimension}{'p' if sign > 0 else 'm'}"
@@ -205,13 +213,19 @@ class Plan:
         if self.ranks_per_node:
             lines.append(f"ranks_per_node = {words(map(str, self.ranks_per_node))}")
         hosts = ",\n    ".join(f'"{self.host(node)}"' for node in self.nodes())
-        lines += ["", "[nodes]", f"hosts = [\n    {hosts}\n]", "", "[links]"]
+        lines += ["", "[nodes]", f"hosts = [\n    {hosts}\n]"]
+        return "\n".join(lines + self.geometry_of_links() + self.geometry_of_launch()) + "\n"
+
+    def geometry_of_links(self):
+        lines = ["", "[links]"]
         for d, extent in enumerate(self.dims):
             if extent > 1:
                 lines += [f'"{direction_name(d, s)}" = "{device_name(d, s)}"' for s in (+1, -1)]
-        lines += ["", "[launch]", 'agent = "ip netns exec"',
-                  f'through = "{"network" if self.management else "torus"}"']
-        return "\n".join(lines) + "\n"
+        return lines
+
+    def geometry_of_launch(self):
+        return ["", "[launch]", 'agent = "ip netns exec"',
+                f'through = "{"network" if self.management else "torus"}"']
 
     # ---- saving ----
 
