@@ -10,7 +10,7 @@ using transport::PacketHeader;
 // A packet of core's own that found no token; lives in the pool until it is sent.
 class ControlMessage final : public Outgoing {
   public:
-    static constexpr std::size_t room = 64;
+    static constexpr std::size_t room = 96;
 
     PacketHeader header{};
     std::array<std::byte, room> body{};

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "core/fifo.h"
 #include "core/matching.h"
 #include "core/request.h"
+#include "core/transport/fifo.h"
 #include "core/transport/transport.h"
 
 namespace torusmp::core {
@@ -32,7 +32,7 @@ class SendFlow {
     const FlowKey key;
     const std::uint32_t label;       // how our packets call this flow
     std::uint32_t started = 0;       // sends started so far
-    Fifo<Ready> ready;               // in order of their ordinals
+    transport::Fifo<Ready> ready;    // in order of their ordinals
     SendRequest* waiting = nullptr;  // sent a request, wait for ready or pulled; in order
     SendRequest* waiting_last = nullptr;
 };

@@ -84,7 +84,8 @@ std::byte* Loopback::map(const transport::RemoteMemory& remote, std::size_t offs
 transport::RemoteMemory Loopback::expose(transport::Bytes memory) {
     return {std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
             memory.size(),
-            {loopback_key, 0}};
+            0,
+            {loopback_key}};
 }
 
 }  // namespace torusmp::core

@@ -35,7 +35,8 @@ void Runtime::ask(SendRequest& request, Peer& peer) {
             body.memory = Loopback::expose(memory);
         else if (connection.peer == peer.rank && connection.interface->reads()) {
             request.exposed_at_ = connection.interface;
-            body.memory = request.exposed_ = connection.interface->expose(memory);
+            body.memory = request.exposed_ =
+                connection.interface->expose(memory, connection.channel);
         }
     }
     if (request.flow_ != nullptr)
@@ -241,7 +242,7 @@ transport::RemoteMemory Runtime::open_landing(ReceiveRequest& request, Peer& pee
     // Who is further away sends packets.
     if (connection.peer != peer.rank) return {};
     request.exposed_at_ = connection.interface;
-    request.exposed_ = connection.interface->expose(memory);
+    request.exposed_ = connection.interface->expose(memory, connection.channel);
     return request.exposed_;
 }
 

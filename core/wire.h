@@ -113,8 +113,8 @@ struct LinkBody {
     std::uint32_t direction;  // routing::Direction::index() out of that rank
 };
 
-static_assert(sizeof(RequestBody) == 48 && sizeof(ClearBody) == 40 && sizeof(MatchedBody) == 16);
-static_assert(sizeof(AnnounceBody) == 56 && sizeof(ReadyBody) == 48 && sizeof(DataBody) == 16);
+static_assert(sizeof(RequestBody) == 88 && sizeof(ClearBody) == 80 && sizeof(MatchedBody) == 16);
+static_assert(sizeof(AnnounceBody) == 96 && sizeof(ReadyBody) == 88 && sizeof(DataBody) == 16);
 static_assert(sizeof(EpochBody) == 8 && sizeof(LandingBody) == 8 && sizeof(WithdrawnBody) == 8);
 static_assert(sizeof(FlowOpenBody) == 16 && sizeof(WrittenBody) == 8);
 static_assert(sizeof(DepartureBody) == 8 && sizeof(LinkBody) == 8);

@@ -65,7 +65,7 @@ std::vector<transport::tcp::InterfaceOptions::Device> link_devices(const config:
 Factory tcp_factory(const config::Settings& settings, const launch::Bootstrap& bootstrap,
                     const core::Options& options) {
     transport::tcp::InterfaceOptions tcp;
-    tcp.secret = transport::tcp::derive_secret(bootstrap.secret());
+    tcp.secret = transport::derive_secret(bootstrap.secret());
     tcp.host = settings.hosts->empty() || settings.dims->empty()
                    ? host_name()
                    : (*settings.hosts)[std::size_t(settings.node_of(options.rank))];

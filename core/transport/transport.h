@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,9 +34,26 @@ class Channel;
 struct RemoteMemory {
     std::uint64_t address;
     std::uint64_t length;  // bytes
-    std::uint64_t key[2];
+    std::uint64_t handle;  // the owner's own name for it, which peers leave alone
+    std::uint64_t key[6];  // as the transport likes, or of 32 bits for each link port: port_key()
+
+    // The key under which the owner's link port `port` reaches the memory, where a transport has
+    // one for each (Channel::places()); 0: none.
+    std::uint32_t port_key(std::uint32_t port) const {
+        return std::uint32_t(key[port / 2] >> (32 * (port % 2)));
+    }
+    void set_port_key(std::uint32_t port, std::uint32_t value) {
+        key[port / 2] |= std::uint64_t(value) << (32 * (port % 2));
+    }
 };
-static_assert(sizeof(RemoteMemory) == 32);
+static_assert(sizeof(RemoteMemory) == 72);
+inline constexpr std::uint32_t most_link_ports = 12;  // of which RemoteMemory holds keys
+
+// A place in the memory of whoever is at a channel's other end, good on that channel alone.
+struct Place {
+    std::uint64_t address;
+    std::uint32_t key;  // RemoteMemory::port_key() of the owner's end of that link
+};
 
 enum class Verdict {
     taken,  // the packet's slot is free again
@@ -79,7 +97,8 @@ class Channel {
     virtual ~Channel() = default;
 
     // Sends one packet; the payload may be reused on return. Never blocks, never fails: what a
-    // dead link swallows is reported by Sink::on_down().
+    // dead link swallows is reported by Sink::on_down(). A whole payload that lies in the slot
+    // being delivered by on_packet() may be sent from there: the slot is the transport's.
     virtual void send(const PacketHeader& header, ConstBytes payload) = 0;
     // The same in two steps, for payload that is packed on the way: room for `bytes` in the next
     // slot of a class, then commit() with header.length == bytes and the same class.
@@ -130,6 +149,14 @@ class Channel {
                                        std::uint64_t /*notice*/) {
         return Transfer::refused;
     }
+    // Whether packets can leave their payload in the peer's memory; then send_placed() is there.
+    virtual bool places() const { return false; }
+    // As send() of `front`, but `payload` is written to `place` beforehand. The packet that arrives
+    // behind it has header.length == front.size(). A payload in the slot that is being delivered
+    // by on_packet() is sent from there, as with send().
+    virtual void send_placed(const PacketHeader& /*header*/, ConstBytes /*front*/,
+                             ConstBytes /*payload*/, const Place& /*place*/) {}
+
     // What is sent from now on may wait for the next write(), or poll, to go with it.
     virtual void cork() {}
 
@@ -164,7 +191,9 @@ class Interface {
     // Delivers what has arrived, at most a bounded number of packets. Returns how many were taken.
     virtual int poll(Sink& sink) = 0;
 
-    virtual RemoteMemory expose(Bytes memory) = 0;
+    // Lets peers reach this memory: the one at the other end of `channel`, or those behind every
+    // link where that is null. Length 0: they cannot, for want of a resource.
+    virtual RemoteMemory expose(Bytes memory, const Channel* channel) = 0;
     // Ends what expose() began: no peer's write reaches this memory any more.
     virtual void conceal(const RemoteMemory& /*memory*/) {}
     // Whether peers may ever read what is exposed; where not, only what they shall write needs to
@@ -173,6 +202,8 @@ class Interface {
     // Whether two links to the same peer carry twice as much as one. Then write() never refuses
     // what can_write() has allowed, because a message may be half under way over the other.
     virtual bool separate_links() const { return false; }
+    // One line or more of what it has counted, for reports; empty: nothing.
+    virtual std::string statistics() const { return {}; }
     // poll() asks the kernel, so it costs more than looking at the clock does.
     virtual bool polls_kernel() const { return false; }
     // True while nothing that was sent still waits here for its link.

@@ -193,7 +193,7 @@ TEST_CASE("transfers of the sim fail with their link before it is reported", "[s
     Couple couple(options);
     const auto data = pattern(1000, 1);
     std::vector<std::byte> memory(1000);
-    const RemoteMemory remote = couple.b->expose(memory);
+    const RemoteMemory remote = couple.b->expose(memory, nullptr);
     REQUIRE(couple.from_a[0]->write(remote, 0, data, 11) == Transfer::pending);
     couple.world.advance(sim::Time(1000));
     couple.world.kill_link(*couple.a, 0);
@@ -212,7 +212,8 @@ TEST_CASE("a pending write of the sim moves its bytes only when it is done", "[s
     Couple couple;
     auto data = pattern(100, 1);
     std::vector<std::byte> memory(100);
-    REQUIRE(couple.from_a[0]->write(couple.b->expose(memory), 0, data, 1) == Transfer::pending);
+    REQUIRE(couple.from_a[0]->write(couple.b->expose(memory, nullptr), 0, data, 1) ==
+            Transfer::pending);
     REQUIRE(memory == std::vector<std::byte>(100));
     const auto changed = pattern(100, 2);
     std::copy(changed.begin(), changed.end(), data.begin());
@@ -226,7 +227,7 @@ TEST_CASE("the sim refuses keys that no peer made, and those of others", "[sim]"
     auto third = couple.world.create(any_port(4));
     std::vector<std::byte> memory(100);
     std::vector<std::byte> local(10);
-    const RemoteMemory good = couple.b->expose(memory);
+    const RemoteMemory good = couple.b->expose(memory, nullptr);
     REQUIRE(couple.from_a[0]->can_write(good));
     REQUIRE(couple.from_a[0]->can_read(good));
     std::vector<RemoteMemory> wild(6, good);
@@ -234,8 +235,8 @@ TEST_CASE("the sim refuses keys that no peer made, and those of others", "[sim]"
     wild[1].length += 1;
     wild[2].key[0] ^= 1;
     wild[3].key[1] ^= 1;
-    wild[4] = third->expose(memory);
-    wild[5] = couple.a->expose(memory);
+    wild[4] = third->expose(memory, nullptr);
+    wild[5] = couple.a->expose(memory, nullptr);
     for (const RemoteMemory& remote : wild) {
         REQUIRE_FALSE(couple.from_a[0]->can_write(remote));
         REQUIRE_FALSE(couple.from_a[0]->can_read(remote));

@@ -30,8 +30,8 @@ std::vector<PortOptions> one_port(std::uint32_t number) {
     return {port};
 }
 
-tcp::Secret secret_of(const char* text) {
-    return tcp::derive_secret(std::as_bytes(std::span(text, std::strlen(text))));
+Secret secret_of(const char* text) {
+    return derive_secret(std::as_bytes(std::span(text, std::strlen(text))));
 }
 
 tcp::InterfaceOptions options(const char* host, bool checksum = false) {
@@ -47,10 +47,10 @@ tcp::InterfaceOptions options(const char* host, bool checksum = false) {
 struct Besieged {
     explicit Besieged(bool checksum = false) : victim(one_port(1), options("victim", checksum)) {}
 
-    tcp::Address address() const { return tcp::Address::decode(victim.address()); }
+    Address address() const { return Address::decode(victim.address()); }
     config::Descriptor dial() const {
-        const tcp::Address to = address();
-        const tcp::IpAddress& ip = to.anywhere.addresses.front();
+        const Address to = address();
+        const IpAddress& ip = to.anywhere.addresses.front();
         const sockaddr_storage there = ip.socket_address(to.anywhere.listens_on, 0);
         config::Descriptor socket(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         REQUIRE(::connect(
@@ -101,8 +101,8 @@ struct Besieged {
             return got == 0 || (got < 0 && errno != EAGAIN);
         });
     }
-    Channel& expect_peer(const tcp::Id& id) {
-        tcp::Address peer;
+    Channel& expect_peer(const Id& id) {
+        Address peer;
         peer.id = id;
         peer.host = "enemy";
         peer.anywhere = address().anywhere;  // an address that this host can dial
@@ -114,8 +114,8 @@ struct Besieged {
 };
 
 // Larger than every other, so that it is the enemy who calls.
-tcp::Id enemy_id() {
-    tcp::Id id;
+Id enemy_id() {
+    Id id;
     id.fill(std::byte{0xff});
     return id;
 }
@@ -299,7 +299,7 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
 TEST_CASE("a write for memory that is concealed goes nowhere", "[tcp]") {
     Traitor traitor;
     std::vector<std::byte> memory(3000, std::byte{9});
-    const RemoteMemory remote = traitor.besieged.victim.expose(memory);
+    const RemoteMemory remote = traitor.besieged.victim.expose(memory, nullptr);
     PacketHeader header = frame(tcp::Frame::write, 1000);
     header.context = std::uint32_t(remote.key[0]);
     header.sequence = std::uint32_t(remote.key[0] >> 32);
@@ -391,60 +391,59 @@ TEST_CASE("the checksum is CRC-32C of RFC 3720", "[tcp]") {
 }
 
 TEST_CASE("an interface's address survives its way and nothing else is taken for one", "[tcp]") {
-    tcp::Address address;
+    Address address;
     address.id.fill(std::byte{3});
     address.host = "qcd000";
     address.endpoints.push_back({2, 4711, "enp1s0f0", {}});
-    tcp::IpAddress v4;
+    IpAddress v4;
     v4.prefix = 30;
     v4.bytes = {10, 0, 0, 1};
-    tcp::IpAddress v6;
+    IpAddress v6;
     v6.family = 6;
     v6.prefix = 64;
     v6.bytes = {0xfe, 0x80};
     v6.bytes[15] = 9;
     address.endpoints[0].addresses = {v4, v6};
     const auto bytes = address.encode();
-    const tcp::Address back = tcp::Address::decode(bytes);
+    const Address back = Address::decode(bytes);
     CHECK(back.encode() == bytes);
     CHECK(back.endpoint(2).device == "enp1s0f0");
     CHECK(back.endpoint(2).addresses[1].text() == "fe80::9");
     for (std::size_t cut = 0; cut < bytes.size(); ++cut)
-        CHECK_THROWS_AS(tcp::Address::decode(std::span(bytes).first(cut)), std::runtime_error);
+        CHECK_THROWS_AS(Address::decode(std::span(bytes).first(cut)), std::runtime_error);
     auto longer = bytes;
     longer.push_back(std::byte{0});
-    CHECK_THROWS_AS(tcp::Address::decode(longer), std::runtime_error);
+    CHECK_THROWS_AS(Address::decode(longer), std::runtime_error);
 }
 
 TEST_CASE("a cable's ends use one network, or their link-local addresses", "[tcp]") {
     const auto v4 = [](int last, int prefix, int third = 0) {
-        tcp::IpAddress address;
+        IpAddress address;
         address.prefix = std::uint8_t(prefix);
         address.bytes = {10, 0, std::uint8_t(third), std::uint8_t(last)};
         return address;
     };
-    tcp::IpAddress local;
+    IpAddress local;
     local.family = 6;
     local.prefix = 64;
     local.bytes = {0xfe, 0x80};
-    tcp::IpAddress other = local;
+    IpAddress other = local;
     local.bytes[15] = 1;
     other.bytes[15] = 2;
-    const tcp::Endpoint a{0, 1, "d0", {v4(1, 30), local}};
-    const auto pair = tcp::choose_pair(a, {0, 1, "d1", {v4(2, 30), other}});
+    const Endpoint a{0, 1, "d0", {v4(1, 30), local}};
+    const auto pair = choose_pair(a, {0, 1, "d1", {v4(2, 30), other}});
     REQUIRE(pair);
     CHECK(pair->peer.text() == "10.0.0.2");
-    const auto fallback = tcp::choose_pair(a, {0, 1, "d1", {v4(6, 30), other}});
+    const auto fallback = choose_pair(a, {0, 1, "d1", {v4(6, 30), other}});
     REQUIRE(fallback);
     CHECK(fallback->peer.text() == "fe80::2");
-    CHECK_FALSE(tcp::choose_pair(a, {0, 1, "d1", {v4(6, 30)}}));
+    CHECK_FALSE(choose_pair(a, {0, 1, "d1", {v4(6, 30)}}));
     // Where no cable joins them, an address of the loopback device is what routes lead to.
-    tcp::IpAddress node = v4(9, 32, 255);
+    IpAddress node = v4(9, 32, 255);
     node.on_loopback = 1;
-    tcp::IpAddress far = v4(8, 32, 255);
+    IpAddress far = v4(8, 32, 255);
     far.on_loopback = 1;
-    const auto routed =
-        tcp::choose_pair({0, 1, "", {node, v4(1, 24)}}, {0, 1, "", {v4(2, 24), far}});
+    const auto routed = choose_pair({0, 1, "", {node, v4(1, 24)}}, {0, 1, "", {v4(2, 24), far}});
     REQUIRE(routed);
     CHECK(routed->peer.text() == "10.0.255.8");
 }

@@ -93,10 +93,11 @@ int ShmInterface::poll(Sink& sink) {
     return taken;
 }
 
-RemoteMemory ShmInterface::expose(Bytes memory) {
+RemoteMemory ShmInterface::expose(Bytes memory, const Channel* /*channel*/) {
     RemoteMemory remote{std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
                         memory.size(),
-                        {std::uint64_t(KeyKind::process), 0}};
+                        0,
+                        {std::uint64_t(KeyKind::process)}};
     if (heap_.contains(memory.data(), memory.size()))
         remote.key[0] = std::uint64_t(KeyKind::heap),
         remote.key[1] = std::uint64_t(memory.data() - segment_->heap().data());

@@ -38,7 +38,7 @@ class ShmInterface final : public Interface {
     std::vector<std::byte> address() const override;
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
-    RemoteMemory expose(Bytes memory) override;
+    RemoteMemory expose(Bytes memory, const Channel* channel) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;

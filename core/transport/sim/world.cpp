@@ -206,11 +206,11 @@ bool Interface::separate_links() const {
     return world_.options_.separate_links;
 }
 
-RemoteMemory Interface::expose(Bytes memory) {
+RemoteMemory Interface::expose(Bytes memory, const Channel* /*channel*/) {
     const std::uint64_t address = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::uint64_t key = world_.seal(index_, address, memory.size());
     ++exposed_[key];
-    return {address, memory.size(), {key, index_}};
+    return {address, memory.size(), 0, {key, index_}};
 }
 
 void Interface::conceal(const RemoteMemory& memory) {

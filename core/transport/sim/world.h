@@ -167,7 +167,7 @@ class Interface final : public transport::Interface {
     int poll(Sink& sink) override;
     void conceal(const RemoteMemory& memory) override;
     bool separate_links() const override;
-    RemoteMemory expose(Bytes memory) override;
+    RemoteMemory expose(Bytes memory, const Channel* channel) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;

@@ -1,35 +1,21 @@
 #include "core/transport/tcp/handshake.h"
 
 #include <fmt/format.h>
-#include <sodium.h>
 
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
+#include "core/transport/packet.h"
+
 namespace torusmp::transport::tcp {
 namespace {
 
 constexpr std::array<char, 8> greeting{'t', 'o', 'r', 'u', 's', 'm', 'p', '\0'};
-// Of the wire format: packets, frames and this handshake. Raised with every change of them.
-constexpr std::uint32_t wire_version = 1;
-
-void start_sodium() {
-    if (sodium_init() < 0) throw std::runtime_error("libsodium cannot be started");
-}
-
-template <class T>
-void draw(T& bytes) {
-    randombytes_buf(bytes.data(), bytes.size());
-}
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
     return std::as_bytes(std::span(&value, 1));
-}
-
-const unsigned char* raw(const std::byte* bytes) {
-    return reinterpret_cast<const unsigned char*>(bytes);
 }
 
 }  // namespace
@@ -47,17 +33,8 @@ struct Handshake::Hello {
 
 struct Handshake::Challenge {
     Nonce nonce;
-    Tag proof;
+    Proof proof;
 };
-
-Secret derive_secret(std::span<const std::byte> job_secret) {
-    start_sodium();
-    Secret key;
-    static_assert(sizeof key == crypto_auth_KEYBYTES);
-    crypto_generichash(reinterpret_cast<unsigned char*>(key.data()), key.size(),
-                       raw(job_secret.data()), job_secret.size(), nullptr, 0);
-    return key;
-}
 
 Handshake Handshake::call(const Secret& secret, const Introduction& introduction) {
     static_assert(sizeof(Hello) == 88 && sizeof(Challenge) == 64);
@@ -130,7 +107,7 @@ bool Handshake::read_hello() {
     introduction_.to_port = hello.to_port;
     caller_nonce_ = hello.nonce;
     say(bytes_of(Challenge{listener_nonce_, proof_of(false)}));
-    expect(Step::proof, sizeof(Tag));
+    expect(Step::proof, sizeof(Proof));
     return true;
 }
 
@@ -138,18 +115,16 @@ bool Handshake::read_challenge() {
     Challenge challenge;
     std::memcpy(&challenge, incoming_.data(), sizeof challenge);
     listener_nonce_ = challenge.nonce;
-    const Tag expected = proof_of(false);
-    if (sodium_memcmp(challenge.proof.data(), expected.data(), expected.size()) != 0)
-        return fail("it does not know the job's secret");
+    if (!same(challenge.proof, proof_of(false))) return fail("it does not know the job's secret");
     say(bytes_of(proof_of(true)));
     expect(Step::verdict, 1);
     return true;
 }
 
 bool Handshake::read_proof() {
-    const Tag expected = proof_of(true);
-    if (sodium_memcmp(incoming_.data(), expected.data(), expected.size()) != 0)
-        return fail("it does not know the job's secret");
+    Proof proof;
+    std::memcpy(proof.data(), incoming_.data(), sizeof proof);
+    if (!same(proof, proof_of(true))) return fail("it does not know the job's secret");
     expect(Step::proven, 0);
     return true;
 }
@@ -166,7 +141,7 @@ void Handshake::give_verdict(std::uint8_t verdict) {
     expect(verdict == 1 ? Step::done : Step::refused, 0);
 }
 
-Handshake::Tag Handshake::proof_of(bool by_caller) const {
+Proof Handshake::proof_of(bool by_caller) const {
     struct {
         std::array<char, 8> greeting;
         std::uint32_t version;
@@ -177,11 +152,7 @@ Handshake::Tag Handshake::proof_of(bool by_caller) const {
     } said{greeting,      wire_version,  by_caller ? 1u : 0u,
            introduction_, caller_nonce_, listener_nonce_};
     static_assert(sizeof said == 120);
-    Tag tag;
-    static_assert(sizeof tag == crypto_auth_BYTES);
-    crypto_auth(reinterpret_cast<unsigned char*>(tag.data()),
-                reinterpret_cast<const unsigned char*>(&said), sizeof said, raw(secret_.data()));
-    return tag;
+    return prove(secret_, bytes_of(said));
 }
 
 }  // namespace torusmp::transport::tcp

@@ -5,8 +5,8 @@
 //                                     <---  Challenge: a nonce, and proof over both nonces
 //     Proof: over both nonces         --->
 //                                     <---  Verdict
-// A proof is HMAC-SHA-512/256 (RFC 2104, libsodium's crypto_auth) keyed with the job's secret over
-// everything said before and who says it, so a recording of another connection proves nothing.
+// A proof (secret.h) covers everything said before and who says it, so a recording of another
+// connection proves nothing.
 //
 // A Handshake owns no socket: it says what to write and takes what was read. One thread.
 #pragma once
@@ -18,13 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "core/transport/tcp/address.h"
+#include "core/transport/address.h"
+#include "core/transport/secret.h"
 
 namespace torusmp::transport::tcp {
-
-using Secret = std::array<std::byte, 32>;
-// A key for proofs out of a job's secret of any length.
-Secret derive_secret(std::span<const std::byte> job_secret);
 
 struct Introduction {
     Id caller{};
@@ -63,7 +60,6 @@ class Handshake {
   private:
     enum class Step { hello, challenge, proof, proven, verdict, done, refused };
     using Nonce = std::array<std::byte, 32>;
-    using Tag = std::array<std::byte, 32>;
     struct Hello;
     struct Challenge;
 
@@ -76,7 +72,7 @@ class Handshake {
     bool read_proof();
     bool read_verdict();
     void give_verdict(std::uint8_t verdict);
-    Tag proof_of(bool by_caller) const;
+    Proof proof_of(bool by_caller) const;
     bool fail(std::string why);
 
     Secret secret_;

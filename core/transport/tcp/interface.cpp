@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
-#include <sodium.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -125,8 +124,7 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (!epoll_ || !bell_) fail("cannot open epoll or an eventfd");
-    if (sodium_init() < 0) throw std::runtime_error("tcp: libsodium cannot be started");
-    randombytes_buf(address_.id.data(), address_.id.size());
+    draw(address_.id);
     address_.host = options_.host;
     for (const auto& device : options_.devices) {
         const auto of_port = [&](const PortOptions& port) { return port.port == device.port; };
@@ -249,7 +247,8 @@ void TcpInterface::tune(int socket) const {
 void TcpInterface::call(TcpChannel& channel, const Pair& pair, const Endpoint& own,
                         const Endpoint& theirs, const Introduction& introduction) {
     const sockaddr_storage from = pair.own.socket_address(0, channel.device_);
-    const sockaddr_storage to = pair.peer.socket_address(theirs.listens_on, channel.device_);
+    const sockaddr_storage to =
+        pair.peer.socket_address(std::uint16_t(theirs.listens_on), channel.device_);
     config::Descriptor socket(
         ::socket(from.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) fail("cannot open a socket");
@@ -523,8 +522,8 @@ void TcpInterface::channel_blocked(TcpChannel& channel) {
 
 // ---- memory ----
 
-RemoteMemory TcpInterface::expose(Bytes memory) {
-    return {0, memory.size(), {exposures_.add(memory), 0}};
+RemoteMemory TcpInterface::expose(Bytes memory, const Channel* /*channel*/) {
+    return {0, memory.size(), 0, {exposures_.add(memory)}};
 }
 
 void TcpInterface::conceal(const RemoteMemory& memory) {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "config/descriptor.h"
-#include "core/transport/tcp/address.h"
+#include "core/transport/address.h"
+#include "core/transport/monitor.h"
 #include "core/transport/tcp/exposures.h"
 #include "core/transport/tcp/handshake.h"
-#include "core/transport/tcp/monitor.h"
 #include "core/transport/transport.h"
 
 namespace torusmp::transport::tcp {
@@ -46,7 +46,7 @@ class TcpInterface final : public Interface {
     std::vector<std::byte> address() const override { return address_.encode(); }
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
-    RemoteMemory expose(Bytes memory) override;
+    RemoteMemory expose(Bytes memory, const Channel* channel) override;
     void conceal(const RemoteMemory& memory) override;
     bool reads() const override { return false; }
     bool separate_links() const override { return true; }

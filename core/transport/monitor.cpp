@@ -1,4 +1,4 @@
-#include "core/transport/tcp/monitor.h"
+#include "core/transport/monitor.h"
 
 #include <linux/if.h>
 #include <linux/netlink.h>
@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace torusmp::transport::tcp {
+namespace torusmp::transport {
 
 Monitor::Monitor()
     : socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE)) {
@@ -40,4 +40,4 @@ void Monitor::read(const std::function<void(unsigned, std::string_view)>& tell) 
     }
 }
 
-}  // namespace torusmp::transport::tcp
+}  // namespace torusmp::transport

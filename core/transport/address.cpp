@@ -1,4 +1,4 @@
-#include "core/transport/tcp/address.h"
+#include "core/transport/address.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -10,10 +10,10 @@
 #include <memory>
 #include <stdexcept>
 
-namespace torusmp::transport::tcp {
+namespace torusmp::transport {
 namespace {
 
-constexpr std::uint32_t magic = 0x74637031;  // "tcp1"
+constexpr std::uint32_t magic = 0x61646431;  // "add1"
 constexpr std::size_t most_endpoints = 64;
 constexpr std::size_t most_addresses = 32;
 constexpr std::size_t longest_name = 255;
@@ -60,7 +60,7 @@ class Reader {
     Endpoint endpoint() {
         Endpoint endpoint;
         endpoint.port = number<std::uint32_t>();
-        endpoint.listens_on = number<std::uint16_t>();
+        endpoint.listens_on = number<std::uint32_t>();
         endpoint.device = text();
         const std::size_t count = number<std::uint8_t>();
         if (count > most_addresses) refuse();
@@ -73,7 +73,7 @@ class Reader {
     }
     bool empty() const { return left_.empty(); }
     [[noreturn]] static void refuse() {
-        throw std::runtime_error("tcp: a peer's address is not one of this version");
+        throw std::runtime_error("a peer's address is not one of this version");
     }
 
   private:
@@ -282,4 +282,4 @@ std::optional<Pair> choose_pair(const Endpoint& own, const Endpoint& peer) {
     });
 }
 
-}  // namespace torusmp::transport::tcp
+}  // namespace torusmp::transport

@@ -8,7 +8,7 @@
 
 #include "config/descriptor.h"
 
-namespace torusmp::transport::tcp {
+namespace torusmp::transport {
 
 class Monitor {
   public:
@@ -23,4 +23,4 @@ class Monitor {
     config::Descriptor socket_;
 };
 
-}  // namespace torusmp::transport::tcp
+}  // namespace torusmp::transport

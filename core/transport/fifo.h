@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace torusmp::core {
+namespace torusmp::transport {
 
 template <class T>
 class Fifo {
@@ -38,4 +38,4 @@ class Fifo {
     std::size_t size_ = 0;
 };
 
-}  // namespace torusmp::core
+}  // namespace torusmp::transport

@@ -1,5 +1,5 @@
-// Where a TCP interface can be reached: the addresses of the devices behind its ports, as they go
-// through the bootstrap's exchange, and which of them a peer uses.
+// Where an interface on network devices can be reached: the addresses of the devices behind its
+// ports, as they go through the bootstrap's exchange, and which of them a peer uses.
 //
 // Plain values; what comes from a peer is checked when it is read.
 #pragma once
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::transport::tcp {
+namespace torusmp::transport {
 
 // Drawn by each interface: tells it from every other one of a job.
 using Id = std::array<std::byte, 16>;
@@ -35,10 +35,10 @@ struct IpAddress {
 };
 
 // A port of an interface: the device it is bound to (empty: none), that device's addresses, and
-// the number on which it listens.
+// the number on which it listens: a TCP port, or a datagram queue pair.
 struct Endpoint {
     std::uint32_t port = 0;
-    std::uint16_t listens_on = 0;
+    std::uint32_t listens_on = 0;
     std::string device;
     std::vector<IpAddress> addresses;
 };
@@ -73,4 +73,4 @@ struct Pair {
 };
 std::optional<Pair> choose_pair(const Endpoint& own, const Endpoint& peer);
 
-}  // namespace torusmp::transport::tcp
+}  // namespace torusmp::transport
