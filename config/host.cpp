@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <hwloc.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include <fstream>
 #include <memory>
 #include <set>
+
+#include "config/rdma.h"
 
 namespace torusmp::config {
 
@@ -160,13 +161,6 @@ void add_locality(std::vector<Nic>& nics, hwloc_topology_t topology) {
 
 // ---- Limits ----
 
-std::optional<std::uint64_t> lock_limit() {
-    struct rlimit limit {};
-    if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return std::nullopt;
-    return limit.rlim_cur;
-}
-
 std::optional<std::uint64_t> shm_free() {
     struct statvfs facts {};
     if (::statvfs("/dev/shm", &facts) != 0) return std::nullopt;
@@ -206,7 +200,7 @@ Host discover_host() {
     host.nics = read_nics();
     if (hwloc_topology_is_thissystem(topology.get())) add_locality(host.nics, topology.get());
     host.memory = hwloc_get_root_obj(topology.get())->total_memory;
-    host.lock_limit = lock_limit();
+    host.lock_limit = memory_lock_limit();
     host.shm_free = shm_free();
     return host;
 }

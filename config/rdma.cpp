@@ -1,0 +1,292 @@
+#include "config/rdma.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <infiniband/verbs.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "config/descriptor.h"
+#include "config/units.h"
+
+namespace torusmp::config {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// ---- sysfs ----
+
+// The first line of a small file; empty where it cannot be read. Such tables have a file for each
+// of a thousand entries, so it costs no more than it must.
+std::string read_line(const fs::path& file) {
+    const Descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    char text[256];
+    const ssize_t got = in ? ::read(in.get(), text, sizeof text) : -1;
+    if (got <= 0) return {};
+    const std::string_view line(text, std::size_t(got));
+    return std::string(line.substr(0, line.find('\n')));
+}
+
+// Names in a folder, sorted; none where it is missing or shut.
+std::vector<std::string> names_in(const fs::path& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+        names.push_back(at->path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+// Of a line "4: ACTIVE".
+std::string state_name(const std::string& line) {
+    const std::size_t colon = line.find(": ");
+    return colon == std::string::npos ? line : line.substr(colon + 2);
+}
+
+RdmaPort read_port(const fs::path& folder, const std::string& device, int number) {
+    RdmaPort port;
+    port.device = device;
+    port.port = number;
+    // The first GID is that of the network device itself; those of its VLANs come behind.
+    port.netdev = read_line(folder / "gid_attrs/ndevs/0");
+    port.state = state_name(read_line(folder / "state"));
+    port.active = port.state == "ACTIVE";
+    port.link_layer = read_line(folder / "link_layer");
+    return port;
+}
+
+// ---- The device itself ----
+
+struct CloseDevice {
+    void operator()(ibv_context* context) const { ibv_close_device(context); }
+};
+using Context = std::unique_ptr<ibv_context, CloseDevice>;
+
+struct FreeList {
+    void operator()(ibv_device** list) const { ibv_free_device_list(list); }
+};
+
+// Its file below /dev/infiniband; empty: the kernel offers none.
+std::string device_file(const std::string& device) {
+    const fs::path folder = "/sys/class/infiniband_verbs";
+    for (const std::string& name : names_in(folder))
+        if (read_line(folder / name / "ibdev") == device) return "/dev/infiniband/" + name;
+    return {};
+}
+
+std::string why_not_opened(const std::string& device, int error) {
+    const std::string file = device_file(device);
+    if (file.empty())
+        return "the kernel offers it to no program: load the module, \"modprobe ib_uverbs\"";
+    if (::access(file.c_str(), F_OK) != 0)
+        return fmt::format(
+            "{} is missing: start udev, or in a container pass the devices below /dev/infiniband",
+            file);
+    if (::access(file.c_str(), R_OK | W_OK) != 0)
+        return fmt::format(
+            "{} may not be opened by this user: expected leave to read and write it, as the udev "
+            "rules of the package rdma-core give to all",
+            file);
+    if (error == 0) return "libibverbs has no driver for it: install the package ibverbs-providers";
+    return fmt::format("it cannot be opened: {}", std::strerror(error));
+}
+
+int mtu_bytes(ibv_mtu code) {
+    return code >= IBV_MTU_256 && code <= IBV_MTU_4096 ? 128 << int(code) : 0;
+}
+
+std::string name_of(std::uint32_t netdev) {
+    char name[IF_NAMESIZE] = {};
+    return ::if_indextoname(netdev, name) ? std::string(name) : std::string();
+}
+
+// The devices as libibverbs knows them, which loads its drivers to find out.
+class Devices {
+  public:
+    Devices() : list_(ibv_get_device_list(nullptr)) {}
+
+    // The port as it is for each network device that has GIDs on it: first for its own, then for
+    // those above it.
+    std::vector<RdmaPort> ask(RdmaPort port) const {
+        int error = 0;
+        const Context context = open(port.device, error);
+        if (!context) {
+            port.trouble = why_not_opened(port.device, error);
+            return {std::move(port)};
+        }
+        ibv_port_attr facts{};
+        if ((error = ibv_query_port(context.get(), std::uint8_t(port.port), &facts)) != 0) {
+            port.trouble =
+                fmt::format("its port {} does not answer: {}", port.port, std::strerror(error));
+            return {std::move(port)};
+        }
+        port.mtu = mtu_bytes(facts.active_mtu);
+        port.max_mtu = mtu_bytes(facts.max_mtu);
+        return with_gids(std::move(port), *context);
+    }
+
+  private:
+    // `error`: of the kernel; 0: libibverbs does not know the device.
+    Context open(const std::string& name, int& error) const {
+        for (ibv_device** at = list_.get(); at && *at; ++at) {
+            if (name != ibv_get_device_name(*at)) continue;
+            errno = 0;
+            Context context(ibv_open_device(*at));
+            if (!context) error = errno ? errno : EIO;
+            return context;
+        }
+        return nullptr;
+    }
+
+    static std::vector<RdmaPort> with_gids(RdmaPort port, ibv_context& context) {
+        // Only those in use are told. The call takes no more than 64 KiB of them.
+        std::vector<ibv_gid_entry> entries(std::size_t{1024});
+        const ssize_t count = ibv_query_gid_table(&context, entries.data(), entries.size(), 0);
+        if (count < 0) {
+            port.trouble = fmt::format("its GIDs cannot be read: {}", std::strerror(int(-count)));
+            return {std::move(port)};
+        }
+        entries.resize(std::size_t(count));
+        std::vector<RdmaPort> ports{port};
+        for (const ibv_gid_entry& entry : entries) {
+            const std::string netdev = name_of(entry.ndev_ifindex);
+            if (int(entry.port_num) != port.port || netdev.empty()) continue;
+            auto at = std::find_if(ports.begin(), ports.end(),
+                                   [&](const RdmaPort& known) { return known.netdev == netdev; });
+            if (at == ports.end()) at = ports.insert(at, port), at->netdev = netdev;
+            RdmaGid gid;
+            gid.index = int(entry.gid_index);
+            gid.roce_v2 = entry.gid_type == IBV_GID_TYPE_ROCE_V2;
+            std::copy(std::begin(entry.gid.raw), std::end(entry.gid.raw), gid.bytes.begin());
+            at->gids.push_back(gid);
+        }
+        return ports;
+    }
+
+    std::unique_ptr<ibv_device*[], FreeList> list_;
+};
+
+// ---- Limits ----
+
+bool may_lock_anything() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+    return ::syscall(SYS_capget, &header, sets) == 0 &&
+           (sets[0].effective & (1u << CAP_IPC_LOCK)) != 0;
+}
+
+}  // namespace
+
+Address RdmaGid::address() const {
+    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    Address address;
+    address.v6 = !std::equal(mapped.begin(), mapped.end(), bytes.begin());
+    address.prefix = address.v6 ? 128 : 32;
+    if (address.v6)
+        address.bytes = bytes;
+    else
+        std::copy(bytes.begin() + 12, bytes.end(), address.bytes.begin());
+    return address;
+}
+
+std::vector<RdmaPort> read_rdma_ports(const fs::path& root) {
+    const fs::path folder = root / "sys/class/infiniband";
+    std::vector<RdmaPort> ports;
+    for (const std::string& device : names_in(folder))
+        for (const std::string& port : names_in(folder / device / "ports"))
+            if (const auto number = parse_integer(port); number && *number > 0 && *number < 256)
+                ports.push_back(read_port(folder / device / "ports" / port, device, int(*number)));
+    return ports;
+}
+
+std::vector<RdmaPort> rdma_ports(const std::vector<std::string>& netdevs) {
+    std::vector<RdmaPort> known = read_rdma_ports();
+    if (known.empty()) return {};
+    const Devices devices;
+    std::vector<RdmaPort> ports;
+    const auto have = [&](const std::string& netdev) {
+        return std::any_of(ports.begin(), ports.end(),
+                           [&](const RdmaPort& port) { return port.netdev == netdev; });
+    };
+    const auto wanted = [&](const std::string& netdev) {
+        return !netdev.empty() && !have(netdev) &&
+               (netdevs.empty() ||
+                std::find(netdevs.begin(), netdevs.end(), netdev) != netdevs.end());
+    };
+    // A network device's own port comes before the port of one below it, where it has GIDs too.
+    // Opening takes time: once all is found, no more are opened.
+    std::stable_partition(known.begin(), known.end(),
+                          [&](const RdmaPort& port) { return wanted(port.netdev); });
+    std::vector<RdmaPort> above;
+    for (const RdmaPort& port : known) {
+        if (!netdevs.empty() && std::all_of(netdevs.begin(), netdevs.end(), have)) break;
+        for (RdmaPort& found : devices.ask(port)) {
+            if (!wanted(found.netdev)) continue;
+            (found.netdev == port.netdev ? ports : above).push_back(std::move(found));
+        }
+    }
+    for (RdmaPort& port : above)
+        if (wanted(port.netdev)) ports.push_back(std::move(port));
+    return ports;
+}
+
+std::optional<RdmaPort> rdma_port_of(const std::string& netdev) {
+    std::vector<RdmaPort> ports = rdma_ports({netdev});
+    if (ports.empty()) return std::nullopt;
+    return std::move(ports.front());
+}
+
+std::string describe_gids(const RdmaPort& port) {
+    std::vector<std::string> words;
+    for (const RdmaGid& gid : port.gids)
+        if (gid.roce_v2) words.push_back(fmt::format("{} ({})", gid.index, gid.address().text()));
+    if (words.empty()) return "none";
+    if (words.size() == 1) return words[0];
+    const std::string last = words.back();
+    words.pop_back();
+    return fmt::format("{} and {}", fmt::join(words, ", "), last);
+}
+
+const RdmaGid& choose_gid(const RdmaPort& port, const Address& address, int wanted_index) {
+    const auto fits = [&](const RdmaGid& gid) {
+        if (wanted_index >= 0) return gid.roce_v2 && gid.index == wanted_index;
+        const Address own = gid.address();
+        return gid.roce_v2 && own.v6 == address.v6 && own.bytes == address.bytes;
+    };
+    const auto found = std::find_if(port.gids.begin(), port.gids.end(), fits);
+    if (found != port.gids.end()) return *found;
+    const std::string has = describe_gids(port);
+    if (has == "none")
+        throw ConfigError(fmt::format(
+            "the RDMA device {} of {} has no RoCE v2 GID: expected one for each address of {}; is "
+            "its driver set to RoCE v1 only, or has {} no address?",
+            port.device, port.netdev, port.netdev, port.netdev));
+    if (wanted_index >= 0)
+        throw ConfigError(
+            fmt::format("verbs.gid_index: found {}, but the RDMA device {} of {} has the RoCE v2 "
+                        "GIDs {}: expected one of these, or -1 for the one of the link's address",
+                        wanted_index, port.device, port.netdev, has));
+    throw ConfigError(fmt::format(
+        "the RDMA device {} of {} has no RoCE v2 GID of the address {}, only {}: expected the "
+        "address on {} itself, or the number of a GID in verbs.gid_index",
+        port.device, port.netdev, address.text(), has, port.netdev));
+}
+
+std::optional<std::uint64_t> memory_lock_limit() {
+    struct rlimit limit {};
+    if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        may_lock_anything())
+        return std::nullopt;
+    return limit.rlim_cur;
+}
+
+}  // namespace torusmp::config

@@ -1,0 +1,69 @@
+// What this host has of RDMA: which verbs device belongs to a network device, the state and MTU of
+// its port, its GIDs, and how much memory this process may register.
+//
+// Names and states are read from sysfs, which anybody may; MTU and GIDs need the device opened,
+// which shows whether this process may use it. A host without RDMA costs one look at a folder that
+// is not there. All are plain values without state; any thread may call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/network.h"
+
+namespace torusmp::config {
+
+// One entry of a port's GID table: an address of its network device, as verbs speak of it.
+struct RdmaGid {
+    int index = 0;
+    std::array<std::uint8_t, 16> bytes{};
+    bool roce_v2 = false;  // false: RoCE v1, InfiniBand or iWARP
+
+    Address address() const;  // IPv4 where the GID maps one
+    friend bool operator==(const RdmaGid&, const RdmaGid&) = default;
+};
+
+struct RdmaPort {
+    std::string device;  // "rxe0", "mlx5_0"
+    int port = 1;
+    std::string netdev;  // "enp1s0f1"
+    bool active = false;
+    std::string state;          // "ACTIVE", "DOWN", "INIT", ...
+    int mtu = 0;                // payload bytes of a packet as it is now; 0: see `trouble`
+    int max_mtu = 0;            // the most that the device can do
+    std::string link_layer;     // "Ethernet", "InfiniBand"
+    std::vector<RdmaGid> gids;  // those of `netdev`
+    // Why this process cannot use it although it is there: what was found, and what to do. Empty:
+    // it can.
+    std::string trouble;
+
+    friend bool operator==(const RdmaPort&, const RdmaPort&) = default;
+};
+
+// The ports behind these network devices, or behind all that have one; one for each, and none for
+// a device without RDMA. Cheaper than to ask one by one.
+std::vector<RdmaPort> rdma_ports(const std::vector<std::string>& netdevs = {});
+// Nothing: there is no RDMA device on it.
+std::optional<RdmaPort> rdma_port_of(const std::string& netdev);
+
+// The GID for a link: RoCE v2, and the one of the link's address, or the one of a number
+// (verbs.gid_index; -1: by the address). Throws ConfigError that says what the port has instead;
+// the result points into `port`.
+const RdmaGid& choose_gid(const RdmaPort& port, const Address& address, int wanted_index);
+// "0 (fe80::1) and 1 (10.0.0.1)": the RoCE v2 GIDs of a port; "none".
+std::string describe_gids(const RdmaPort& port);
+
+// Bytes of memory that this process may lock, and so register; nothing: no limit, or one that it
+// need not keep (CAP_IPC_LOCK).
+std::optional<std::uint64_t> memory_lock_limit();
+
+// What is found below root/sys without opening anything: no MTU, no GIDs, no trouble. A port of
+// InfiniBand has no network device there.
+std::vector<RdmaPort> read_rdma_ports(const std::filesystem::path& root = "/");
+
+}  // namespace torusmp::config
