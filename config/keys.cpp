@@ -342,6 +342,16 @@ template <auto Member, int Low, int High>
 void read_number(const Raw& raw, Settings& settings) {
     (settings.*Member).value = int(read_integer(raw, Low, High));
 }
+// A number from 0, or "auto", which is kept as -1.
+template <auto Member, int High>
+void read_number_or_auto(const Raw& raw, Settings& settings) {
+    const bool automatic = is_string(raw) && raw.text == "auto";
+    (settings.*Member).value = automatic ? -1 : int(read_integer(raw, 0, High));
+}
+template <auto Member>
+std::string format_number_or_auto(const Settings& settings) {
+    return *(settings.*Member) < 0 ? "auto" : format_number<Member>(settings);
+}
 template <auto Member, std::uint64_t Low, std::uint64_t High>
 void read_bytes(const Raw& raw, Settings& settings) {
     (settings.*Member).value = read_size(raw, Low, High);
@@ -502,6 +512,37 @@ constexpr std::array table{
         "made where it starts and checked at every hop.",
         read_flag<&Settings::checksum>, format_flag<&Settings::checksum>,
         origin_of<&Settings::checksum>},
+    Key{"verbs.gid_index", "integer", "auto, or a whole number from 0 to 65535", "", "1",
+        "Which entry of the GID table of each RDMA port is used. It must be one of RoCE v2. auto: "
+        "the one of the address of the link.",
+        read_number_or_auto<&Settings::verbs_gid_index, 65535>,
+        format_number_or_auto<&Settings::verbs_gid_index>, origin_of<&Settings::verbs_gid_index>},
+    Key{"verbs.ack_timeout", "integer", "auto, or a whole number from 0 (never) to 31", "", "18",
+        "How long a queue pair waits for an acknowledgement before it sends again: 4.096 us x 2^n. "
+        "auto: so that transport.timeout and verbs.retries go together.",
+        read_number_or_auto<&Settings::verbs_ack_timeout, 31>,
+        format_number_or_auto<&Settings::verbs_ack_timeout>,
+        origin_of<&Settings::verbs_ack_timeout>},
+    Key{"verbs.retries", "integer", "a whole number from 0 to 7", "", "7",
+        "How often a queue pair sends again what is not acknowledged before the link is dead.",
+        read_number<&Settings::verbs_retries, 0, 7>, format_number<&Settings::verbs_retries>,
+        origin_of<&Settings::verbs_retries>},
+    Key{"verbs.rnr_timer", "integer", "a whole number from 0 to 31", "", "12",
+        "How long a sender waits where the receiver had no buffer ready, as InfiniBand codes it: 1 "
+        "is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, 0 is 655.36 ms. Tokens see to it that this "
+        "does not happen.",
+        read_number<&Settings::verbs_rnr_timer, 0, 31>, format_number<&Settings::verbs_rnr_timer>,
+        origin_of<&Settings::verbs_rnr_timer>},
+    Key{"verbs.rnr_retries", "integer", "a whole number from 0 to 7 (without end)", "", "7",
+        "How often it tries again then, before the link is dead.",
+        read_number<&Settings::verbs_rnr_retries, 0, 7>,
+        format_number<&Settings::verbs_rnr_retries>, origin_of<&Settings::verbs_rnr_retries>},
+    Key{"verbs.cache", "size", "a size from 0 (none) to 1TiB, like 1GiB", "", "1GiB",
+        "How much of the program's memory stays registered with RDMA devices after messages went "
+        "from it or to it, so that the next need not register it again. It counts against the "
+        "limit of locked memory.",
+        read_bytes<&Settings::verbs_cache, 0, std::uint64_t(1) << 40>,
+        format_bytes<&Settings::verbs_cache>, origin_of<&Settings::verbs_cache>},
     Key{"routing.forward", "choice", "relay or kernel", "", "kernel",
         "How a rank is reached that is neither on this host nor a neighbour. relay: the ranks "
         "between forward packets. kernel: IP routes along the same paths are laid already, or "

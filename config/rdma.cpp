@@ -273,7 +273,7 @@ const RdmaGid& choose_gid(const RdmaPort& port, const Address& address, int want
     if (wanted_index >= 0)
         throw ConfigError(
             fmt::format("verbs.gid_index: found {}, but the RDMA device {} of {} has the RoCE v2 "
-                        "GIDs {}: expected one of these, or -1 for the one of the link's address",
+                        "GIDs {}: expected one of these, or auto for the one of the link's address",
                         wanted_index, port.device, port.netdev, has));
     throw ConfigError(fmt::format(
         "the RDMA device {} of {} has no RoCE v2 GID of the address {}, only {}: expected the "

@@ -79,6 +79,16 @@ struct Settings {
     Value<std::size_t> socket_buffer{4u << 20};
     Value<std::chrono::nanoseconds> timeout{std::chrono::seconds(10)};  // of links and peers
     Value<bool> checksum{false};  // CRC-32C over what crosses a network
+    // [verbs]
+    Value<int> verbs_gid_index{-1};    // entry of each port's GID table; -1: by the link's address
+    Value<int> verbs_ack_timeout{-1};  // 4.096 us x 2^n until a packet is sent again; -1: from
+                                       // timeout and verbs_retries
+    Value<int> verbs_retries{7};       // of a packet that nobody acknowledges
+    Value<int> verbs_rnr_timer{12};    // InfiniBand's code: how long a sender waits for a receiver
+                                       // that was not ready; 12: 0.64 ms
+    Value<int> verbs_rnr_retries{7};   // 7: without end
+    Value<std::size_t> verbs_cache{std::size_t(1) << 30};  // registered memory of the program that
+                                                           // is kept at most; 0: none
     // [routing]
     Value<Forward> forward{Forward::relay};
     // [progress]

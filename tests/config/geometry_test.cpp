@@ -42,6 +42,14 @@ socket_buffer = 1048576
 timeout       = "3s"
 checksum      = true
 
+[verbs]
+gid_index   = 3
+ack_timeout = 18
+retries     = 5
+rnr_timer   = 1
+rnr_retries = 6
+cache       = 0
+
 [routing]
 forward = "kernel"
 
@@ -112,6 +120,12 @@ TEST_CASE("A geometry file sets every key, each with file and line as its origin
     CHECK(*settings.eager_limit == 8192);
     CHECK(*settings.tokens == 32);
     CHECK(*settings.relay_tokens == 4);
+    CHECK(*settings.verbs_gid_index == 3);
+    CHECK(*settings.verbs_ack_timeout == 18);
+    CHECK(*settings.verbs_retries == 5);
+    CHECK(*settings.verbs_rnr_timer == 1);
+    CHECK(*settings.verbs_rnr_retries == 6);
+    CHECK(*settings.verbs_cache == 0);
     CHECK(*settings.socket_buffer == 1048576);
     CHECK(*settings.forward == Forward::kernel);
     CHECK(*settings.progress == ProgressMode::thread);
@@ -230,6 +244,18 @@ TEST_CASE("A value out of range is refused: zero, negative, too large") {
         {"[progress]\nspin = \"-1us\"\n", "geometry.toml:2: ", {"\"-1us\""}},
         {"[transport]\ntimeout = \"50ms\"\n", "geometry.toml:2: ", {"100ms to 1h"}},
         {"[transport]\nchecksum = 1\n", "geometry.toml:2: ", {"true or false"}},
+        {"[verbs]\ngid_index = -1\n",
+         "geometry.toml:2: ",
+         {"verbs.gid_index is -1", "auto, or a whole number from 0"}},
+        {"[verbs]\nack_timeout = \"10s\"\n",
+         "geometry.toml:2: ",
+         {"verbs.ack_timeout is \"10s\"", "auto, or a whole number from 0 (never) to 31"}},
+        {"[verbs]\nack_timeout = 32\n", "geometry.toml:2: ", {"is 32"}},
+        {"[verbs]\nretries = 8\n", "geometry.toml:2: ", {"verbs.retries is 8", "from 0 to 7"}},
+        {"[verbs]\nrnr_timer = \"auto\"\n", "geometry.toml:2: ", {"verbs.rnr_timer is \"auto\""}},
+        {"[verbs]\nrnr_retries = 8\n", "geometry.toml:2: ", {"from 0 to 7 (without end)"}},
+        {"[verbs]\ncache = \"2TiB\"\n", "geometry.toml:2: ", {"verbs.cache", "to 1TiB"}},
+        {"[verbs]\ngid = 1\n", "geometry.toml:2: ", {"unknown key 'verbs.gid'"}},
         {"[collectives]\nbroadcast = \"bush\"\n",
          "geometry.toml:2: ",
          {"collectives.broadcast", "'bush' is no form", "lines, scatter, tree, disjoint"}},
