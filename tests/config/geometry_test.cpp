@@ -139,7 +139,7 @@ TEST_CASE("A geometry file sets every key, each with file and line as its origin
     CHECK(settings.tokens.origin.kind == Origin::Kind::file);
     CHECK_THAT(settings.dims.origin.where, Catch::Matchers::EndsWith("geometry.toml:3"));
     CHECK_THAT(settings.tokens.origin.where, Catch::Matchers::EndsWith("geometry.toml:21"));
-    CHECK_THAT(settings.watchdog.origin.where, Catch::Matchers::EndsWith("geometry.toml:40"));
+    CHECK_THAT(settings.watchdog.origin.where, Catch::Matchers::EndsWith("geometry.toml:48"));
     CHECK_THAT(settings.file, Catch::Matchers::EndsWith("geometry.toml"));
 }
 
