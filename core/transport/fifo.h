@@ -19,6 +19,12 @@ class Fifo {
         items_[(first_ + size_) & (items_.size() - 1)] = item;
         ++size_;
     }
+    void push_front(const T& item) {
+        if (size_ == items_.size()) grow();
+        first_ = (first_ + items_.size() - 1) & (items_.size() - 1);
+        items_[first_] = item;
+        ++size_;
+    }
     void pop_front() {
         first_ = (first_ + 1) & (items_.size() - 1);
         --size_;

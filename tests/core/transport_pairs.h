@@ -17,6 +17,9 @@
 #ifdef TORUSMP_TEST_TCP
 #include "core/transport/tcp/interface.h"
 #endif
+#ifdef TORUSMP_TEST_VERBS
+#include "verbs_pair.h"
+#endif
 
 namespace torusmp::transport::testing {
 
@@ -100,8 +103,13 @@ using TcpPairs = std::tuple<TcpPair<false>, TcpPair<true>>;
 using TcpPairs = std::tuple<>;
 #endif
 
+#ifdef TORUSMP_TEST_VERBS
+// Alone: it needs RDMA devices, and so a machine of its own.
+using PairTypes = std::tuple<VerbsPair>;
+#else
 using PairTypes = decltype(std::tuple_cat(
     std::declval<std::tuple<SimWithout, SimImmediate, SimPending, SimMixed>>(),
     std::declval<ShmPairs>(), std::declval<TcpPairs>()));
+#endif
 
 }  // namespace torusmp::transport::testing

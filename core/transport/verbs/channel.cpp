@@ -1,0 +1,355 @@
+// The life of a verbs channel's queue pair, and what comes in by it.
+#include "core/transport/verbs/channel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "core/transport/verbs/interface.h"
+
+namespace torusmp::transport::verbs {
+namespace {
+
+constexpr std::uint32_t ring_requests = 256;  // a power of two
+constexpr int most_send_slots = 48;
+constexpr std::size_t write_piece = 512u << 10;  // bytes; packets go between pieces
+constexpr std::uint32_t sequence_bits = 0xffffff;
+constexpr std::size_t longest_reason = 200;
+
+int slots_of(const PortOptions& port) {
+    int count = 0;
+    for (int k = 0; k < port.classes; ++k) count += port.tokens[std::size_t(k)];
+    return count;
+}
+
+int mtu_bytes(std::uint32_t mtu) {
+    return 128 << mtu;
+}
+
+// How long a packet may be without an answer, as a code: so long that all tries fit into timeout.
+std::uint8_t ack_code(const InterfaceOptions& options) {
+    if (options.ack_timeout >= 0) return std::uint8_t(options.ack_timeout);
+    constexpr double unit = 4.096e-6;  // seconds
+    const double each =
+        std::chrono::duration<double>(options.timeout).count() / (options.retries + 1);
+    int code = 1;
+    while (code < 31 && unit * double(1u << (code + 1)) <= each) ++code;
+    return std::uint8_t(code);
+}
+
+}  // namespace
+
+VerbsChannel::VerbsChannel(VerbsInterface& interface, std::uint32_t index, Device& device,
+                           const PortOptions& port)
+    : interface_(interface), index_(index), device_(device), port_(port) {
+    const int slots = slots_of(port);
+    ring_.resize(std::min<std::uint32_t>(ring_requests,
+                                         std::bit_floor(std::uint32_t(device.limits().max_qp_wr))));
+    piece_bytes_ = write_piece;
+    const int receives = slots + int(spare_slots);
+    device.add_room(receives, int(ring_.size()));
+    make_queue_pair(std::uint32_t(receives));
+    interface.slots_.add(std::size_t(receives + std::min(slots, most_send_slots)));
+    for (int i = 0; i < receives; ++i) post_again(interface.slots_.take());
+    post_slots();
+    draw(std::as_writable_bytes(std::span(&first_packet_, 1)));
+    first_packet_ &= sequence_bits;
+}
+
+VerbsChannel::~VerbsChannel() = default;
+
+void VerbsChannel::make_queue_pair(std::uint32_t receives) {
+    const auto refuse = [&](std::string_view what) {
+        throw std::runtime_error(fmt::format("RDMA device {}: {} ({} receives, {} sends): {}",
+                                             device_.text(), what, receives, ring_.size(),
+                                             std::strerror(errno)));
+    };
+    ibv_qp_init_attr options{};
+    options.qp_type = IBV_QPT_RC;
+    options.send_cq = device_.queue(Device::departures);
+    options.recv_cq = device_.queue(Device::arrivals);
+    options.cap = {.max_send_wr = std::uint32_t(ring_.size()),
+                   .max_recv_wr = receives,
+                   .max_send_sge = 1,
+                   .max_recv_sge = 1,
+                   .max_inline_data = std::uint32_t(most_inline)};
+    queue_pair_.reset(ibv_create_qp(device_.domain(), &options));
+    if (!queue_pair_) {  // some devices take less at once
+        options.cap.max_inline_data = 128;
+        queue_pair_.reset(ibv_create_qp(device_.domain(), &options));
+    }
+    if (!queue_pair_) refuse("no queue pair; lower transport.tokens");
+    inline_bytes_ = std::min<std::size_t>(options.cap.max_inline_data, most_inline);
+    ibv_qp_attr state{};
+    state.qp_state = IBV_QPS_INIT;
+    state.port_num = device_.port();
+    state.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    if (ibv_modify_qp(queue_pair_.get(), &state,
+                      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0)
+        refuse("the queue pair cannot be initialised");
+}
+
+// ---- coming about ----
+
+TokenWord VerbsChannel::all_tokens() const {
+    TokenWord tokens = 0;
+    for (int k = 0; k < port_.classes; ++k)
+        tokens += TokenWord(port_.tokens[std::size_t(k)]) * token_of(k);
+    return tokens;
+}
+
+// Whether the peer's end fits ours. Throws std::runtime_error that says how not.
+void VerbsChannel::check(const Hello& hello) const {
+    const TokenWord tokens = all_tokens();
+    if (hello.slot_bytes == port_.slot_bytes && hello.tokens == tokens) return;
+    throw std::runtime_error(fmt::format(
+        "the ends do not fit: slots of {} B and tokens {:x} there, {} B and {:x} here; were all "
+        "ranks started with the same settings?",
+        hello.slot_bytes, hello.tokens, port_.slot_bytes, tokens));
+}
+
+// From INIT over RTR to RTS. False: not now (trouble_ says why); neighbours may still resolve.
+bool VerbsChannel::reach(const Hello& hello) {
+    const InterfaceOptions& options = interface_.options_;
+    const auto mtu = std::min(std::uint32_t(device_.mtu()), hello.mtu);
+    if (hello.mtu != std::uint32_t(device_.mtu()) && options.log)
+        options.log(fmt::format(
+            "verbs: {}: RDMA MTU {} B here and {} B there; {} B is used. Give the network devices "
+            "at both ends the same MTU.",
+            name_, mtu_bytes(device_.mtu()), mtu_bytes(hello.mtu), mtu_bytes(mtu)));
+    ibv_qp_attr state{};
+    state.qp_state = IBV_QPS_RTR;
+    state.path_mtu = ibv_mtu(mtu);
+    state.dest_qp_num = hello.queue_pair;
+    state.rq_psn = hello.first_packet & sequence_bits;
+    state.max_dest_rd_atomic = 1;
+    state.min_rnr_timer = std::uint8_t(options.rnr_timer);
+    state.ah_attr = path_;
+    int error = ibv_modify_qp(queue_pair_.get(), &state,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (error != 0) {
+        trouble_ = fmt::format("the queue pair cannot reach the other: {}", std::strerror(error));
+        return false;
+    }
+    state = {};
+    state.qp_state = IBV_QPS_RTS;
+    state.timeout = ack_code(options);
+    state.retry_cnt = std::uint8_t(options.retries);
+    state.rnr_retry = std::uint8_t(options.rnr_retries);
+    state.sq_psn = first_packet_;
+    state.max_rd_atomic = 1;
+    error = ibv_modify_qp(queue_pair_.get(), &state,
+                          IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    if (error != 0)
+        throw std::runtime_error(
+            fmt::format("the queue pair cannot send: {}", std::strerror(error)));
+    state_ = State::ready;
+    return true;
+}
+
+void VerbsChannel::open() {
+    if (state_ != State::ready) return;
+    state_ = State::open;
+    --interface_.waiting_;
+    push();
+}
+
+void VerbsChannel::fail(std::string why) {
+    if (state_ >= State::finished) return;
+    if (state_ < State::open) --interface_.waiting_;
+    why_ = std::move(why) + what_is_lost();
+    state_ = State::down;
+    ibv_qp_attr state{};
+    state.qp_state = IBV_QPS_ERR;
+    ibv_modify_qp(queue_pair_.get(), &state, IBV_QP_STATE);
+    give_up_waiting();
+    interface_.fallen_.push_back(this);
+}
+
+// Ends what has not reached the device; what has comes back flushed.
+void VerbsChannel::give_up_waiting() {
+    kept_.clear();
+    for (const Write& write : writes_) {
+        if (write.registration != nullptr) interface_.registrations_.release(write.registration);
+        --interface_.awaited_;
+        interface_.transfers_.push_back({this, write.cookie, false});
+    }
+    writes_.clear();
+    for (; again_count_ != 0; --again_count_)
+        interface_.slots_.give(
+            reinterpret_cast<Slot*>(std::uintptr_t(again_[again_count_ - 1].wr_id)));
+    if (held_count_ != 0) --interface_.holding_;
+    held_count_ = 0;
+    for (Held& held : held_)
+        for (; !held.empty(); held.pop_front()) interface_.slots_.give(held.front());
+}
+
+std::string VerbsChannel::what_is_lost() const {
+    const std::size_t writes = writes_.size() + (pieces_ != 0 ? 1 : 0);
+    const std::size_t frames = kept_.size() + (posted_ - retired_);
+    if (frames == 0 && writes == 0) return "";
+    return fmt::format("; {} requests and {} remote writes were under way", frames, writes);
+}
+
+void VerbsChannel::close(std::string_view why) {
+    if (state_ >= State::finished) return;
+    // Nothing may stand half way in front of the reason.
+    if (can_post(1) && pieces_ == 0) {
+        PacketHeader header{};
+        header.place = std::uint8_t(Frame::closed);
+        const auto reason = std::as_bytes(std::span(why.substr(0, longest_reason)));
+        header.length = std::uint32_t(reason.size());
+        corked_ = false;
+        post_frame(header, {}, reason);
+        hand_over();
+        interface_.give_time(*this);
+    }
+    down_told_ = true;  // core closes it, so core knows
+    fail(std::string(why));
+}
+
+// ---- in ----
+
+// What a completion brought. Returns how many packets core took.
+int VerbsChannel::arrived(Slot* slot, std::size_t bytes, Sink& sink) {
+    if (state_ >= State::finished) {
+        interface_.slots_.give(slot);
+        return 0;
+    }
+    PacketHeader header;
+    std::memcpy(&header, slot->memory, sizeof header);
+    if (bytes < sizeof header || header.length != bytes - sizeof header ||
+        header.place > std::uint8_t(Frame::last) || header.slot_class >= port_.classes ||
+        !take_stamp(header)) {
+        interface_.slots_.give(slot);
+        fail(fmt::format("a frame of {} B arrived (kind {}, class {}, length {}), which cannot be",
+                         bytes, header.place, header.slot_class, header.length));
+        return 0;
+    }
+    heard_something_ = true;
+    if (state_ == State::ready) open();
+    const auto frame = Frame(header.place);
+    if (frame == Frame::packet) return take_packet(slot, header, sink);
+    if (frame == Frame::grant || frame == Frame::notice) {
+        ++controls_taken_;
+        push_controls();
+    }
+    const int taken = take_control(frame, header, slot, sink);
+    post_again(slot);
+    return taken;
+}
+
+// Frames of ours that the peer has taken off since the start; false: more than there were.
+bool VerbsChannel::take_stamp(const PacketHeader& header) {
+    if (header.stamp == controls_home_) return true;
+    if (header.stamp - controls_home_ > controls_sent_ - controls_home_) return false;
+    controls_home_ = header.stamp;
+    push();
+    return true;
+}
+
+int VerbsChannel::take_control(Frame frame, const PacketHeader& header, const Slot* slot,
+                               Sink& sink) {
+    switch (frame) {
+        case Frame::grant:
+            if ((header.grants & token_guard_bits) != 0 ||
+                ((granted_ + header.grants) & token_guard_bits) != 0)
+                fail("more tokens arrived than there are");
+            else
+                granted_ += header.grants;
+            return 1;
+        case Frame::notice:
+            sink.on_notice(*this, header.source | std::uint64_t(header.destination) << 32);
+            return 1;
+        case Frame::closed:
+            fail(std::string(reinterpret_cast<const char*>(slot->memory + sizeof header),
+                             std::min<std::size_t>(header.length, longest_reason)));
+            return 0;
+        case Frame::farewell:
+            state_ = State::finished;
+            give_up_waiting();
+            return 0;
+        default:
+            return 0;  // a credit has told by its stamp
+    }
+}
+
+int VerbsChannel::take_packet(Slot* slot, const PacketHeader& header, Sink& sink) {
+    Held& held = held_[header.slot_class];
+    if (held.empty()) {
+        const int taken = deliver(slot, header, sink);
+        if (taken != 0 || state_ >= State::finished) return taken;
+    } else if (held.size() >= port_.tokens[header.slot_class]) {
+        interface_.slots_.give(slot);
+        fail("more packets arrived than there are tokens");
+        return 0;
+    }
+    held.push_back(slot);
+    if (held_count_++ == 0) ++interface_.holding_;
+    return 0;
+}
+
+// Shows a packet to core. 0: core wants it again, and the slot is still the caller's; unless the
+// channel went down meanwhile.
+int VerbsChannel::deliver(Slot* slot, const PacketHeader& header, Sink& sink) {
+    interface_.delivering_ = slot;
+    const Verdict verdict = sink.on_packet(*this, header, slot->memory + sizeof header);
+    Slot* const left = std::exchange(interface_.delivering_, nullptr);
+    if (verdict == Verdict::held && state_ < State::finished) return 0;
+    post_again(left);
+    return verdict == Verdict::taken ? 1 : 0;
+}
+
+int VerbsChannel::offer_held(Sink& sink) {
+    int taken = 0;
+    for (int k = 0; k < port_.classes && state_ < State::finished; ++k) {
+        Held& held = held_[std::size_t(k)];
+        while (!held.empty()) {
+            Slot* const slot = held.front();
+            PacketHeader header;
+            std::memcpy(&header, slot->memory, sizeof header);
+            // Off the queue before it is shown: what core does may bring the channel down.
+            held.pop_front();
+            if (--held_count_ == 0) --interface_.holding_;
+            if (deliver(slot, header, sink) != 0) {
+                ++taken;
+                continue;
+            }
+            if (state_ >= State::finished) return taken;
+            held.push_front(slot);
+            if (held_count_++ == 0) ++interface_.holding_;
+            break;
+        }
+    }
+    return taken;
+}
+
+// A slot that is free goes back to the device, a few at a time.
+void VerbsChannel::post_again(Slot* slot) {
+    if (state_ >= State::finished) return interface_.slots_.give(slot);
+    slot->channel = this;
+    again_parts_[again_count_] = {std::uint64_t(reinterpret_cast<std::uintptr_t>(slot->memory)),
+                                  std::uint32_t(sizeof(PacketHeader) + port_.slot_bytes),
+                                  Slots::key(*slot, device_)};
+    again_[again_count_] = {};
+    again_[again_count_].wr_id = std::uint64_t(reinterpret_cast<std::uintptr_t>(slot));
+    again_[again_count_].sg_list = &again_parts_[again_count_];
+    again_[again_count_].num_sge = 1;
+    if (++again_count_ == posted_together) post_slots();
+}
+
+void VerbsChannel::post_slots() {
+    if (again_count_ == 0) return;
+    for (std::size_t i = 0; i + 1 < again_count_; ++i) again_[i].next = &again_[i + 1];
+    again_count_ = 0;
+    ibv_recv_wr* bad = nullptr;
+    const int error = ibv_post_recv(queue_pair_.get(), &again_[0], &bad);
+    if (error != 0) fail(fmt::format("cannot post slots: {}", std::strerror(error)));
+}
+
+}  // namespace torusmp::transport::verbs

@@ -1,0 +1,241 @@
+// One reliable-connected queue pair to one peer over one link: packets by send and receive, large
+// messages by RDMA write straight into the peer's memory with a notice behind them.
+//
+// Life of the queue pair (States), as both ends see it:
+//   waiting  INIT, slots posted: hellos go out. Nothing is sent; what core sends is kept in order.
+//   ready    RTS: the peer's hello was here, so its packets are understood; it may not receive yet.
+//   open     the peer has said that it is ready, or something of it has come: everything is sent.
+//   finished the peer has said farewell: it sends nothing more, and what is sent is swallowed.
+//   down     ERR: work under way is flushed and reported as failed; Sink::on_down() tells why.
+// It goes from each to the next, and to down from all but finished.
+//
+// What is sent becomes work requests in a ring. Small frames go inline; larger ones are copied into
+// a slot, except where they lie in the slot that is being delivered: then that slot leaves, and
+// another one is posted in its place. One request in a few is signalled. During a poll, requests
+// are handed to the device together.
+//
+// Owned by its VerbsInterface, used under the Runtime's lock.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/transport/fifo.h"
+#include "core/transport/transport.h"
+#include "core/transport/verbs/registrations.h"
+#include "core/transport/verbs/slots.h"
+#include "core/transport/verbs/wire.h"
+
+namespace torusmp::transport::verbs {
+
+class VerbsInterface;
+
+struct ChannelStatistics {
+    std::uint64_t copied = 0;     // packets copied into a slot
+    std::uint64_t forwarded = 0;  // packets sent from the slot in which they came
+    std::uint64_t written = 0;    // bytes by RDMA write from registered memory
+    std::uint64_t bounced = 0;    // bytes by RDMA write through slots
+    std::uint64_t kept = 0;       // frames that found the ring full or the channel not open
+};
+
+class VerbsChannel final : public Channel {
+  public:
+    enum class State { waiting, ready, open, finished, down };
+
+    VerbsChannel(VerbsInterface& interface, std::uint32_t index, Device& device,
+                 const PortOptions& port);
+    ~VerbsChannel() override;
+
+    void send(const PacketHeader& header, ConstBytes payload) override;
+    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    void commit(const PacketHeader& header) override;
+    void grant(TokenWord tokens) override;
+    TokenWord collect_grants() override { return std::exchange(granted_, 0); }
+    bool can_write(const RemoteMemory& remote) const override;
+    bool can_read(const RemoteMemory& /*remote*/) const override { return false; }
+    Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                   std::uint64_t cookie) override {
+        return start_write(remote, offset, local, cookie, std::nullopt);
+    }
+    Transfer read(const RemoteMemory& /*remote*/, std::size_t /*offset*/, Bytes /*local*/,
+                  std::uint64_t /*cookie*/) override {
+        return Transfer::refused;
+    }
+    bool notifies() const override { return true; }
+    Transfer write_with_notice(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                               std::uint64_t cookie, std::uint64_t notice) override {
+        return start_write(remote, offset, local, cookie, notice);
+    }
+    bool places() const override { return true; }
+    void send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+                     const Place& place) override;
+    void cork() override { corked_ = true; }
+    void ring() override {}
+    void close(std::string_view why) override;
+
+    const ChannelStatistics& statistics() const { return statistics_; }
+
+  private:
+    friend class VerbsInterface;
+
+    // The link port whose key a peer's memory has for us: direct peers have but one key.
+    static std::uint32_t key_port(std::uint32_t port) { return port < most_link_ports ? port : 0; }
+
+    static constexpr std::size_t most_staged = 8;
+    static constexpr std::size_t most_inline = 256;  // bytes that a staged request can carry
+
+    // A work request on its way to the device.
+    struct Staged {
+        ibv_send_wr request;
+        ibv_sge part;
+        std::array<std::byte, most_inline> bytes;
+    };
+    // What a request in the ring holds until it is out.
+    struct Out {
+        Slot* slot = nullptr;
+        Registration* registration = nullptr;
+        std::uint64_t cookie = 0;
+        bool tells = false;  // core, at its end
+        bool piece = false;  // of a write
+        bool sign_of_life = false;
+    };
+    // A remote write that is not wholly posted.
+    struct Write {
+        std::uint64_t to;
+        std::uint32_t key;
+        bool notifies;
+        ConstBytes left;
+        std::uint64_t cookie;
+        std::uint64_t notice;
+        Registration* registration;  // null: through slots
+        bool posted = false;         // wholly
+    };
+    // A frame that could not be posted yet; a placed one has its payload behind `front` bytes.
+    struct Kept {
+        PacketHeader header;
+        std::vector<std::byte> bytes;
+        std::size_t front;
+        Place place;
+        bool placed;
+    };
+    // Packets of a class that core holds.
+    using Held = Fifo<Slot*>;
+
+    // --- out ---
+    bool can_post(std::size_t requests) const {
+        return state_ == State::open && kept_.empty() && room() >= requests;
+    }
+    std::size_t room() const { return ring_.size() - (posted_ - retired_); }
+    void keep(const PacketHeader& header, ConstBytes front, ConstBytes payload, const Place* place);
+    void post_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
+        post_frame(header, front, payload, Out{});
+    }
+    void post_frame(PacketHeader header, ConstBytes front, ConstBytes payload, const Out& out);
+    void post_slot(PacketHeader header, Slot* slot, std::size_t bytes);
+    void post_write(std::uint64_t to, std::uint32_t key, const std::byte* from, std::uint32_t bytes,
+                    std::uint32_t local_key, const Out& out, bool signalled);
+    Staged& stage(const Out& out);
+    void staged(Staged& request, bool signalled);
+    void hand_over();
+    void post_control(Frame frame, std::uint64_t word);
+    void push_controls();
+    bool has_credit() const { return controls_sent_ - controls_home_ < credits; }
+    Transfer start_write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                         std::uint64_t cookie, std::optional<std::uint64_t> notice);
+    void push_writes();
+    bool push_piece(Write& write);
+    void push_kept();
+    bool wants_push() const { return !kept_.empty() || !writes_.empty() || to_grant_ != 0; }
+    // What has become possible: frames that were kept, grants, writes.
+    void push();
+    void departed(std::uint32_t until, bool ok);
+    Slot* take_delivered(ConstBytes payload);
+    void place_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+                     const Place& place);
+    void ask_for_life();
+
+    // --- in ---
+    int arrived(Slot* slot, std::size_t bytes, Sink& sink);
+    int take_packet(Slot* slot, const PacketHeader& header, Sink& sink);
+    int take_control(Frame frame, const PacketHeader& header, const Slot* slot, Sink& sink);
+    int deliver(Slot* slot, const PacketHeader& header, Sink& sink);
+    int offer_held(Sink& sink);
+    bool take_stamp(const PacketHeader& header);
+    void post_again(Slot* slot);
+    void post_slots();
+    std::string what_is_lost() const;
+
+    // --- life ---
+    void make_queue_pair(std::uint32_t receives);
+    TokenWord all_tokens() const;
+    void check(const Hello& hello) const;
+    bool reach(const Hello& hello);
+    void open();
+    void give_up_waiting();
+    // From inside a poll: on_down() is told at its end.
+    void fail(std::string why);
+
+    VerbsInterface& interface_;
+    const std::uint32_t index_;  // among the interface's channels; in the numbers of requests
+    Device& device_;
+    const PortOptions port_;
+    QueuePair queue_pair_;
+    State state_ = State::waiting;
+    bool peer_ready_ = false;
+
+    // The other end, as connect() was told.
+    std::string name_;  // both ends, for messages
+    Id peer_{};
+    std::uint32_t remote_port_ = 0;
+    ibv_ah_attr path_{};
+    AddressHandle greets_;  // its datagram queue pair
+    std::uint32_t greeter_ = 0;
+    std::uint32_t first_packet_ = 0;
+    std::optional<Hello> heard_;  // the peer's, not understood yet
+    Clock::time_point next_hello_{};
+    std::chrono::milliseconds hello_pause_{};
+    Clock::time_point give_up_{};
+    std::string trouble_;  // of the last attempt
+
+    // Out.
+    std::vector<Out> ring_;
+    std::uint32_t posted_ = 0;   // requests so far; indexes the ring
+    std::uint32_t retired_ = 0;  // of them out
+    std::uint32_t unsignalled_ = 0;
+    std::size_t inline_bytes_ = 0;
+    std::array<Staged, most_staged> staged_;
+    std::size_t staged_count_ = 0;
+    bool corked_ = false;
+    bool dirty_ = false;  // stands in the interface's list of what to hand over
+    std::deque<Kept> kept_;
+    std::deque<Write> writes_;
+    std::size_t pieces_ = 0;  // of writes, posted and not out
+    std::size_t piece_bytes_ = 0;
+    TokenWord to_grant_ = 0;
+    std::uint32_t controls_sent_ = 0;
+    std::uint32_t controls_home_ = 0;  // of them taken off by the peer
+    Slot* reserved_ = nullptr;
+    std::vector<std::byte> reserved_apart_;  // where no slot is free
+    bool alive_asked_ = false;               // a sign of life is under way
+    bool heard_something_ = false;           // since the clock was last looked at
+
+    // In.
+    std::array<Held, max_slot_classes> held_;
+    std::size_t held_count_ = 0;
+    std::uint32_t controls_taken_ = 0;
+    std::uint32_t controls_told_ = 0;
+    std::array<ibv_recv_wr, posted_together> again_{};
+    std::array<ibv_sge, posted_together> again_parts_{};
+    std::size_t again_count_ = 0;
+    TokenWord granted_ = 0;
+
+    std::string why_;  // it went down
+    bool down_told_ = false;
+    ChannelStatistics statistics_;
+};
+
+}  // namespace torusmp::transport::verbs

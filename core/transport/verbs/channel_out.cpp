@@ -1,0 +1,355 @@
+// What a verbs channel sends.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/transport/verbs/interface.h"
+
+namespace torusmp::transport::verbs {
+namespace {
+
+constexpr std::uint32_t signal_every = 16;        // inline frames
+constexpr std::uint32_t signal_every_slot = 4;    // those that hold a slot until they are out
+constexpr std::size_t pieces_at_once = 8;         // of writes, posted at a time
+constexpr std::uint32_t requests_of_a_write = 2;  // its last piece and the notice
+
+std::uint64_t address_of(const void* memory) {
+    return std::uint64_t(reinterpret_cast<std::uintptr_t>(memory));
+}
+
+}  // namespace
+
+// ---- requests ----
+
+VerbsChannel::Staged& VerbsChannel::stage(const Out& out) {
+    if (staged_count_ == most_staged) hand_over();
+    Staged& it = staged_[staged_count_++];
+    it.request = {};
+    it.request.wr_id = std::uint64_t(index_) << 32 | posted_;
+    it.request.sg_list = &it.part;
+    it.request.num_sge = 1;
+    ring_[posted_ & (ring_.size() - 1)] = out;
+    ++posted_;
+    return it;
+}
+
+void VerbsChannel::staged(Staged& it, bool signalled) {
+    if (signalled) {
+        it.request.send_flags |= IBV_SEND_SIGNALED;
+        unsignalled_ = 0;
+    }
+    if (interface_.polling_ || corked_)
+        interface_.make_dirty(*this);
+    else
+        hand_over();
+}
+
+// Gives the device what is staged, all in one call.
+void VerbsChannel::hand_over() {
+    if (staged_count_ == 0) return;
+    for (std::size_t i = 0; i + 1 < staged_count_; ++i)
+        staged_[i].request.next = &staged_[i + 1].request;
+    staged_count_ = 0;
+    ibv_send_wr* bad = nullptr;
+    const int error = ibv_post_send(queue_pair_.get(), &staged_[0].request, &bad);
+    if (error != 0) fail(fmt::format("cannot send: {}", std::strerror(error)));
+}
+
+// A frame: header, front and payload, one after the other. Precondition: can_post(1).
+void VerbsChannel::post_frame(PacketHeader header, ConstBytes front, ConstBytes payload,
+                              const Out& out) {
+    header.stamp = controls_told_ = controls_taken_;
+    const std::size_t bytes = sizeof header + front.size() + payload.size();
+    if (bytes <= inline_bytes_) [[likely]] {
+        Staged& it = stage(out);
+        std::memcpy(it.bytes.data(), &header, sizeof header);
+        std::byte* const body = std::copy(front.begin(), front.end(), &it.bytes[sizeof header]);
+        std::copy(payload.begin(), payload.end(), body);
+        it.part = {address_of(it.bytes.data()), std::uint32_t(bytes), 0};
+        it.request.opcode = IBV_WR_SEND;
+        it.request.send_flags = IBV_SEND_INLINE;
+        ++unsignalled_;
+        return staged(it, out.tells || out.sign_of_life || unsignalled_ >= signal_every);
+    }
+    Slot* const slot = interface_.slots_.take();
+    if (slot == nullptr) return keep(header, front, payload, nullptr);
+    std::byte* const body = std::copy(front.begin(), front.end(), slot->memory + sizeof header);
+    std::copy(payload.begin(), payload.end(), body);
+    ++statistics_.copied;
+    post_slot(header, slot, bytes - sizeof header);
+}
+
+// A frame whose body lies in a slot. Precondition: can_post(1).
+void VerbsChannel::post_slot(PacketHeader header, Slot* slot, std::size_t bytes) {
+    header.stamp = controls_told_ = controls_taken_;
+    std::memcpy(slot->memory, &header, sizeof header);
+    Staged& it = stage({.slot = slot});
+    it.part = {address_of(slot->memory), std::uint32_t(sizeof header + bytes),
+               Slots::key(*slot, device_)};
+    it.request.opcode = IBV_WR_SEND;
+    ++unsignalled_;
+    staged(it, unsignalled_ >= signal_every_slot);
+}
+
+void VerbsChannel::post_write(std::uint64_t to, std::uint32_t key, const std::byte* from,
+                              std::uint32_t bytes, std::uint32_t local_key, const Out& out,
+                              bool signalled) {
+    Staged& it = stage(out);
+    it.part = {address_of(from), bytes, local_key};
+    if (bytes == 0) it.request.num_sge = 0;
+    it.request.opcode = IBV_WR_RDMA_WRITE;
+    it.request.wr.rdma = {to, key};
+    ++unsignalled_;
+    staged(it, signalled);
+}
+
+// Requests up to this one are out; or, where not ok, lost with the link.
+void VerbsChannel::departed(std::uint32_t until, bool ok) {
+    if (until - retired_ >= posted_ - retired_) return;  // told twice
+    while (retired_ != until + 1) {
+        Out& out = ring_[retired_++ & (ring_.size() - 1)];
+        if (out.slot != nullptr) interface_.slots_.give(out.slot);
+        if (out.registration != nullptr) interface_.registrations_.release(out.registration);
+        if (out.piece) --pieces_;
+        if (out.sign_of_life) alive_asked_ = false;
+        if (out.tells) {
+            --interface_.awaited_;
+            interface_.transfers_.push_back({this, out.cookie, ok});
+        }
+    }
+    heard_something_ = true;
+    if (ok) push();
+}
+
+// ---- packets ----
+
+// What cannot be posted yet, in order.
+void VerbsChannel::keep(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+                        const Place* place) {
+    ++statistics_.kept;
+    Kept it{header, {}, front.size(), place != nullptr ? *place : Place{}, place != nullptr};
+    it.bytes.reserve(front.size() + payload.size());
+    it.bytes.insert(it.bytes.end(), front.begin(), front.end());
+    it.bytes.insert(it.bytes.end(), payload.begin(), payload.end());
+    kept_.push_back(std::move(it));
+}
+
+void VerbsChannel::push_kept() {
+    while (!kept_.empty() && state_ == State::open && room() >= requests_of_a_write) {
+        // Out of the queue while it is posted: where no slot is free it goes back to the front.
+        const Kept it = std::move(kept_.front());
+        kept_.pop_front();
+        const std::size_t behind = kept_.size();
+        const ConstBytes bytes(it.bytes);
+        if (it.placed)
+            place_frame(it.header, bytes.first(it.front), bytes.subspan(it.front), it.place);
+        else
+            post_frame(it.header, bytes.first(it.front), bytes.subspan(it.front));
+        if (kept_.size() == behind) continue;
+        kept_.push_front(std::move(kept_.back()));
+        kept_.pop_back();
+        return;
+    }
+}
+
+// The slot that core looks at, where these bytes lie in it: it is ours to send, and another takes
+// its place. Null where they do not, or there is no other.
+Slot* VerbsChannel::take_delivered(ConstBytes payload) {
+    Slot* const slot = interface_.delivering_;
+    if (slot == nullptr || payload.empty() || payload.data() < slot->memory ||
+        payload.data() >= slot->memory + interface_.slots_.bytes() ||
+        sizeof(PacketHeader) + payload.size() <= inline_bytes_)
+        return nullptr;
+    Slot* const other = interface_.slots_.take();
+    if (other == nullptr) return nullptr;
+    interface_.delivering_ = other;
+    ++statistics_.forwarded;
+    return slot;
+}
+
+void VerbsChannel::send(const PacketHeader& header, ConstBytes payload) {
+    if (state_ >= State::finished) return;
+    PacketHeader framed = header;
+    framed.place = std::uint8_t(Frame::packet);
+    if (!can_post(1)) return keep(framed, {}, payload, nullptr);
+    const Slot* const here = interface_.delivering_;
+    if (here != nullptr && payload.data() == here->memory + sizeof header)
+        if (Slot* const slot = take_delivered(payload))
+            return post_slot(framed, slot, payload.size());
+    post_frame(framed, {}, payload);
+}
+
+std::byte* VerbsChannel::reserve(int /*slot_class*/, std::size_t bytes) {
+    if (sizeof(PacketHeader) + bytes > inline_bytes_) reserved_ = interface_.slots_.take();
+    if (reserved_ != nullptr) return reserved_->memory + sizeof(PacketHeader);
+    reserved_apart_.resize(std::max<std::size_t>(bytes, 1));
+    return reserved_apart_.data();
+}
+
+void VerbsChannel::commit(const PacketHeader& header) {
+    Slot* const slot = std::exchange(reserved_, nullptr);
+    if (state_ >= State::finished) {
+        if (slot != nullptr) interface_.slots_.give(slot);
+        return;
+    }
+    PacketHeader framed = header;
+    framed.place = std::uint8_t(Frame::packet);
+    if (slot != nullptr && can_post(1)) return post_slot(framed, slot, header.length);
+    const std::byte* const from =
+        slot != nullptr ? slot->memory + sizeof header : reserved_apart_.data();
+    if (can_post(1))
+        post_frame(framed, {}, {from, header.length});
+    else
+        keep(framed, {}, {from, header.length}, nullptr);
+    if (slot != nullptr) interface_.slots_.give(slot);
+}
+
+void VerbsChannel::send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+                               const Place& place) {
+    if (state_ >= State::finished) return;
+    PacketHeader framed = header;
+    framed.place = std::uint8_t(Frame::packet);
+    framed.length = std::uint32_t(front.size());
+    if (can_post(requests_of_a_write))
+        place_frame(framed, front, payload, place);
+    else
+        keep(framed, front, payload, &place);
+}
+
+// The payload by a write, out of the slot in which it came or of another, and the frame behind it.
+void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+                               const Place& place) {
+    Slot* slot = take_delivered(payload);
+    const std::byte* from = payload.data();
+    if (slot == nullptr) {
+        slot = interface_.slots_.take();
+        if (slot == nullptr) return keep(header, front, payload, &place);
+        std::copy(payload.begin(), payload.end(), slot->memory);
+        from = slot->memory;
+        ++statistics_.copied;
+    }
+    post_write(place.address, place.key, from, std::uint32_t(payload.size()),
+               Slots::key(*slot, device_), {.slot = slot}, false);
+    post_frame(header, front, {});
+}
+
+// ---- tokens and credits ----
+
+// A frame of the transport's own. Precondition: can_post(1), and a credit where it takes one.
+void VerbsChannel::post_control(Frame frame, std::uint64_t word) {
+    PacketHeader header{};
+    header.place = std::uint8_t(frame);
+    header.grants = word;
+    if (frame == Frame::grant) ++controls_sent_;
+    post_frame(header, {}, {});
+}
+
+void VerbsChannel::grant(TokenWord tokens) {
+    to_grant_ += tokens;
+    push_controls();
+}
+
+void VerbsChannel::push_controls() {
+    if (controls_taken_ - controls_told_ >= credits / 2 && can_post(1))
+        post_control(Frame::credit, 0);
+    if (to_grant_ != 0 && has_credit() && can_post(1))
+        post_control(Frame::grant, std::exchange(to_grant_, 0));
+}
+
+// ---- remote writes ----
+
+bool VerbsChannel::can_write(const RemoteMemory& remote) const {
+    return state_ < State::finished && remote.port_key(key_port(remote_port_)) != 0;
+}
+
+Transfer VerbsChannel::start_write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
+                                   std::uint64_t cookie, std::optional<std::uint64_t> notice) {
+    corked_ = false;
+    if (!can_write(remote) || offset > remote.length || local.size() > remote.length - offset)
+        return Transfer::refused;
+    if (local.empty() && !notice) return Transfer::done;
+    const Device* const device = &device_;
+    Registration* const registration =
+        local.empty() ? nullptr : interface_.registrations_.acquire(local, {&device, 1}, false);
+    writes_.push_back({remote.address + offset, remote.port_key(key_port(remote_port_)),
+                       notice.has_value(), local, cookie, notice.value_or(0), registration});
+    ++interface_.awaited_;
+    push_writes();
+    if (!interface_.polling_) hand_over();
+    return Transfer::pending;
+}
+
+void VerbsChannel::push_writes() {
+    while (!writes_.empty() && pieces_ < pieces_at_once && can_post(requests_of_a_write)) {
+        Write write = writes_.front();
+        if (!push_piece(write)) return;
+        writes_.pop_front();
+        if (write.posted) continue;
+        writes_.push_front(write);
+    }
+}
+
+// Posts the next piece of a write, and with the last one the notice. False: it has to wait for a
+// slot, or a credit.
+bool VerbsChannel::push_piece(Write& write) {
+    const bool straight = write.registration != nullptr || write.left.empty();
+    const std::size_t most = straight ? piece_bytes_ : interface_.slots_.bytes();
+    const std::size_t bytes = std::min(write.left.size(), most);
+    const bool last = bytes == write.left.size();
+    if (last && write.notifies && !has_credit()) return false;
+    Slot* slot = nullptr;
+    const std::byte* from = write.left.data();
+    std::uint32_t key = 0;
+    if (!straight) {
+        slot = interface_.slots_.take();
+        if (slot == nullptr) return false;
+        std::memcpy(slot->memory, from, bytes);
+        from = slot->memory;
+        key = Slots::key(*slot, device_);
+    } else if (bytes != 0) {
+        key = write.registration->local_key(device_);
+    }
+    (straight ? statistics_.written : statistics_.bounced) += bytes;
+    const Out end{.registration = write.registration, .cookie = write.cookie, .tells = true};
+    if (bytes != 0) {
+        Out piece{.slot = slot, .piece = true};
+        if (last && !write.notifies) {
+            piece.registration = end.registration;
+            piece.cookie = end.cookie;
+            piece.tells = true;
+        }
+        ++pieces_;
+        post_write(write.to, write.key, from, std::uint32_t(bytes), key, piece,
+                   !last || !write.notifies);
+    }
+    if (last && write.notifies) {
+        PacketHeader header{};
+        header.place = std::uint8_t(Frame::notice);
+        header.source = std::uint32_t(write.notice);
+        header.destination = std::uint32_t(write.notice >> 32);
+        ++controls_sent_;
+        post_frame(header, {}, {}, end);
+    }
+    write.to += bytes;
+    write.left = write.left.subspan(bytes);
+    write.posted = last;
+    return true;
+}
+
+void VerbsChannel::push() {
+    if (state_ != State::open) return;
+    if (!kept_.empty()) push_kept();
+    push_controls();
+    if (!writes_.empty()) push_writes();
+}
+
+// A write of nothing: the peer's device answers it where it lives, without anybody there looking.
+void VerbsChannel::ask_for_life() {
+    if (alive_asked_ || !can_post(1)) return;
+    alive_asked_ = true;
+    post_write(0, 0, nullptr, 0, 0, {.sign_of_life = true}, true);
+}
+
+}  // namespace torusmp::transport::verbs

@@ -1,0 +1,201 @@
+#include "core/transport/verbs/device.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+namespace torusmp::transport::verbs {
+namespace {
+
+constexpr int first_room = 256;  // completions
+
+Context open_device(const std::string& name) {
+    int count = 0;
+    const std::unique_ptr<ibv_device*, Destroy<ibv_free_device_list>> list(
+        ibv_get_device_list(&count));
+    for (int i = 0; i < count; ++i)
+        if (name == ibv_get_device_name(list.get()[i]))
+            return Context(ibv_open_device(list.get()[i]));
+    errno = ENODEV;
+    return {};
+}
+
+void make_nonblocking(int descriptor) {
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+}  // namespace
+
+ibv_gid gid_from(const IpAddress& address) {
+    ibv_gid gid{};
+    if (address.family == 6) {
+        std::memcpy(gid.raw, address.bytes.data(), 16);
+    } else {
+        gid.raw[10] = gid.raw[11] = 0xff;
+        std::memcpy(gid.raw + 12, address.bytes.data(), 4);
+    }
+    return gid;
+}
+
+Device::Device(const std::string& netdev, std::size_t index, int gid_index) : index_(index) {
+    const auto facts = config::rdma_port_of(netdev);
+    if (!facts)
+        throw std::runtime_error(fmt::format(
+            "device {} has no RDMA device: expected a RoCE adapter, or soft-RoCE on it (`rdma link "
+            "add rxe_{} type rxe netdev {}`)",
+            netdev, netdev, netdev));
+    if (!facts->trouble.empty())
+        throw std::runtime_error(
+            fmt::format("RDMA device {} on {}: {}", facts->device, netdev, facts->trouble));
+    facts_ = *facts;
+    netdev_index_ = if_nametoindex(netdev.c_str());
+    open();
+    choose_addresses(gid_index);
+    before_ = read_counters();
+}
+
+void Device::open() {
+    const auto refuse = [&](std::string_view what) {
+        throw std::runtime_error(
+            fmt::format("RDMA device {}: {}: {}", text(), what, std::strerror(errno)));
+    };
+    context_ = open_device(facts_.device);
+    if (!context_)
+        throw std::runtime_error(fmt::format(
+            "RDMA device {} cannot be opened: {}; expected the module ib_uverbs loaded and "
+            "read and write permission on /dev/infiniband/uverbs*",
+            text(), std::strerror(errno)));
+    if (ibv_query_port(context_.get(), port(), &port_) != 0) refuse("cannot query its port");
+    if (port_.state != IBV_PORT_ACTIVE)
+        throw std::runtime_error(fmt::format(
+            "RDMA device {}: its port is {}, expected {}: is the cable in, and {} up (`ip link set "
+            "{} up`)?",
+            text(), ibv_port_state_str(port_.state), ibv_port_state_str(IBV_PORT_ACTIVE), netdev(),
+            netdev()));
+    if (ibv_query_device(context_.get(), &limits_) != 0) refuse("cannot query it");
+    domain_.reset(ibv_alloc_pd(context_.get()));
+    if (!domain_) refuse("no protection domain");
+    events_.reset(ibv_create_comp_channel(context_.get()));
+    if (!events_) refuse("no completion channel");
+    make_nonblocking(events_->fd);
+    make_nonblocking(context_->async_fd);
+    for (std::size_t i = 0; i < queues; ++i) {
+        room_[i] = first_room;
+        queues_[i].reset(ibv_create_cq(context_.get(), first_room, reinterpret_cast<void*>(i),
+                                       events_.get(), 0));
+        if (!queues_[i]) refuse("no completion queue");
+    }
+}
+
+void Device::choose_addresses(int gid_index) {
+    for (const IpAddress& address : addresses_of(netdev())) {
+        const ibv_gid wanted = gid_from(address);
+        for (const config::RdmaGid& gid : facts_.gids) {
+            if (!gid.roce_v2 || std::memcmp(gid.bytes.data(), wanted.raw, 16) != 0) continue;
+            if (gid_index >= 0 && gid.index != gid_index) continue;
+            addresses_.push_back(address);
+            gid_indices_.push_back(std::uint8_t(gid.index));
+        }
+    }
+    if (!addresses_.empty()) return;
+    const std::string there = config::describe_gids(facts_);
+    throw std::runtime_error(
+        gid_index >= 0
+            ? fmt::format("RDMA device {}: verbs.gid_index: found {}, expected the index of a RoCE "
+                          "v2 GID that is an address of {}: {}",
+                          text(), gid_index, netdev(), there)
+            : fmt::format("RDMA device {} has no RoCE v2 GID that is an address of {}; GIDs: {}",
+                          text(), netdev(), there));
+}
+
+std::string Device::text() const {
+    return fmt::format("{} on {}", facts_.device, facts_.netdev);
+}
+
+std::uint8_t Device::gid_of(const IpAddress& address) const {
+    for (std::size_t i = 0; i < addresses_.size(); ++i)
+        if (addresses_[i].bytes == address.bytes) return gid_indices_[i];
+    throw std::logic_error("verbs: an address that is none of the device's");
+}
+
+void Device::add_room(int more_arrivals, int more_departures) {
+    const std::array<int, queues> more{more_arrivals, more_departures, 0};
+    for (std::size_t i = 0; i < queues; ++i) {
+        room_[i] += more[i];
+        if (room_[i] <= queues_[i]->cqe) continue;
+        const int wanted = std::min(std::max(room_[i], 2 * queues_[i]->cqe), limits_.max_cqe);
+        if (wanted < room_[i] || ibv_resize_cq(queues_[i].get(), wanted) != 0)
+            throw std::runtime_error(fmt::format(
+                "RDMA device {}: no completion queue of {} entries; it has at most {}: lower "
+                "transport.tokens",
+                text(), room_[i], limits_.max_cqe));
+    }
+}
+
+void Device::arm(bool with_departures) {
+    for (std::size_t i = 0; i < queues; ++i) {
+        if (armed_[i] || (i == departures && !with_departures)) continue;
+        armed_[i] = ibv_req_notify_cq(queues_[i].get(), 0) == 0;
+    }
+}
+
+void Device::take_events() {
+    ibv_cq* queue = nullptr;
+    void* which = nullptr;
+    while (ibv_get_cq_event(events_.get(), &queue, &which) == 0) {
+        armed_[reinterpret_cast<std::uintptr_t>(which)] = false;
+        ibv_ack_cq_events(queue, 1);
+    }
+}
+
+void Device::read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell) {
+    ibv_async_event event;
+    while (ibv_get_async_event(context_.get(), &event) == 0) {
+        const char* const what = ibv_event_type_str(event.event_type);
+        switch (event.event_type) {
+            case IBV_EVENT_PORT_ERR:
+                tell(nullptr, fmt::format("the port of {} went down", text()));
+                break;
+            case IBV_EVENT_DEVICE_FATAL:
+            case IBV_EVENT_CQ_ERR:
+                tell(nullptr, fmt::format("{}: {}", text(), what));
+                break;
+            case IBV_EVENT_QP_FATAL:
+            case IBV_EVENT_QP_REQ_ERR:
+            case IBV_EVENT_QP_ACCESS_ERR:
+                tell(event.element.qp, fmt::format("{}: {}", text(), what));
+                break;
+            default:
+                break;  // news, but no harm
+        }
+        ibv_ack_async_event(&event);
+    }
+}
+
+std::uint64_t Device::counter(const char* name) const {
+    std::ifstream file(fmt::format("/sys/class/infiniband/{}/ports/{}/hw_counters/{}",
+                                   facts_.device, facts_.port, name));
+    std::uint64_t value = 0;
+    return file >> value ? value : 0;
+}
+
+// Soft-RoCE's names first, then those of Mellanox adapters; what is not there counts nothing.
+Device::Counters Device::read_counters() const {
+    return {counter("send_rnr_err") + counter("rcvd_rnr_err") + counter("out_of_buffer") +
+                counter("rnr_nak_retry_err"),
+            counter("completer_retry_err") + counter("local_ack_timeout_err") +
+                counter("packet_seq_err")};
+}
+
+Device::Counters Device::counters() const {
+    const Counters now = read_counters();
+    return {now.receiver_not_ready - before_.receiver_not_ready, now.retries - before_.retries};
+}
+
+}  // namespace torusmp::transport::verbs

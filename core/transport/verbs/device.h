@@ -1,0 +1,92 @@
+// The RDMA device behind one network device: its queues of completions, and what it can do.
+//
+// Three completion queues share one event channel: what arrives, what has gone out, and the
+// datagrams by which connections come about. An armed queue stays armed until it has rung, so that
+// a rank which sleeps often asks the kernel only for those that did.
+//
+// Owned by the VerbsInterface and used under the Runtime's lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/rdma.h"
+#include "core/transport/address.h"
+#include "core/transport/verbs/handles.h"
+
+namespace torusmp::transport::verbs {
+
+class Device {
+  public:
+    enum Queue { arrivals, departures, greetings };
+    static constexpr std::size_t queues = 3;
+
+    // `index` tells it from the others of an interface. gid_index: the one to use, -1: that of the
+    // link's address. Throws std::runtime_error that names the device, what is wrong with it and
+    // what to do.
+    Device(const std::string& netdev, std::size_t index, int gid_index);
+
+    const std::string& netdev() const { return facts_.netdev; }
+    unsigned netdev_index() const { return netdev_index_; }
+    const std::string& name() const { return facts_.device; }
+    std::string text() const;  // "rxe_xp on enp1s0f0"
+    std::size_t index() const { return index_; }
+    std::uint8_t port() const { return std::uint8_t(facts_.port); }
+    ibv_context* context() const { return context_.get(); }
+    ibv_pd* domain() const { return domain_.get(); }
+    ibv_mtu mtu() const { return port_.active_mtu; }
+    const ibv_device_attr& limits() const { return limits_; }
+
+    // Addresses of the network device under which a queue pair can speak.
+    const std::vector<IpAddress>& addresses() const { return addresses_; }
+    // The place of that address in the port's table. Precondition: it is one of addresses().
+    std::uint8_t gid_of(const IpAddress& address) const;
+
+    ibv_cq* queue(Queue which) const { return queues_[which].get(); }
+    // Makes room for the completions of one more queue pair. Throws std::runtime_error.
+    void add_room(int arrivals, int departures);
+
+    // Sleeping: asks for an event at the next completion of these queues, where none is pending.
+    void arm(bool with_departures);
+    int events_descriptor() const { return events_->fd; }
+    int trouble_descriptor() const { return context_->async_fd; }
+    void take_events();
+    // Calls tell(queue pair or null for all of this device, what happened) for what went wrong.
+    void read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell);
+
+    // What the device has counted since it was opened here, of what should not happen.
+    struct Counters {
+        std::uint64_t receiver_not_ready = 0;  // a bug of ours: a packet found no slot
+        std::uint64_t retries = 0;             // the fabric's: packets sent again
+    };
+    Counters counters() const;
+
+  private:
+    void open();
+    void choose_addresses(int gid_index);
+    std::uint64_t counter(const char* name) const;
+    Counters read_counters() const;
+
+    config::RdmaPort facts_;
+    std::size_t index_;
+    unsigned netdev_index_ = 0;
+    Context context_;
+    Domain domain_;
+    EventChannel events_;
+    std::array<CompletionQueue, queues> queues_;
+    std::array<bool, queues> armed_{};
+    std::array<int, queues> room_{};
+    ibv_port_attr port_{};
+    ibv_device_attr limits_{};
+    std::vector<IpAddress> addresses_;
+    std::vector<std::uint8_t> gid_indices_;  // of addresses_
+    Counters before_;
+};
+
+// The GID that is an address: IPv4 mapped into IPv6.
+ibv_gid gid_from(const IpAddress& address);
+
+}  // namespace torusmp::transport::verbs

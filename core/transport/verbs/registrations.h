@@ -1,0 +1,99 @@
+// Memory of the program that devices may reach: registered when first used, and kept, because
+// registering pins every page. What is kept is found by address, so it must be forgotten when the
+// program unmaps that memory: the next thing at the same address is other pages.
+//
+// Unmapping is noted when it happens (unmapped.h) and acted upon before the next look-up. Where it
+// cannot be watched nothing is kept.
+//
+// Owned by the VerbsInterface, used under the Runtime's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/transport/transport.h"
+#include "core/transport/verbs/device.h"
+#include "core/transport/verbs/unmapped.h"
+
+namespace torusmp::transport::verbs {
+
+// Whole pages of memory, and their registration with each device that has needed it.
+class Registration {
+  public:
+    std::uint32_t local_key(const Device& device) const { return regions_[device.index()]->lkey; }
+    std::uint32_t remote_key(const Device& device) const {
+        return writable_ ? regions_[device.index()]->rkey : 0;
+    }
+
+  private:
+    friend class Registrations;
+    std::uintptr_t begin_ = 0;
+    std::uintptr_t end_ = 0;
+    std::vector<MemoryRegion> regions_;  // by device; null: not needed yet
+    bool writable_ = true;
+    bool kept_ = false;     // found by address
+    bool lasting_ = false;  // until its memory is freed: it was allocated here
+    int users_ = 0;
+    std::list<std::unique_ptr<Registration>>::iterator place_;  // by last use
+};
+
+struct RegistrationStatistics {
+    std::uint64_t found = 0;     // uses of what was registered already
+    std::uint64_t made = 0;      // registrations
+    std::uint64_t evicted = 0;   // forgotten for want of room
+    std::uint64_t unmapped = 0;  // forgotten because the program gave the memory back
+    std::uint64_t refused = 0;   // could not be registered; went by copies
+    std::uint64_t bytes = 0;     // kept now
+};
+
+class Registrations {
+  public:
+    // most: bytes to keep while nobody uses them. log: where a refusal is told, once.
+    Registrations(std::size_t most, const std::vector<std::unique_ptr<Device>>& devices,
+                  std::function<void(std::string_view)> log);
+    ~Registrations();
+    Registrations(const Registrations&) = delete;
+    Registrations& operator=(const Registrations&) = delete;
+
+    // The registration of this memory with these devices; null where the system refuses. to_write:
+    // peers, or the device, shall write to it. release() it.
+    Registration* acquire(ConstBytes memory, std::span<const Device* const> devices, bool to_write);
+    void release(Registration* registration);
+
+    // Memory that stays registered with all devices until it is given back.
+    void* allocate(std::size_t bytes, std::size_t alignment);
+    void free(void* memory);
+
+    const RegistrationStatistics& statistics() const { return statistics_; }
+    bool keeps() const { return most_ != 0; }
+
+  private:
+    using All = std::list<std::unique_ptr<Registration>>;
+
+    Registration* find(std::uintptr_t begin, std::uintptr_t end);
+    Registration& make(std::uintptr_t begin, std::uintptr_t end);
+    bool register_with(Registration& registration, const Device& device, bool to_write);
+    void refuse(const Device& device, std::size_t bytes, int error);
+    void forget_unmapped();
+    void forget(Registration& registration);  // it is found no more; destroyed when unused
+    void evict();
+
+    std::size_t most_;
+    const std::vector<std::unique_ptr<Device>>& devices_;
+    std::function<void(std::string_view)> log_;
+    All all_;                                           // the last used first
+    std::map<std::uintptr_t, Registration*> by_begin_;  // kept ones, which do not overlap
+    std::map<void*, std::size_t> allocated_;            // bytes mapped
+    std::unique_ptr<Unmapped> unmapped_;                // null: nothing is kept
+    bool told_ = false;
+    RegistrationStatistics statistics_;
+};
+
+}  // namespace torusmp::transport::verbs

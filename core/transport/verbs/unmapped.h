@@ -1,0 +1,46 @@
+// Stretches of memory that this process has unmapped, as UCX's libucm tells of them (munmap,
+// mremap, brk, madvise, shmdt): inside the call, in whatever thread makes it.
+//
+// libucm patches these calls, so it is loaded only when an object of this kind is made; libucs,
+// which it needs, would also install signal handlers and is told not to. Without them watches() is
+// false. take() under the Runtime's lock; the notes come from any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace torusmp::transport::verbs {
+
+class Unmapped {
+  public:
+    struct Range {
+        std::uintptr_t begin;
+        std::uintptr_t end;
+    };
+
+    Unmapped();
+    ~Unmapped();
+    Unmapped(const Unmapped&) = delete;
+    Unmapped& operator=(const Unmapped&) = delete;
+
+    bool watches() const { return watches_; }
+    bool any() const { return count_.load(std::memory_order_acquire) != 0; }
+    // What was noted since the last call. One range of everything: more than could be noted.
+    std::vector<Range> take();
+    void note(std::uintptr_t begin, std::uintptr_t end) noexcept;
+
+  private:
+    static constexpr std::size_t room = 256;
+
+    void lock() noexcept;
+
+    bool watches_ = false;
+    std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+    std::atomic<std::size_t> count_{0};  // room + 1: more than fit
+    std::array<Range, room> ranges_{};
+};
+
+}  // namespace torusmp::transport::verbs

@@ -1,0 +1,57 @@
+// What verbs channels say to each other beside core's packets: frames over the queue pair, marked
+// in PacketHeader::place, and the datagram by which two queue pairs find each other.
+//
+// Every frame takes a receive slot at the other end. Core's packets have theirs by its tokens. The
+// frames of the transport itself (grant, notice) have `credits` of their own, which go home in the
+// stamp of any frame, counted from the start; where nothing else is sent, a credit frame tells
+// after every half of them, so that at most two of those are under way. Hence a queue pair posts
+// tokens + credits + 2 slots, and a few more that may wait to be posted again together: no frame
+// ever finds no slot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/transport/address.h"
+#include "core/transport/packet.h"
+#include "core/transport/secret.h"
+
+namespace torusmp::transport::verbs {
+
+enum class Frame : std::uint8_t {
+    packet,    // core's
+    grant,     // tokens in `grants`
+    notice,    // a write is complete; the notice in `source` and `destination`
+    credit,    // nothing but the stamp
+    closed,    // the other end gives the link up; the payload says why
+    farewell,  // the other end has nothing more to send
+    last = farewell
+};
+
+inline constexpr std::uint32_t credits = 16;
+inline constexpr std::uint32_t most_credit_frames = 2;
+inline constexpr std::uint32_t posted_together = 8;
+// Slots beyond core's tokens, one of them for the packet that is being delivered. The last frame
+// of a link, a farewell or why it is given up, has one too.
+inline constexpr std::uint32_t spare_slots = credits + most_credit_frames + posted_together + 2;
+
+// Sent to the peer's datagram queue pair, again and again until both ends can receive.
+struct Hello {
+    std::array<char, 8> greeting;
+    std::uint32_t version;
+    std::uint32_t ready;  // 1: my queue pair knows yours and receives
+    std::uint32_t from_port;
+    std::uint32_t to_port;
+    std::uint32_t queue_pair;
+    std::uint32_t first_packet;  // sequence number, 24 bits
+    std::uint32_t mtu;           // ibv_mtu
+    std::uint32_t slot_bytes;    // payload
+    std::uint64_t tokens;        // TokenWord of the port's slots
+    Id from;
+    Id to;
+    Proof proof;  // over all before
+};
+static_assert(sizeof(Hello) == 112);
+inline constexpr std::array<char, 8> greeting{'t', 'o', 'r', 'u', 's', 'm', 'p', 'v'};
+
+}  // namespace torusmp::transport::verbs

@@ -1,0 +1,54 @@
+// Two verbs interfaces of one process, on the RDMA devices at both ends of a cable. Which these are
+// says TORUSMP_VERBS_PAIR: two network devices with a blank between, as "d0p d0m".
+#pragma once
+
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/transport/verbs/interface.h"
+
+namespace torusmp::transport::testing {
+
+inline std::pair<std::string, std::string> verbs_devices() {
+    const char* const names = std::getenv("TORUSMP_VERBS_PAIR");
+    std::istringstream text(names != nullptr ? names : "");
+    std::pair<std::string, std::string> devices;
+    if (!(text >> devices.first >> devices.second))
+        throw std::runtime_error(
+            "TORUSMP_VERBS_PAIR: expected the network devices at the ends of a cable with RDMA");
+    return devices;
+}
+
+inline verbs::InterfaceOptions verbs_options(const char* host, const std::string& device,
+                                             const std::vector<PortOptions>& ports) {
+    verbs::InterfaceOptions options;
+    options.host = host;
+    options.secret = derive_secret({});
+    options.timeout = std::chrono::seconds(20);
+    for (const PortOptions& port : ports) options.devices.push_back({port.port, device});
+    return options;
+}
+
+class VerbsPair {
+  public:
+    using Ports = std::vector<PortOptions>;
+    VerbsPair(const Ports& a, const Ports& b)
+        : a_(a, verbs_options("a", verbs_devices().first, a)),
+          b_(b, verbs_options("b", verbs_devices().second, b)) {}
+
+    verbs::VerbsInterface& a() { return a_; }
+    verbs::VerbsInterface& b() { return b_; }
+    // The kernel's part runs beside this process.
+    void pass_time() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
+
+  private:
+    verbs::VerbsInterface a_;
+    verbs::VerbsInterface b_;
+};
+
+}  // namespace torusmp::transport::testing
