@@ -142,6 +142,7 @@ void Runtime::cancel(SendRequest& request) {
     if (request.complete() || request.stage_ != SendRequest::Stage::wait_answer ||
         request.flow_ != nullptr)
         return;
+    request.retracting_ = true;
     send_body(peers_[request.peer_], PacketKind::retract, DepartureBody{request.departure_, 0});
 }
 
@@ -165,8 +166,10 @@ bool Runtime::on_retract(Peer& peer, const PacketHeader& header, const std::byte
 bool Runtime::on_retracted(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     DepartureBody body;
     if (!read_body(header, payload, body)) return false;
-    SendRequest* request = take_answered(peer, body.departure);
-    if (request == nullptr) return false;
+    SendRequest* request = departures_.find(body.departure);
+    if (request == nullptr || !request->retracting_ ||
+        take_answered(peer, body.departure) == nullptr)
+        return false;
     finish_send(*request, Error::cancelled);
     return true;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/runtime.h"
+#include "routing/ways.h"
 
 namespace torusmp::core {
 
@@ -45,12 +46,17 @@ transport::TokenWord grants_for(Connection& connection) {
 
 }  // namespace
 
-void Runtime::transmit(Connection& connection, PacketHeader& header,
-                       transport::ConstBytes payload) {
+// What every packet does as it leaves.
+void Runtime::take_token(Connection& connection, PacketHeader& header) {
     header.grants = grants_for(connection);
     connection.tokens -= transport::token_of(header.slot_class);
     ++connection.statistics.packets_sent;
-    connection.statistics.bytes_sent += payload.size();
+    connection.statistics.bytes_sent += header.length;
+}
+
+void Runtime::transmit(Connection& connection, PacketHeader& header,
+                       transport::ConstBytes payload) {
+    take_token(connection, header);
     connection.channel->send(header, payload);
 }
 
@@ -58,10 +64,7 @@ void Runtime::transmit_packed(Connection& connection, PacketHeader& header,
                               transport::ConstBytes prefix, const Buffer& buffer, std::size_t from,
                               std::size_t bytes) {
     header.length = std::uint32_t(prefix.size() + bytes);
-    header.grants = grants_for(connection);
-    connection.tokens -= transport::token_of(header.slot_class);
-    ++connection.statistics.packets_sent;
-    connection.statistics.bytes_sent += header.length;
+    take_token(connection, header);
     std::byte* slot = connection.channel->reserve(header.slot_class, header.length);
     std::copy(prefix.begin(), prefix.end(), slot);
     buffer.pack(from, slot + prefix.size(), bytes);
@@ -232,6 +235,22 @@ bool Runtime::emit(SendRequest& request, Connection& connection) {
     }
 }
 
+// Where the last relay may put the next piece of a message that leaves by that connection. Its key
+// is that of the peer's port by which that way ends.
+transport::Place Runtime::place_of(const SendRequest& request, Peer& peer,
+                                   const Connection& connection) {
+    if (request.target_.length < request.buffer_.bytes || connection.peer == peer.rank ||
+        !connection.link)
+        return {};
+    std::uint8_t& port = peer.far_ports[std::size_t(connection.link->index())];
+    if (port == 0) {
+        const auto path =
+            routing::path_by(options_.torus, options_.rank, peer.rank, *connection.link);
+        port = std::uint8_t(1 + path.back().direction.opposite().index());
+    }
+    return {request.target_.address + request.position_, request.target_.port_key(port - 1u)};
+}
+
 // One packet of a message that goes in packets. True: it was the last, or the peer is dead.
 bool Runtime::emit_piece(SendRequest& request, Connection& connection) {
     Peer& peer = peers_[request.peer_];
@@ -241,7 +260,8 @@ bool Runtime::emit_piece(SendRequest& request, Connection& connection) {
     }
     const std::size_t left = request.buffer_.bytes - request.position_;
     const std::size_t piece = std::min(left, options_.fragment());
-    const DataBody body{request.landing_, 0, request.position_};
+    const transport::Place place = place_of(request, peer, connection);
+    const DataBody body{request.landing_, 0, request.position_, place.address, place.key, 0};
     PacketHeader header = header_to(peer, PacketKind::data, 0);
     transmit_packed(connection, header, std::as_bytes(std::span(&body, 1)), request.buffer_,
                     request.position_, piece);

@@ -22,8 +22,9 @@ struct Statistics {
     std::uint64_t bytes_written = 0;  // by remote writes of ours
     std::uint64_t bytes_read = 0;     // by remote reads of ours
     std::uint64_t relayed = 0;        // packets sent here that came from another connection
-    std::uint64_t token_waits = 0;    // times a packet had to wait for a token
-    std::uint64_t grants_sent = 0;    // explicit returns of tokens
+    std::uint64_t placed = 0;       // of these, those whose payload we put in the receiver's memory
+    std::uint64_t token_waits = 0;  // times a packet had to wait for a token
+    std::uint64_t grants_sent = 0;  // explicit returns of tokens
 };
 
 // FIFO of things that wait for tokens, linked through them.

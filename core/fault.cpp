@@ -22,7 +22,8 @@ bool Runtime::crosses(Rank from, Rank to, Rank at, routing::Direction direction)
         return false;
     };
     if (uses(torus.path(from, to))) return true;
-    if (!interfaces_.back()->separate_links()) return false;
+    const auto spreads = [](const transport::Interface* it) { return it->separate_links(); };
+    if (std::none_of(interfaces_.begin(), interfaces_.end(), spreads)) return false;
     for (const auto first : routing::first_directions(torus, from, to))
         if (uses(routing::path_by(torus, from, to, first))) return true;
     return false;
@@ -128,7 +129,7 @@ void Runtime::fail_peer(Peer& peer, Error error) {
     faults_.fetch_add(1, std::memory_order_relaxed);
     // A transfer that the transport still works on ends through on_transfer(): until then it uses
     // the caller's memory.
-    std::array<Connection*, 2> links{};
+    Cables links{};
     const int count = links_to(peer, links);
     const auto in_transfer = [&](bool pending) {
         return pending && std::any_of(links.begin(), links.begin() + count, [](Connection* link) {

@@ -63,7 +63,8 @@ void Runtime::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
     if (!flow.ready.empty() && flow.ready.front().ordinal == request.ordinal_) {
         const Ready ready = flow.ready.front();
         flow.ready.pop_front();
-        const bool cheap = ready.memory.length != 0 && connection.channel->can_write(ready.memory);
+        const bool cheap = ready.memory.length != 0 && connection.peer == peer.rank &&
+                           connection.channel->can_write(ready.memory);
         if (buffer.bytes <= ready.bytes && buffer.bytes != 0 &&
             (buffer.bytes >= options_.eager_limit ||
              (cheap && buffer.bytes >= options_.direct_limit)))

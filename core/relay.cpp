@@ -1,5 +1,8 @@
 // Packets for others: on along the shortest-direction-first path, straight from the slot they
-// arrived in.
+// arrived in. Where the next hop is the last, and the channel can, payload of a large message goes
+// straight to its place in the receiver's memory, and only its description into a slot. The
+// receiver made that memory's key for this very link and counts what is announced to be placed as
+// it counts what it copies: who lies about it harms its own message alone.
 //
 // No deadlock: a packet's class is the number of dimensions it has finished, so classes are only
 // ever left upwards; inside one class of one ring, a packet may enter only where two slots are
@@ -47,8 +50,29 @@ Verdict Runtime::relay(Connection& in, const PacketHeader& header, const std::by
     ++onward.hops;
     if (in.interface != out->interface) onward.stamp = 0;  // it means something else there
     ++out->statistics.relayed;
-    transmit(*out, onward, {payload, header.length});
+    if (!relay_into_place(*out, onward, payload)) transmit(*out, onward, {payload, header.length});
     return Verdict::taken;
+}
+
+// The last hop of a piece of a large message whose receiver has named a place for it; false: it
+// has not, or this is not the last hop.
+bool Runtime::relay_into_place(Connection& out, PacketHeader& header, const std::byte* payload) {
+    DataBody body;
+    if (header.destination != std::uint32_t(out.peer) ||
+        PacketKind(header.kind) != PacketKind::data || !out.channel->places() ||
+        !read_body(header, payload, body) || body.key == 0 || body.placed != 0 ||
+        header.length == sizeof body)
+        return false;
+    const transport::ConstBytes bytes{payload + sizeof body, header.length - sizeof body};
+    const transport::Place place{body.address, body.key};
+    body.placed = std::uint32_t(bytes.size());
+    header.length = sizeof body;
+    header.stamp = 0;  // it may have covered the payload
+    ++out.statistics.placed;
+    out.statistics.bytes_written += bytes.size();
+    take_token(out, header);
+    out.channel->send_placed(header, std::as_bytes(std::span(&body, 1)), bytes, place);
+    return true;
 }
 
 }  // namespace torusmp::core

@@ -26,6 +26,7 @@ constexpr std::uint32_t most_parts = 2;
 // Tells the receiver that a message waits here.
 void Runtime::ask(SendRequest& request, Peer& peer) {
     request.stage_ = SendRequest::Stage::wait_answer;
+    request.retracting_ = false;
     request.departure_ = departures_.add(request);
     RequestBody body{request.departure_, request.ordinal_, request.buffer_.bytes, {}};
     if (request.buffer_.layout == nullptr && request.buffer_.bytes != 0) {
@@ -45,9 +46,9 @@ void Runtime::ask(SendRequest& request, Peer& peer) {
         send_body(peer, PacketKind::request, body, request.context_, request.tag_);
 }
 
-// The links to a neighbour that carry a write at the same time; the channel that leads there where
+// The cables to a neighbour that can be used at the same time; the channel that leads there where
 // there is but one.
-int Runtime::links_to(const Peer& peer, std::array<Connection*, 2>& links) const {
+int Runtime::links_to(const Peer& peer, Cables& links) const {
     int count = 0;
     links[0] = peer.via;
     if (peer.ways_out == 0) return 1;
@@ -57,19 +58,33 @@ int Runtime::links_to(const Peer& peer, std::array<Connection*, 2>& links) const
     return count;
 }
 
+// Those of them by which this memory of the neighbour's can be written. It was named for the
+// interface of the cable that leads there, and another one's makes nothing of that name.
+int Runtime::links_to(const Peer& peer, const transport::RemoteMemory& memory,
+                      Cables& links) const {
+    Cables all{};
+    const int found = links_to(peer, all);
+    int count = 0;
+    for (int i = 0; i < found; ++i)
+        if (Connection* link = all[std::size_t(i)];
+            link->interface == peer.via->interface && link->channel->can_write(memory))
+            links[std::size_t(count++)] = link;
+    return count;
+}
+
 // Starts the remote writes of a message: one, or one for each of two cables to the same neighbour.
 Transfer Runtime::write_to(SendRequest& request, Peer& peer,
                            const transport::RemoteMemory& memory) {
     Connection& connection = way_of(request);
     if (connection.peer != peer.rank || memory.length < request.buffer_.bytes ||
-        !connection.channel->can_write(memory))
+        connection.interface != peer.via->interface || !connection.channel->can_write(memory))
         return Transfer::refused;
     if (request.buffer_.layout != nullptr) return write_layout(request, connection, memory);
     if (request.departure_ == 0) request.departure_ = departures_.add(request);
-    std::array<Connection*, 2> links{};
+    Cables links{};
     const transport::ConstBytes whole{request.buffer_.base, request.buffer_.bytes};
     const bool one = request.link_ != nullptr || whole.size() < options_.spread_limit;
-    request.parts_ = std::uint8_t(one ? 1 : links_to(peer, links));
+    request.parts_ = std::uint8_t(one ? 1 : links_to(peer, memory, links));
     request.part_failed_ = false;
     request.parts_left_ = request.parts_;
     if (request.parts_ == 1) return write_part(request, connection, memory, 0, whole.size());
@@ -136,9 +151,9 @@ void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
     if (whole) return finish_send(request);
     if (transfer == Transfer::pending) {
         request.stage_ = SendRequest::Stage::writing;
-        std::array<Connection*, 2> links{};
         if (request.parts_out_ != 0) {
-            links_to(peer, links);
+            Cables links{};
+            links_to(peer, memory, links);
             for (std::size_t i = 0; i < links.size(); ++i)
                 if ((request.parts_out_ >> i & 1) != 0) tell_written(request, *links[i]);
             if (request.parts_left_ == 0) finish_send(request);
@@ -147,6 +162,7 @@ void Runtime::begin_write(SendRequest& request, std::uint32_t landing,
     }
     request.stage_ = SendRequest::Stage::stream;
     request.position_ = 0;
+    request.target_ = memory;
     if (peer.ways_out != 0 && request.link_ == nullptr &&
         request.buffer_.bytes >= options_.spread_limit)
         spread(request, peer);
@@ -239,10 +255,13 @@ transport::RemoteMemory Runtime::open_landing(ReceiveRequest& request, Peer& pee
     const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
     const Connection& connection = connection_to(peer);
     if (connection.interface == nullptr) return Loopback::expose(memory);
-    // Who is further away sends packets.
-    if (connection.peer != peer.rank) return {};
-    request.exposed_at_ = connection.interface;
-    request.exposed_ = connection.interface->expose(memory, connection.channel);
+    // Who is further away sends packets, whose bytes the last relay may put into place.
+    const bool far = connection.peer != peer.rank;
+    if (far && (peer.placing == nullptr || memory.size() < options_.eager_limit)) return {};
+    request.exposed_at_ = far ? peer.placing : connection.interface;
+    // Over several links, or over one that the sender chooses.
+    const bool any_link = far || peer.ways_out != 0;
+    request.exposed_ = request.exposed_at_->expose(memory, any_link ? nullptr : connection.channel);
     return request.exposed_;
 }
 
@@ -348,12 +367,15 @@ bool Runtime::on_data(Peer& peer, const PacketHeader& header, const std::byte* p
     DataBody body;
     if (!read_body(header, payload, body)) return false;
     ReceiveRequest* request = landings_.find(body.landing);
-    const std::size_t bytes = header.length - sizeof body;
+    const std::size_t behind = header.length - sizeof body;
+    if (body.placed != 0 && behind != 0) return false;
+    const std::size_t bytes = body.placed != 0 ? body.placed : behind;
     if (request == nullptr || !may_land(*request, peer)) return false;
     const std::size_t room = request->posted_ ? request->buffer_.bytes : request->expected_;
     if (body.offset > room || bytes > room - body.offset || bytes > room - request->landed_)
         return false;
-    request->buffer_.unpack(body.offset, payload + sizeof body, bytes);
+    // Placed bytes were written ahead of this packet, to where our own name of the memory allows.
+    if (body.placed == 0) request->buffer_.unpack(body.offset, payload + sizeof body, bytes);
     request->landed_ += bytes;
     finish_if_landed(*request);
     return true;

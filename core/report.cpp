@@ -39,6 +39,21 @@ std::string Runtime::name_of(const Connection& connection) const {
                        connection.link->sign > 0 ? '+' : '-', name_of(connection.peer));
 }
 
+namespace {
+
+// Lines as they stand in a report.
+std::string indented(std::string_view lines) {
+    while (!lines.empty() && lines.back() == '\n') lines.remove_suffix(1);
+    std::string text = "  ";
+    for (const char c : lines) {
+        text += c;
+        if (c == '\n') text += "  ";
+    }
+    return text;
+}
+
+}  // namespace
+
 std::string Runtime::report() const {
     Guard guard(*this);
     std::string text = fmt::format("rank {} of {}: what it waits for\n", options_.rank, size());
@@ -83,6 +98,9 @@ std::string Runtime::report() const {
     for (const Task* task : tasks_) fmt::format_to(out, "  {}\n", task->describe());
     if (text.size() == empty) text += "  nothing\n";
     text.pop_back();
+    for (const transport::Interface* it : interfaces_)
+        if (const std::string counted = it->statistics(); !counted.empty())
+            text += fmt::format("\n{}", indented(counted));
     return text;
 }
 

@@ -115,10 +115,12 @@ class SendRequest : public Request, private Outgoing {
     Strand* strands_ = nullptr;          // of a stream that is spread over several links
     std::uint8_t parts_ = 0;             // remote writes that carry the message, one a link
     std::uint32_t parts_left_ = 0;       // writes of it that are still under way
+    transport::RemoteMemory target_{};   // of a stream: the receiver's memory, if it has a name
     transport::RemoteMemory exposed_{};  // while the receiver may read it
     transport::Interface* exposed_at_ = nullptr;
     std::uint8_t parts_out_ = 0;  // by bit: out at once when they were started
     bool part_failed_ = false;
+    bool retracting_ = false;  // the receiver is asked to forget it
 };
 
 class ReceiveRequest : public Request {

@@ -28,6 +28,9 @@ constexpr int spin_among_rivals = 8;
 // Turns given to other ranks before sleeping, where ranks outnumber cores.
 constexpr unsigned yields_when_crowded = 16;
 
+// One for the host and one a wire.
+constexpr std::size_t most_interfaces = 4;
+
 inline void pause() {
     __builtin_ia32_pause();
 }
@@ -50,11 +53,10 @@ void check(const Options& options) {
 
 }  // namespace
 
-Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
-                 const InterfaceFactory& make_wire)
+Runtime::Runtime(Options options, const InterfaceFactory& make_interface, std::vector<Wire> wires)
     : options_((check(options), std::move(options))),
       locking_(options_.threads || options_.progress_thread),
-      two_addresses_(make_wire != nullptr) {
+      wires_(std::move(wires)) {
     loopback_ = std::make_unique<Loopback>(options_.tokens, [this] {
         if (asleep_) wake_sleepers();
     });
@@ -72,22 +74,28 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
     peers_[options_.rank].via = peers_[options_.rank].comes_by = self.get();
     connections_.push_back(std::move(self));
 
-    std::vector<transport::PortOptions> ports = port_options(Reach::host);
-    const std::vector<transport::PortOptions> wire_ports = port_options(Reach::wire);
-    if (!make_wire) {
-        ports.insert(ports.end(), wire_ports.begin(), wire_ports.end());
-        host_ = make_interface(ports);
-    } else {
-        if (!ports.empty()) host_ = make_interface(ports);
-        if (!wire_ports.empty() || ports.empty()) wire_ = make_wire(wire_ports);
-    }
+    open_interfaces(make_interface);
     polls_per_look_ = polls_per_look;
-    for (const auto* it : {&host_, &wire_}) {
-        if (*it == nullptr) continue;
-        interfaces_.push_back(it->get());
-        if ((*it)->polls_kernel()) polls_per_look_ = kernel_polls_per_look;
-    }
+    for (const transport::Interface* it : interfaces_)
+        if (it->polls_kernel()) polls_per_look_ = kernel_polls_per_look;
     spin_ = options_.spin.count();
+}
+
+void Runtime::open_interfaces(const InterfaceFactory& make_interface) {
+    if (1 + wires_.size() > most_interfaces)
+        throw std::invalid_argument(fmt::format("wires: found {}, expected at most {}",
+                                                wires_.size(), most_interfaces - 1));
+    carriers_.resize(1 + wires_.size());
+    for (std::size_t i = 0; i < carriers_.size(); ++i) {
+        const auto ports = port_options(i);
+        if (ports.empty() && !wires_.empty()) continue;
+        carriers_[i] = i == 0 ? make_interface(ports) : wires_[i - 1].make(ports);
+        interfaces_.push_back(carriers_[i].get());
+    }
+    if (!interfaces_.empty()) return;
+    // A rank alone has nobody to talk to, but memory to allocate.
+    carriers_.front() = make_interface({});
+    interfaces_.push_back(carriers_.front().get());
 }
 
 Runtime::~Runtime() {
@@ -118,19 +126,25 @@ int Runtime::tokens_between(Rank a, Rank b) const {
                                               : std::min(options_.tokens, most_far_tokens);
 }
 
-// The host, by its lowest rank; then what each interface wants its peers to know, the first with
-// its length in front where there are two.
+// The host, by its lowest rank; then what each carrier wants its peers to know, with its length in
+// front.
 std::vector<std::byte> Runtime::address() const {
+    std::vector<std::byte> all;
+    const auto add = [&](transport::ConstBytes bytes) {
+        for (const std::byte byte : bytes) all.push_back(byte);
+    };
+    const auto add_number = [&](std::size_t value) {
+        const auto number = std::uint32_t(value);
+        add(std::as_bytes(std::span(&number, 1)));
+    };
     Rank lowest = options_.rank;
     for (const Rank rank : options_.direct) lowest = std::min(lowest, rank);
-    const auto host = host_ != nullptr ? host_->address() : std::vector<std::byte>();
-    const auto wire = wire_ != nullptr ? wire_->address() : std::vector<std::byte>();
-    const std::array<std::uint32_t, 2> numbers{std::uint32_t(lowest), std::uint32_t(host.size())};
-    const auto front = std::as_bytes(std::span(numbers)).first(two_addresses_ ? 8 : 4);
-    std::vector<std::byte> all(front.size() + host.size() + wire.size());
-    auto end = std::copy(front.begin(), front.end(), all.begin());
-    end = std::copy(host.begin(), host.end(), end);
-    std::copy(wire.begin(), wire.end(), end);
+    add_number(std::size_t(lowest));
+    for (const auto& carrier : carriers_) {
+        const auto bytes = carrier != nullptr ? carrier->address() : std::vector<std::byte>();
+        add_number(bytes.size());
+        add(bytes);
+    }
     return all;
 }
 
@@ -148,15 +162,17 @@ std::uint32_t take_number(transport::ConstBytes& bytes, const std::string& whose
 
 }  // namespace
 
-// The part of a peer's address that the interface to it understands.
-transport::ConstBytes Runtime::address_of(Rank peer) const {
+// The part of a peer's address that this carrier of ours understands.
+transport::ConstBytes Runtime::address_of(Rank peer, std::size_t carrier) const {
     transport::ConstBytes rest = addresses_[std::size_t(peer)];
     take_number(rest, name_of(peer));
-    if (!two_addresses_) return rest;
-    const std::uint32_t length = take_number(rest, name_of(peer));
-    if (length > rest.size())
-        throw std::runtime_error(fmt::format("the address of {} is cut short", name_of(peer)));
-    return reach_of(peer) == Reach::host ? rest.first(length) : rest.subspan(length);
+    for (std::size_t i = 0;; ++i) {
+        const std::uint32_t length = take_number(rest, name_of(peer));
+        if (length > rest.size())
+            throw std::runtime_error(fmt::format("the address of {} is cut short", name_of(peer)));
+        if (i == carrier) return rest.first(length);
+        rest = rest.subspan(length);
+    }
 }
 
 void Runtime::learn_hosts() {
@@ -173,31 +189,36 @@ void Runtime::learn_hosts() {
     }
 }
 
-transport::Interface& Runtime::interface_to(Rank peer) const {
-    return wire_ != nullptr && reach_of(peer) == Reach::wire ? *wire_ : *interfaces_.front();
+// What carries a connection, by its place in carriers_.
+std::size_t Runtime::carrier_of(Rank peer, std::optional<routing::Direction> link) const {
+    if (local_[std::size_t(peer)] || wires_.empty()) return 0;
+    for (std::size_t i = 0; i < wires_.size(); ++i)
+        if (!wires_[i].carries || wires_[i].carries(peer, link)) return 1 + i;
+    throw std::invalid_argument(fmt::format(
+        "none of {} wires carries {} to {}; expected one that does", wires_.size(),
+        link ? fmt::format("link {}{}", link->dimension, link->sign > 0 ? '+' : '-') : "packets",
+        name_of(peer)));
 }
 
-// The ports through which this rank talks: one for each link, and one for each rank that it reaches
-// without.
-std::vector<transport::PortOptions> Runtime::port_options(Reach reach) const {
+// The ports through which this rank talks by one carrier: one for each link, and one for each rank
+// that it reaches without.
+std::vector<transport::PortOptions> Runtime::port_options(std::size_t carrier) const {
     std::vector<transport::PortOptions> ports;
     // The largest packet: a piece of a large message with its header, or a body of core's own.
     const std::size_t slot_bytes = options_.fragment() + sizeof(DataBody);
-    const auto add_direct = [&](Rank rank) {
+    for (Rank rank = 0; rank < size(); ++rank) {
+        if (rank == options_.rank || !(local_[std::size_t(rank)] || options_.far_direct)) continue;
+        if (!all_direct() && options_.torus.distance(options_.rank, rank) == 1) continue;  // a link
+        if (carrier_of(rank, std::nullopt) != carrier) continue;
         transport::PortOptions port{direct_port_base + std::uint32_t(rank), 1, {}, slot_bytes};
         port.tokens[0] = std::uint8_t(tokens_between(options_.rank, rank));
         ports.push_back(port);
-    };
-    for (Rank rank = 0; rank < size(); ++rank) {
-        if (rank == options_.rank || reach_of(rank) != reach) continue;
-        const bool linked = !all_direct() && options_.torus.distance(options_.rank, rank) == 1;
-        if (!linked && (reach == Reach::host || options_.far_direct)) add_direct(rank);
     }
     if (all_direct()) return ports;
     for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
-        const auto neighbour =
-            options_.torus.neighbour(options_.rank, routing::Direction::from_index(i));
-        if (!neighbour || reach_of(*neighbour) != reach) continue;
+        const auto direction = routing::Direction::from_index(i);
+        const auto neighbour = options_.torus.neighbour(options_.rank, direction);
+        if (!neighbour || carrier_of(*neighbour, direction) != carrier) continue;
         transport::PortOptions port{std::uint32_t(i), options_.torus.dimensions(), {}, slot_bytes};
         port.tokens.fill(0);
         for (int k = 0; k < port.classes; ++k)
@@ -230,8 +251,9 @@ Connection& Runtime::open_connection(Rank peer, std::optional<routing::Direction
     const bool ring = link && options_.torus.is_ring(link->dimension);
     connection.tokens_to_enter = connection.tokens_to_turn = ring ? 2 : 1;
     if (!link) peers_[peer].via = peers_[peer].comes_by = &connection;
-    connection.interface = &interface_to(peer);
-    connection.channel = &connection.interface->connect(address_of(peer), ports);
+    const std::size_t carrier = carrier_of(peer, link);
+    connection.interface = carriers_[carrier].get();
+    connection.channel = &connection.interface->connect(address_of(peer, carrier), ports);
     connection.channel->owner = &connection;
     return connection;
 }
@@ -274,6 +296,7 @@ void Runtime::route(Peer& peer) {
     const auto path = torus.path(peer.rank, self);
     peer.via = peer.onward;
     peer.comes_by = links_[path.back().direction.opposite().index()];
+    if (distance > 1 && peer.comes_by->channel->places()) peer.placing = peer.comes_by->interface;
     for (const auto direction : routing::first_directions(torus, self, peer.rank))
         if (links_[direction.index()]->interface->separate_links())
             peer.ways_out |= std::uint16_t(1u << direction.index());
@@ -441,15 +464,15 @@ void Runtime::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen) 
 
 void Runtime::sleep_in_interfaces(Clock::time_point deadline) {
     if (interfaces_.size() == 1) return interfaces_.front()->sleep(deadline);
-    std::array<pollfd, 2> watched{};
-    for (std::size_t i = 0; i < watched.size(); ++i)
+    std::array<pollfd, most_interfaces> watched{};
+    for (std::size_t i = 0; i < interfaces_.size(); ++i)
         watched[i] = {interfaces_[i]->descriptor(), POLLIN, 0};
     // Interfaces with time limits of their own want to be looked at now and then.
     const auto most = std::chrono::seconds(1);
     const auto left = std::clamp<std::chrono::nanoseconds>(deadline - Clock::now(),
                                                            std::chrono::nanoseconds(0), most);
     const timespec time{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-    ppoll(watched.data(), watched.size(), &time, nullptr);
+    ppoll(watched.data(), interfaces_.size(), &time, nullptr);
 }
 
 void Runtime::progress_thread_main() {

@@ -83,12 +83,22 @@ class Runtime final : private transport::Sink {
     using InterfaceFactory = std::function<std::unique_ptr<transport::Interface>(
         const std::vector<transport::PortOptions>&)>;
 
+    // What carries connections to ranks that are not in Options::direct.
+    struct Wire {
+        InterfaceFactory make;
+        // Whether it carries this link or, without one, the connection to this far rank; the first
+        // wire that does takes it, so both ends must come to the same answer. Empty: all.
+        std::function<bool(Rank peer, std::optional<routing::Direction> link)> carries = {};
+    };
+
     // Opens the interfaces with the ports this rank needs: one to the ranks in Options::direct and
-    // one for the links to all others; without make_wire the first serves all. Then the addresses
-    // of all ranks are exchanged (bootstrap) and given to connect(). Throws std::invalid_argument
-    // for options that cannot be, std::runtime_error for what a transport refuses.
+    // one for each wire that carries something; without wires the first serves all. All ranks name
+    // the same wires in the same order. Memory comes from the first that is there. Then the
+    // addresses of all ranks are exchanged (bootstrap) and given to connect(). Throws
+    // std::invalid_argument for options that cannot be, std::runtime_error for what a transport
+    // refuses.
     explicit Runtime(Options options, const InterfaceFactory& make_interface,
-                     const InterfaceFactory& make_wire = {});
+                     std::vector<Wire> wires = {});
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -236,15 +246,12 @@ class Runtime final : private transport::Sink {
     void on_down(transport::Channel& channel, std::string_view why) override;
 
     // runtime.cpp: setup and progress
-    enum class Reach { host, wire };  // what carries a connection
     bool all_direct() const { return options_.direct.size() == peers_.size(); }
-    Reach reach_of(Rank peer) const {
-        return local_[std::size_t(peer)] ? Reach::host : Reach::wire;
-    }
-    transport::Interface& interface_to(Rank peer) const;
-    transport::ConstBytes address_of(Rank peer) const;
+    void open_interfaces(const InterfaceFactory& make_interface);
+    std::size_t carrier_of(Rank peer, std::optional<routing::Direction> link) const;
+    transport::ConstBytes address_of(Rank peer, std::size_t carrier) const;
     void learn_hosts();
-    std::vector<transport::PortOptions> port_options(Reach reach) const;
+    std::vector<transport::PortOptions> port_options(std::size_t carrier) const;
     void route(Peer& peer);
     bool arrives_by(Peer& peer, const Connection& connection);
     int tokens_between(Rank a, Rank b) const;
@@ -277,6 +284,7 @@ class Runtime final : private transport::Sink {
     static bool may_enter(const Connection& connection) {
         return transport::tokens_in(connection.tokens, 0) >= connection.tokens_to_enter;
     }
+    void take_token(Connection& connection, transport::PacketHeader& header);
     void transmit(Connection& connection, transport::PacketHeader& header,
                   transport::ConstBytes payload);
     void transmit_packed(Connection& connection, transport::PacketHeader& header,
@@ -303,12 +311,15 @@ class Runtime final : private transport::Sink {
     bool flush_backlog();
     bool emit(SendRequest& request, Connection& connection);
     bool emit_piece(SendRequest& request, Connection& connection);
+    transport::Place place_of(const SendRequest& request, Peer& peer, const Connection& connection);
     void spread(SendRequest& request, Peer& peer);
     static void forget_strands(SendRequest& request);
 
     // relay.cpp
     transport::Verdict relay(Connection& in, const transport::PacketHeader& header,
                              const std::byte* payload);
+    bool relay_into_place(Connection& out, transport::PacketHeader& header,
+                          const std::byte* payload);
 
     // dispatch.cpp: order, and who handles what. false: the packet is not what the protocol allows
     bool dispatch(Connection& connection, const transport::PacketHeader& header,
@@ -334,7 +345,9 @@ class Runtime final : private transport::Sink {
                      const transport::RemoteMemory& memory, bool tell_matched);
     transport::Transfer write_to(SendRequest& request, Peer& peer,
                                  const transport::RemoteMemory& memory);
-    int links_to(const Peer& peer, std::array<Connection*, 2>& links) const;
+    using Cables = std::array<Connection*, 2>;
+    int links_to(const Peer& peer, Cables& links) const;
+    int links_to(const Peer& peer, const transport::RemoteMemory& memory, Cables& links) const;
     static bool may_land(const ReceiveRequest& request, const Peer& peer);
     void tell_written(SendRequest& request, Connection& connection);
     transport::Transfer write_part(SendRequest& request, Connection& connection,
@@ -395,12 +408,12 @@ class Runtime final : private transport::Sink {
     Options options_;
     bool locking_ = false;
     mutable std::recursive_mutex mutex_;
-    std::unique_ptr<transport::Interface> host_;  // to the ranks in Options::direct, or to all
-    std::unique_ptr<transport::Interface> wire_;  // to all others; null: host_ serves them
-    std::vector<transport::Interface*> interfaces_;
-    bool two_addresses_ = false;          // an address has a part for each of both
-    std::unique_ptr<Loopback> loopback_;  // to ourselves
-    std::vector<bool> local_;             // by rank: in Options::direct
+    std::vector<Wire> wires_;
+    // To the ranks in Options::direct, or to all; then one a wire. Null: it has nothing to carry.
+    std::vector<std::unique_ptr<transport::Interface>> carriers_;
+    std::vector<transport::Interface*> interfaces_;  // those that are there
+    std::unique_ptr<Loopback> loopback_;             // to ourselves
+    std::vector<bool> local_;                        // by rank: in Options::direct
     std::vector<std::vector<std::byte>> addresses_;
     std::vector<Rank> hosts_;  // by rank
 

@@ -56,7 +56,7 @@ Transfer Runtime::write_layout(SendRequest& request, Connection& connection,
     if (connection.channel->most_pieces() == 0 || buffer.layout->mean_block() < worth_a_piece)
         return Transfer::refused;
     // Two cables carry more than one: packets go over both.
-    std::array<Connection*, 2> links{};
+    Cables links{};
     if (request.link_ == nullptr && buffer.bytes >= options_.spread_limit &&
         links_to(peers_[connection.peer], links) > 1)
         return Transfer::refused;

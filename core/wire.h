@@ -97,8 +97,14 @@ struct ReadyBody {
 };
 struct DataBody {
     std::uint32_t landing;
-    std::uint32_t unused;
+    // 0: the bytes are behind this body; else so many of them were written to the landing by the
+    // last relay, ahead of this packet, and nothing is behind it.
+    std::uint32_t placed;
     std::uint64_t offset;
+    // Where the last relay may put the bytes: for the link by which they arrive. Key 0: nowhere.
+    std::uint64_t address = 0;
+    std::uint32_t key = 0;
+    std::uint32_t unused = 0;
 };
 struct WrittenBody {
     std::uint32_t landing;
@@ -114,7 +120,7 @@ struct LinkBody {
 };
 
 static_assert(sizeof(RequestBody) == 88 && sizeof(ClearBody) == 80 && sizeof(MatchedBody) == 16);
-static_assert(sizeof(AnnounceBody) == 96 && sizeof(ReadyBody) == 88 && sizeof(DataBody) == 16);
+static_assert(sizeof(AnnounceBody) == 96 && sizeof(ReadyBody) == 88 && sizeof(DataBody) == 32);
 static_assert(sizeof(EpochBody) == 8 && sizeof(LandingBody) == 8 && sizeof(WithdrawnBody) == 8);
 static_assert(sizeof(FlowOpenBody) == 16 && sizeof(WrittenBody) == 8);
 static_assert(sizeof(DepartureBody) == 8 && sizeof(LinkBody) == 8);

@@ -113,7 +113,7 @@ std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
         return std::make_unique<core::Runtime>(std::move(options),
                                                shm_factory(settings, crowded, false));
     return std::make_unique<core::Runtime>(std::move(options), shm_factory(settings, crowded, true),
-                                           tcp);
+                                           std::vector<core::Runtime::Wire>{{tcp}});
 }
 
 }  // namespace torusmp::job

@@ -97,6 +97,8 @@ JobOptions random_job(std::uint64_t seed, sim::Random& random) {
     options.relay_tokens = int(random.below(2) == 0 ? 2 : 2 + random.below(3));
     options.world.write = sim::Remote(random.below(4));
     options.world.read = sim::Remote(random.below(4));
+    options.world.places = random.below(2) == 0;
+    options.wires = int(random.below(3));
     if (random.below(3) == 0)
         options.world.packet = {sim::Time(500), sim::Time(4000), 0.02, sim::Time(100'000)};
     return options;
@@ -442,7 +444,8 @@ bool Round::cut_link() {
                 // A connection that only one end has opened is none yet: the other end would
                 // never hear of it.
                 if (!connected(rank, other) || !connected(other, rank)) continue;
-                job_->world().kill_link(job_->interface(rank), direct_ports + std::uint32_t(other));
+                const auto port = direct_ports + std::uint32_t(other);
+                job_->world().kill_link(job_->interface(rank, port), port);
                 dead_pairs_.emplace_back(rank, other);
                 result_.scene += fmt::format("; connection {}-{} cut", rank, other);
                 return true;
@@ -472,7 +475,7 @@ bool Round::slow_link() {
         const auto port = std::uint32_t(random_.below(ports)) + (direct_ ? direct_ports : 0);
         try {
             const sim::Time low(random_.between(10'000, 1'000'000));
-            job_->world().set_delay(job_->interface(rank), port, {low, 2 * low, 0.0, {}});
+            job_->world().set_delay(job_->interface(rank, port), port, {low, 2 * low, 0.0, {}});
             result_.scene += fmt::format("; port {} of {} slowed", port, name(rank));
             return true;
         } catch (const std::invalid_argument&) {
@@ -570,7 +573,7 @@ void Round::attack() {
             words.assign({std::uint32_t(enemy), std::uint32_t(random_.below(8))});
         }
         try {
-            job_->world().inject(job_->interface(at), port, header,
+            job_->world().inject(job_->interface(at, port), port, header,
                                  std::as_bytes(std::span(words)));
             ++result_.hostile_packets;
         } catch (const std::invalid_argument&) {
@@ -583,7 +586,7 @@ void Round::attack() {
 void Round::end_captured() {
     for (Rank rank = 0; rank < job_->size(); ++rank) {
         if (!captured_[std::size_t(rank)]) continue;
-        job_->world().kill(job_->interface(rank));
+        job_->end_captured(rank);
         last_fault_ = job_->world().now();
         if (!direct_) continue;
         for (Rank other = 0; other < job_->size(); ++other)

@@ -75,7 +75,7 @@ class Scene {
     void inject(const PacketHeader& header, transport::ConstBytes payload) {
         if (names_our_link(header, payload)) return;
         try {
-            job_.world().inject(job_.interface(us), enemy_port, header, payload);
+            job_.world().inject(job_.interface(us, enemy_port), enemy_port, header, payload);
         } catch (const std::invalid_argument&) {
             return;  // the link is gone
         }
@@ -127,7 +127,7 @@ class Scene {
                 outcome.broken = "a message of others was changed";
         }
         try {
-            job_.world().kill_link(job_.interface(us), enemy_port);
+            job_.world().kill_link(job_.interface(us, enemy_port), enemy_port);
         } catch (const std::invalid_argument&) {
         }
         job_.settle();

@@ -136,10 +136,11 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
     SECTION("data past the end of a landing") {
         PacketHeader matched = from_enemy(PacketKind::matched);
         const auto body = bytes_of(MatchedBody{first_id, 0, 900});
+        const std::uint32_t placed = GENERATE(0u, 8u);  // 8: it says that the bytes are there
         for (const std::uint64_t offset :
              {std::uint64_t{897}, std::uint64_t{1u << 20}, ~std::uint64_t{0}}) {
-            auto data = bytes_of(DataBody{first_id, 0, offset});
-            data.resize(data.size() + 8, std::byte{0xaa});
+            auto data = bytes_of(DataBody{first_id, placed, offset});
+            if (placed == 0) data.resize(data.size() + 8, std::byte{0xaa});
             const Outcome outcome =
                 attack_with(4, {{matched, body}, {from_enemy(PacketKind::data), data}});
             INFO(outcome.log);

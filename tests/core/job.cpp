@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 namespace torusmp::core::testing {
 
@@ -31,17 +33,44 @@ Job::Job(const JobOptions& options)
         mine.log = [this, rank](std::string_view text) {
             log_.push_back(fmt::format("{}: {}", rank, text));
         };
-        const auto open = [&](const std::vector<transport::PortOptions>& ports) {
-            auto interface = world_->create({ports});
-            interfaces_.push_back(interface.get());
-            return std::unique_ptr<transport::Interface>(std::move(interface));
-        };
-        runtimes_.push_back(std::make_unique<Runtime>(std::move(mine), open));
+        open(options, rank, std::move(mine));
         addresses.push_back(runtimes_.back()->address());
     }
     for (auto& runtime : runtimes_) runtime->connect(addresses);
     alive_.assign(ranks, true);
     is_ready_.assign(ranks, false);
+}
+
+namespace {
+
+// The wire of a link, the same for both its ends: told by the end with the lower rank.
+int wire_of(int wires, Rank rank, Rank peer, std::optional<routing::Direction> link) {
+    if (!link) return 0;
+    return (std::min(rank, peer) + (rank < peer ? *link : link->opposite()).index()) % wires;
+}
+
+}  // namespace
+
+void Job::open(const JobOptions& options, Rank rank, Options mine) {
+    const auto make = [this, rank](const std::vector<transport::PortOptions>& ports) {
+        auto interface = world_->create({ports});
+        interfaces_.push_back({rank, interface.get(), ports});
+        return std::unique_ptr<transport::Interface>(std::move(interface));
+    };
+    std::vector<Runtime::Wire> wires;
+    for (int i = 0; i < options.wires; ++i)
+        wires.push_back({make, [=](Rank peer, std::optional<routing::Direction> link) {
+                             return wire_of(options.wires, rank, peer, link) == i;
+                         }});
+    runtimes_.push_back(std::make_unique<Runtime>(std::move(mine), make, std::move(wires)));
+}
+
+sim::Interface& Job::interface(Rank rank, std::uint32_t port) {
+    for (const Opened& it : interfaces_)
+        if (it.rank == rank && std::any_of(it.ports.begin(), it.ports.end(),
+                                           [&](const auto& own) { return own.port == port; }))
+            return *it.interface;
+    throw std::invalid_argument(fmt::format("rank {} has no port {}", rank, port));
 }
 
 void Job::make_ready(std::size_t index) {
@@ -57,7 +86,7 @@ bool Job::turn() {
         for (std::uint64_t i = 0; i < events; ++i) {
             const auto index = world_->step();
             if (!index) break;
-            make_ready(*index);
+            make_ready(std::size_t(interfaces_[*index].rank));
         }
         if (ready_.empty()) return sweep();
     }
@@ -84,7 +113,7 @@ bool Job::sweep() {
 void Job::kill(Rank rank) {
     if (!alive(rank)) return;
     alive_[std::size_t(rank)] = false;
-    world_->kill(*interfaces_[std::size_t(rank)]);
+    each_interface(rank, [&](sim::Interface& it) { world_->kill(it); });
     if (!direct_) return;
     // Who has no connection to the dead hears it from the launcher, which is us.
     for (Rank other = 0; other < size(); ++other)
@@ -93,11 +122,16 @@ void Job::kill(Rank rank) {
 
 void Job::capture(Rank rank) {
     alive_[std::size_t(rank)] = false;
-    world_->swallow(interface(rank));
+    each_interface(rank, [&](sim::Interface& it) { world_->swallow(it); });
+}
+
+void Job::end_captured(Rank rank) {
+    each_interface(rank, [&](sim::Interface& it) { world_->kill(it); });
 }
 
 void Job::kill_link(Rank rank, routing::Direction direction) {
-    world_->kill_link(interface(rank), std::uint32_t(direction.index()));
+    const auto port = std::uint32_t(direction.index());
+    world_->kill_link(interface(rank, port), port);
 }
 
 std::string Job::report() const {

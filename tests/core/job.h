@@ -27,6 +27,7 @@ struct JobOptions {
     int relay_tokens = 4;
     bool direct = false;  // all ranks reach each other without relay
     int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
+    int wires = 0;        // further interfaces, which share the links; 0: the first serves all
     sim::WorldOptions world{};
 };
 
@@ -61,8 +62,10 @@ class Job {
     void kill(Rank rank);
     // The rank is in an enemy's hands: its Runtime does nothing any more, but its links live.
     void capture(Rank rank);
+    void end_captured(Rank rank);  // and then its links die
     void kill_link(Rank rank, routing::Direction direction);
-    sim::Interface& interface(Rank rank) { return *interfaces_[std::size_t(rank)]; }
+    // The interface that has that port.
+    sim::Interface& interface(Rank rank, std::uint32_t port);
 
     // What every wait waits for, for a failed test.
     std::string report() const;
@@ -73,11 +76,24 @@ class Job {
     void make_ready(std::size_t index);
     bool sweep();
 
+    void open(const JobOptions& options, Rank rank, Options mine);
+    template <class Do>
+    void each_interface(Rank rank, Do&& act) {
+        for (const Opened& it : interfaces_)
+            if (it.rank == rank) act(*it.interface);
+    }
+
+    struct Opened {
+        Rank rank;
+        sim::Interface* interface;
+        std::vector<transport::PortOptions> ports;
+    };
+
     bool direct_;
     routing::Torus torus_;
     sim::Random random_;
     std::unique_ptr<sim::World> world_;
-    std::vector<sim::Interface*> interfaces_;
+    std::vector<Opened> interfaces_;  // in the order of sim::Interface::index()
     std::vector<std::unique_ptr<Runtime>> runtimes_;
     std::vector<bool> alive_;
     std::vector<std::size_t> ready_;

@@ -2,7 +2,7 @@
 // tokens a class: all arrive, in order, without deadlock. Prints progress and the cost of a hop.
 //
 //   relay_soak [--torus 4x4x4] [--open 0,1,0] [--messages 1000000] [--tokens 2] [--seed 1]
-//   [--large]
+//   [--large] [--place] [--wires 0]
 //
 // Environment: RELAY_SOAK_MESSAGES is the default of --messages. Exit code: 0 all arrived, 1 not,
 // 2 bad arguments.
@@ -31,16 +31,20 @@ struct Arguments {
     int tokens = 2;
     std::uint64_t seed = 1;
     bool large = false;
+    bool place = false;
+    int wires = 0;
 };
 
 constexpr const char* usage =
     "usage: relay_soak [--torus DIMS] [--open FLAGS] [--messages N] [--tokens N] [--seed N] "
-    "[--large]\n"
+    "[--large] [--place] [--wires N]\n"
     "  --torus 3x5x2     dimensions of the torus\n"
     "  --open 0,1,0      1 for each dimension that does not wrap around\n"
     "  --messages N      how many messages; default RELAY_SOAK_MESSAGES or 1000000\n"
     "  --tokens N        tokens of each slot class of each link, 2 to 120\n"
     "  --large           a tenth of the messages larger than the eager limit\n"
+    "  --place           the last hop of their packets writes into the receiver's memory\n"
+    "  --wires N         transports that share the links; 0 to 3\n"
     "example: relay_soak --torus 3x5x2 --messages 20000\n";
 
 Arguments parse(int argc, char** argv) {
@@ -49,12 +53,12 @@ Arguments parse(int argc, char** argv) {
         arguments.messages = whole_number("RELAY_SOAK_MESSAGES", messages);
     for (int i = 1; i < argc; ++i) {
         const std::string name = argv[i];
-        if (name == "--large") {
-            arguments.large = true;
+        if (name == "--large" || name == "--place") {
+            (name == "--large" ? arguments.large : arguments.place) = true;
             continue;
         }
         if (name != "--torus" && name != "--open" && name != "--messages" && name != "--tokens" &&
-            name != "--seed")
+            name != "--seed" && name != "--wires")
             throw std::invalid_argument(fmt::format("unknown argument '{}'", name));
         if (i + 1 == argc) throw std::invalid_argument(name + ": its value is missing");
         const std::string value = argv[++i];
@@ -68,6 +72,8 @@ Arguments parse(int argc, char** argv) {
             arguments.messages = whole_number(name, value);
         else if (name == "--tokens")
             arguments.tokens = int(whole_number(name, value));
+        else if (name == "--wires")
+            arguments.wires = int(whole_number(name, value));
         else
             arguments.seed = whole_number(name, value);
     }
@@ -85,6 +91,8 @@ int soak(const Arguments& arguments) {
     job.periodic = arguments.periodic;
     job.seed = arguments.seed;
     job.tokens = job.relay_tokens = arguments.tokens;
+    job.world.places = arguments.place;
+    job.wires = arguments.wires;
     TrafficOptions traffic_options;
     traffic_options.messages = arguments.messages;
     if (arguments.large) traffic_options.length = large_length;
@@ -109,21 +117,25 @@ int soak(const Arguments& arguments) {
         return 1;
     }
     traffic.job().settle();
-    const bool home = traffic.job().tokens_home() && traffic.job().quiet();
     const auto& counters = traffic.job().world().counters();
+    // Nobody dies here, so each payload that is put into memory finds it open.
+    const bool home = traffic.job().tokens_home() && traffic.job().quiet() &&
+                      counters.misplaced == 0 && (counters.placed != 0) == arguments.place;
     const double time = seconds();
     const double busy = double(std::clock()) / CLOCKS_PER_SEC;  // others may share the machine
     fmt::print(
         "relay_soak {} tokens={} seed={}: {} messages arrived in order over {} links in {:.1f} s "
         "({:.1f} s of CPU)\n"
-        "  {} packets, {} held; CPU: {:.2f} us a message, {:.2f} us a hop, {:.2f} us a packet\n"
+        "  {} packets, {} held, {} placed, {} misplaced; CPU: {:.2f} us a message, {:.2f} us a "
+        "hop, {:.2f} us a packet\n"
         "  virtual time {:.3f} ms, {:.0f} ns a message; tokens {}\n",
         traffic.job().torus().describe(), arguments.tokens, arguments.seed, traffic.arrived(),
-        traffic.hops(), time, busy, counters.packets, counters.held,
-        1e6 * busy / double(traffic.arrived()), 1e6 * busy / double(traffic.hops()),
-        1e6 * busy / double(counters.packets), double(traffic.job().world().now().count()) / 1e6,
+        traffic.hops(), time, busy, counters.packets, counters.held, counters.placed,
+        counters.misplaced, 1e6 * busy / double(traffic.arrived()),
+        1e6 * busy / double(traffic.hops()), 1e6 * busy / double(counters.packets),
+        double(traffic.job().world().now().count()) / 1e6,
         double(traffic.job().world().now().count()) / double(traffic.arrived()),
-        home ? "all home" : "missing");
+        home ? "all home" : "or places missing");
     if (!home) fmt::print(stderr, "relay_soak: {}\n", traffic.job().report());
     return home ? 0 : 1;
 }

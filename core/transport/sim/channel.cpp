@@ -14,21 +14,40 @@ std::unique_ptr<std::byte[]> room_for(std::size_t bytes) {
     return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
 }
 
+std::unique_ptr<std::byte[]> copy_of(ConstBytes bytes) {
+    auto copy = room_for(bytes.size());
+    if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+    return copy;
+}
+
 Bytes writable(ConstBytes memory) {
     return {const_cast<std::byte*>(memory.data()), memory.size()};
 }
 
 }  // namespace
 
-void Channel::send(const PacketHeader& header, ConstBytes payload) {
+void Channel::check_send(const PacketHeader& header, ConstBytes payload) const {
     if (header.length != payload.size())
         throw std::logic_error(
             fmt::format("send: header.length is {}, expected the payload's {} bytes", header.length,
                         payload.size()));
     if (reserved_ != nullptr) throw std::logic_error("send between reserve and commit");
-    auto copy = room_for(payload.size());
-    if (!payload.empty()) std::memcpy(copy.get(), payload.data(), payload.size());
-    world_.carry(end_, header, std::move(copy));
+}
+
+void Channel::send(const PacketHeader& header, ConstBytes payload) {
+    check_send(header, payload);
+    world_.carry(end_, header, copy_of(payload));
+}
+
+void Channel::send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+                          const Place& place) {
+    check_send(header, front);
+    if (!places() || payload.empty() || place.key == 0)
+        throw std::logic_error(
+            fmt::format("send_placed: {} bytes under key {}, expected some under a key that is not "
+                        "0, and WorldOptions::places",
+                        payload.size(), place.key));
+    world_.carry(end_, header, copy_of(front), {{payload.begin(), payload.end()}, place});
 }
 
 std::byte* Channel::reserve(int slot_class, std::size_t bytes) {

@@ -30,9 +30,16 @@ class Channel final : public transport::Channel {
                             std::optional<std::uint64_t> notice) override;
     Transfer read_scattered(const RemoteMemory& remote, std::size_t offset,
                             std::span<const Bytes> local) override;
+    bool places() const override { return world_.options_.places; }
+    void send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+                     const Place& place) override;
     void ring() override;
 
+    std::uint32_t port() const { return end_.port; }
+
   private:
+    void check_send(const PacketHeader& header, ConstBytes payload) const;
+
     World& world_;
     End& end_;
     std::unique_ptr<std::byte[]> reserved_;

@@ -19,6 +19,7 @@ using detail::Lane;
 using detail::Link;
 using detail::Motion;
 using detail::Packet;
+using detail::Placed;
 
 namespace {
 
@@ -50,6 +51,12 @@ void check_slots(const PortOptions& slots) {
 std::string name_of(const End& end) {
     if (end.interface == nullptr) return fmt::format("port {} of a gone interface", end.port);
     return fmt::format("port {} of interface {}", end.port, end.interface->index());
+}
+
+// Ports of links have keys of their own in RemoteMemory; the others, which one process hardly mixes
+// with those, share them.
+std::uint32_t key_place(std::uint32_t port) {
+    return port % most_link_ports;
 }
 
 // A header from outside may name any class; such packets queue with those of class 0.
@@ -121,6 +128,11 @@ PortOptions Interface::slots_of(std::uint32_t port) const {
     PortOptions slots = *options_.other;
     slots.port = port;
     return slots;
+}
+
+bool Interface::has_port(std::uint32_t port) const {
+    return options_.other || std::any_of(options_.ports.begin(), options_.ports.end(),
+                                         [&](const PortOptions& it) { return it.port == port; });
 }
 
 int Interface::poll(Sink& sink) {
@@ -206,20 +218,29 @@ bool Interface::separate_links() const {
     return world_.options_.separate_links;
 }
 
-RemoteMemory Interface::expose(Bytes memory, const Channel* /*channel*/) {
+RemoteMemory Interface::expose(Bytes memory, const Channel* channel) {
     const std::uint64_t address = reinterpret_cast<std::uintptr_t>(memory.data());
-    const std::uint64_t key = world_.seal(index_, address, memory.size());
-    ++exposed_[key];
-    return {address, memory.size(), 0, {key, index_}};
+    const std::uint64_t seal = world_.seal(index_, address, memory.size());
+    ++exposed_.try_emplace(seal, Exposure{address, memory.size(), 0}).first->second.times;
+    RemoteMemory remote{address, memory.size(), 0, {}};
+    const auto add_key = [&](std::uint32_t port) {
+        remote.set_port_key(key_place(port), world_.port_seal(seal, port));
+    };
+    if (channel != nullptr)
+        add_key(static_cast<const detail::Channel*>(channel)->port());
+    else
+        for (std::uint32_t port = 0; port < most_link_ports; ++port)
+            if (has_port(port)) add_key(port);
+    return remote;
 }
 
 void Interface::conceal(const RemoteMemory& memory) {
-    const auto found = exposed_.find(memory.key[0]);
-    if (found != exposed_.end() && --found->second == 0) exposed_.erase(found);
+    const auto found = exposed_.find(world_.seal(index_, memory.address, memory.length));
+    if (found != exposed_.end() && --found->second.times == 0) exposed_.erase(found);
 }
 
 bool Interface::is_mapped(const RemoteMemory& memory) const {
-    if (!world_.options_.mapped || memory.key[1] != index_) return false;
+    if (!world_.options_.mapped) return false;
     auto block = allocations_.upper_bound(memory.address);
     if (block == allocations_.begin()) return false;
     --block;
@@ -314,7 +335,8 @@ Time World::draw(const Delay& delay) {
     return time;
 }
 
-void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::byte[]> payload) {
+void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::byte[]> payload,
+                  Placed placed) {
     settle_grants(from, header.grants);
     End& into = *from.peer;
     if (from.link->dead || into.interface == nullptr || into.interface->swallows_) {
@@ -335,7 +357,7 @@ void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::by
                         int(header.slot_class), name_of(from), name_of(into), lane.slotted));
     ++counters_.packets;
     counters_.bytes += header.length;
-    if (!interposer_) return launch(into, header, std::move(payload), true);
+    if (!interposer_) return launch(into, header, std::move(payload), true, std::move(placed));
 
     PacketHeader changed = header;
     std::vector<std::byte> bytes(payload.get(), payload.get() + header.length);
@@ -343,19 +365,35 @@ void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::by
     changed.length = std::uint32_t(bytes.size());
     auto copy = std::unique_ptr<std::byte[]>(new std::byte[bytes.size()]);
     std::copy(bytes.begin(), bytes.end(), copy.get());
-    launch(into, changed, std::move(copy), true);
+    launch(into, changed, std::move(copy), true, std::move(placed));
 }
 
 void World::launch(End& into, PacketHeader header, std::unique_ptr<std::byte[]> payload,
-                   bool slotted) {
+                   bool slotted, Placed placed) {
     header.stamp = std::uint32_t(random_.next());  // core must not rely on it
     const std::size_t number = lane_of(into, header);
     Lane& lane = into.lanes[number];
     const Time due = std::max(now_ + draw(into.link->packet), lane.last_due);
     lane.last_due = due;
     if (slotted) ++lane.slotted;
-    lane.packets.push_back({header, std::move(payload), slotted});
+    lane.packets.push_back({header, std::move(payload), slotted, std::move(placed)});
     schedule(due, EventKind::packet, into, number);
+}
+
+// The first bytes of a placed payload arrive at this end. Memory that is exposed no more is left
+// alone.
+void World::put_in_place(const End& end, const Placed& placed, std::size_t most) {
+    for (const auto& [seal, exposure] : end.interface->exposed_) {
+        const std::uint64_t offset = placed.place.address - exposure.address;
+        if (placed.place.key != port_seal(seal, end.port) || offset > exposure.length ||
+            placed.bytes.size() > exposure.length - offset)
+            continue;
+        std::memcpy(reinterpret_cast<std::byte*>(std::uintptr_t(placed.place.address)),
+                    placed.bytes.data(), most);
+        ++counters_.placed;
+        return;
+    }
+    ++counters_.misplaced;
 }
 
 // Tokens that this end gives back: each must stand for a packet that was taken here.
@@ -405,10 +443,19 @@ std::uint64_t World::seal(std::size_t interface, std::uint64_t address,
     return Random::mix(Random::mix(secret_ ^ address) ^ Random::mix(length + interface));
 }
 
+// What stands in the place of that port's key; never 0, which stands for none.
+std::uint32_t World::port_seal(std::uint64_t seal, std::uint32_t port) const {
+    return std::uint32_t(Random::mix(seal + port)) | 1;
+}
+
+std::uint64_t World::seal_of(const End& end, const RemoteMemory& remote) const {
+    return seal(end.peer->interface->index_, remote.address, remote.length);
+}
+
 bool World::reachable(const End& end, const RemoteMemory& remote) const {
-    const Interface* const owner = end.peer->interface;
-    return owner != nullptr && end.peer->channel != nullptr && remote.key[1] == owner->index_ &&
-           remote.key[0] == seal(owner->index_, remote.address, remote.length);
+    const std::uint32_t port = end.peer->port;
+    return end.peer->interface != nullptr && end.peer->channel != nullptr &&
+           remote.port_key(key_place(port)) == port_seal(seal_of(end, remote), port);
 }
 
 bool World::allowed(const End& end, const RemoteMemory& remote, Remote way) const {
@@ -423,7 +470,7 @@ bool World::is_exposed(const End& end, const Motion& motion) const {
 
 bool World::mapped(const End& end, const RemoteMemory& remote) const {
     return reachable(end, remote) && end.peer->interface->is_mapped(remote) && !end.link->dead &&
-           end.peer->interface->exposed_.count(remote.key[0]) != 0;
+           end.peer->interface->exposed_.count(seal_of(end, remote)) != 0;
 }
 
 Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
@@ -442,7 +489,7 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
     if (way == Remote::refused) return Transfer::refused;
     ++counters_.transfers;
     auto* const there = reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
-    Motion motion{cookie, there, std::move(local), write, remote.key[0]};
+    Motion motion{cookie, there, std::move(local), write, seal_of(end, remote)};
     if (way == Remote::immediate && !end.link->dead && is_exposed(end, motion)) {
         motion.move(bytes);
         return Transfer::done;
@@ -488,6 +535,9 @@ void World::bury(Link& link, const std::string& why, bool tear) {
     for (End& end : link.ends) {
         for (Lane& lane : end.lanes) {
             while (lane.packets.size() > lane.arrived) {
+                const Placed& placed = lane.packets.back().placed;
+                if (tear && !placed.bytes.empty() && end.interface != nullptr)
+                    put_in_place(end, placed, random_.below(placed.bytes.size() + 1));
                 lane.packets.pop_back();
                 ++counters_.lost;
             }
@@ -514,7 +564,7 @@ void World::inject(Interface& interface, std::uint32_t port, PacketHeader header
     auto copy = std::unique_ptr<std::byte[]>(new std::byte[payload.size()]);
     std::copy(payload.begin(), payload.end(), copy.get());
     header.length = std::uint32_t(payload.size());
-    launch(end, header, std::move(copy), false);
+    launch(end, header, std::move(copy), false, {});
 }
 
 // --- World: time ---
@@ -533,6 +583,8 @@ bool World::happen(const Event& event) {
     switch (event.kind) {
         case EventKind::packet: {
             Lane& lane = end.lanes[event.id];
+            const Placed& placed = lane.packets[lane.arrived].placed;
+            if (!placed.bytes.empty()) put_in_place(end, placed, placed.bytes.size());
             ++lane.arrived;
             if (lane.listed || end.channel == nullptr) return true;
             lane.listed = true;

@@ -55,6 +55,7 @@ struct WorldOptions {
     Remote write = Remote::pending;
     Remote read = Remote::pending;
     bool separate_links = true;  // Interface::separate_links()
+    bool places = false;         // Channel::places()
     // Memory from allocate() is mapped by the peers: to write or read it is immediate.
     bool mapped = false;
     Time down_within{1'000'000};  // both ends of a dead link know of it after at most this
@@ -76,6 +77,8 @@ struct Counters {
     std::uint64_t lost = 0;       // with their links
     std::uint64_t grants = 0;     // Channel::grant() calls
     std::uint64_t transfers = 0;  // remote writes and reads begun
+    std::uint64_t placed = 0;     // payloads of packets that reached their place in memory
+    std::uint64_t misplaced = 0;  // and that were dropped: no such memory is exposed there
     std::uint64_t events = 0;     // steps of the clock
 };
 
@@ -84,10 +87,17 @@ class Interface;
 
 namespace detail {
 
+// Payload that goes to a place in the peer's memory, ahead of its packet.
+struct Placed {
+    std::vector<std::byte> bytes;
+    Place place{};
+};
+
 struct Packet {
     PacketHeader header;
     std::unique_ptr<std::byte[]> payload;  // exactly header.length bytes, so tools see overruns
     bool slotted = false;                  // sent by a channel, not injected: it occupies a slot
+    Placed placed{};
 };
 
 // The packets of one class on their way into one end of a link, oldest first.
@@ -105,7 +115,7 @@ struct Motion {  // a remote write or read under way
     std::byte* there;
     std::vector<Bytes> here;  // the stretches of local memory
     bool write;
-    std::uint64_t key;  // of the remote memory: nothing moves once that is concealed
+    std::uint64_t key;  // seal of the remote memory: nothing moves once that is concealed
 
     std::size_t bytes() const;
     void move(std::size_t most) const;  // the first bytes of it
@@ -190,6 +200,7 @@ class Interface final : public transport::Interface {
 
     Interface(World& world, std::size_t index, InterfaceOptions options);
     PortOptions slots_of(std::uint32_t port) const;
+    bool has_port(std::uint32_t port) const;
     int deliver(Sink& sink, detail::End& end, int lane, int budget);
     void deliver_down(Sink& sink, detail::End& end);
 
@@ -201,9 +212,14 @@ class Interface final : public transport::Interface {
     bool polling_ = false;
     std::vector<std::unique_ptr<detail::Channel>> channels_;
     std::vector<detail::End*> ends_;
-    std::vector<Ready> ready_;              // what has arrived and waits for poll()
-    std::vector<Ready> working_;            // what the poll under way goes through
-    std::map<std::uint64_t, int> exposed_;  // by key: how often
+    std::vector<Ready> ready_;    // what has arrived and waits for poll()
+    std::vector<Ready> working_;  // what the poll under way goes through
+    struct Exposure {
+        std::uint64_t address;
+        std::uint64_t length;
+        int times;
+    };
+    std::map<std::uint64_t, Exposure> exposed_;                                  // by seal
     std::map<std::uintptr_t, std::pair<std::size_t, std::size_t>> allocations_;  // size, alignment
     std::size_t allocated_ = 0;
 };
@@ -262,8 +278,10 @@ class World {
     detail::End& join(Interface& from, std::size_t to, const ChannelOptions& options);
     detail::End& end_at(Interface& interface, std::uint32_t port, const char* call);
     void launch(detail::End& into, PacketHeader header, std::unique_ptr<std::byte[]> payload,
-                bool slotted);
-    void carry(detail::End& from, const PacketHeader& header, std::unique_ptr<std::byte[]> payload);
+                bool slotted, detail::Placed placed);
+    void carry(detail::End& from, const PacketHeader& header, std::unique_ptr<std::byte[]> payload,
+               detail::Placed placed = {});
+    void put_in_place(const detail::End& end, const detail::Placed& placed, std::size_t most);
     void settle_grants(detail::End& end, TokenWord word);
     void send_grant(detail::End& from, TokenWord word);
     Transfer begin(detail::End& end, const RemoteMemory& remote, std::size_t offset,
@@ -273,6 +291,8 @@ class World {
     bool mapped(const detail::End& end, const RemoteMemory& remote) const;
     bool allowed(const detail::End& end, const RemoteMemory& remote, Remote way) const;
     std::uint64_t seal(std::size_t interface, std::uint64_t address, std::uint64_t length) const;
+    std::uint32_t port_seal(std::uint64_t seal, std::uint32_t port) const;
+    std::uint64_t seal_of(const detail::End& end, const RemoteMemory& remote) const;
     void bury(detail::Link& link, const std::string& why, bool tear);
     void bury_all(Interface& interface, const std::string& why, bool tear);
     Time draw(const Delay& delay);
