@@ -231,7 +231,7 @@ void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, Con
         ++statistics_.copied;
     }
     post_write(place.address, place.key, from, std::uint32_t(payload.size()),
-               Slots::key(*slot, device_), {.slot = slot}, false);
+               Slots::key(*slot, device_), {.slot = slot}, unsignalled_ + 1 >= signal_every_slot);
     post_frame(header, front, {});
 }
 
