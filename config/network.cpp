@@ -1,6 +1,5 @@
 #include "config/network.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
@@ -27,7 +26,6 @@
 
 #include "config/descriptor.h"
 #include "config/geometry_file.h"
-#include "config/units.h"
 
 namespace torusmp::config {
 
@@ -225,54 +223,16 @@ std::string read_identity() {
     return fmt::format("{}:{}", first_line("/proc/sys/kernel/random/boot_id"), space.st_ino);
 }
 
+HostFacts who_is_here() {
+    HostFacts facts;
+    char name[256] = {};
+    if (::gethostname(name, sizeof name - 1) == 0) facts.name = name;
+    facts.identity = read_identity();
+    facts.lock_limit = memory_lock_limit();
+    return facts;
+}
+
 }  // namespace
-
-bool Address::link_local() const {
-    if (v6) return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
-    return bytes[0] == 169 && bytes[1] == 254;
-}
-
-bool Address::loopback() const {
-    if (!v6) return bytes[0] == 127;
-    return std::all_of(bytes.begin(), bytes.end() - 1, [](auto byte) { return byte == 0; }) &&
-           bytes[15] == 1;
-}
-
-bool Address::same_network(const Address& other) const {
-    if (v6 != other.v6 || prefix != other.prefix) return false;
-    for (int bit = 0; bit < prefix; bit += 8) {
-        const auto mask = std::uint8_t(prefix - bit >= 8 ? 0xff : 0xff << (8 - (prefix - bit)));
-        if ((bytes[std::size_t(bit / 8)] ^ other.bytes[std::size_t(bit / 8)]) & mask) return false;
-    }
-    return true;
-}
-
-std::string Address::text() const {
-    char words[INET6_ADDRSTRLEN] = {};
-    ::inet_ntop(v6 ? AF_INET6 : AF_INET, bytes.data(), words, sizeof words);
-    return words;
-}
-
-std::string Address::with_prefix() const {
-    return fmt::format("{}/{}", text(), prefix);
-}
-
-std::optional<Address> parse_address(std::string_view text) {
-    Address address;
-    const std::size_t slash = text.find('/');
-    const std::string words(text.substr(0, slash));
-    address.v6 = words.find(':') != std::string::npos;
-    const int widest = address.v6 ? 128 : 32;
-    if (words.find('\0') != std::string::npos ||
-        ::inet_pton(address.v6 ? AF_INET6 : AF_INET, words.c_str(), address.bytes.data()) != 1)
-        return std::nullopt;
-    address.prefix = widest;
-    if (slash == std::string_view::npos) return address;
-    const auto prefix = parse_integer(text.substr(slash + 1));
-    if (!prefix || *prefix < 0 || *prefix > widest) return std::nullopt;
-    address.prefix = int(*prefix);
-    return address;
-}
 
 const Address* Device::ipv4() const {
     const auto found = std::find_if(addresses.begin(), addresses.end(),
@@ -293,6 +253,12 @@ const Device* HostFacts::find(std::string_view device) const {
     return found == devices.end() ? nullptr : &*found;
 }
 
+const RdmaPort* HostFacts::find_rdma(std::string_view netdev) const {
+    const auto found = std::find_if(rdma.begin(), rdma.end(),
+                                    [&](const RdmaPort& port) { return port.netdev == netdev; });
+    return found == rdma.end() ? nullptr : &*found;
+}
+
 const Address* HostFacts::node_address() const {
     const auto usable = [](const Address& address) {
         return !address.loopback() && !address.link_local();
@@ -305,14 +271,30 @@ const Address* HostFacts::node_address() const {
 }
 
 HostFacts this_host(const std::string& geometry_file, bool with_routes) {
-    HostFacts facts;
-    char name[256] = {};
-    if (::gethostname(name, sizeof name - 1) == 0) facts.name = name;
-    facts.identity = read_identity();
+    HostFacts facts = who_is_here();
     if (!geometry_file.empty()) facts.geometry = file_hash(geometry_file);
     facts.devices = read_devices();
+    facts.rdma = rdma_ports();
     facts.routes_known = with_routes;
     if (with_routes) facts.routes = read_routes();
+    return facts;
+}
+
+HostFacts facts_of_links(const Settings& settings, int node) {
+    const auto torus = settings.node_torus();
+    std::vector<std::string> names;
+    for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
+        const auto direction = routing::Direction::from_index(i);
+        const std::string device = link_device(settings, node, direction);
+        if (torus->neighbour(node, direction) && !device.empty()) names.push_back(device);
+    }
+    HostFacts facts = who_is_here();
+    if (names.empty()) return facts;
+    facts.devices = read_devices();
+    std::erase_if(facts.devices, [&](const Device& device) {
+        return std::find(names.begin(), names.end(), device.name) == names.end();
+    });
+    facts.rdma = rdma_ports(names);
     return facts;
 }
 

@@ -7,35 +7,19 @@
 // All are plain values without state; any thread may call.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/address.h"
 #include "config/check.h"
+#include "config/rdma.h"
 #include "config/settings.h"
 #include "routing/torus.h"
 
 namespace torusmp::config {
-
-// An IPv4 or IPv6 address, or the network that its first `prefix` bits name.
-struct Address {
-    bool v6 = false;
-    std::array<std::uint8_t, 16> bytes{};  // in network order; IPv4 in the first four
-    int prefix = 0;
-
-    bool link_local() const;  // fe80::/10, 169.254.0.0/16: good on one device only
-    bool loopback() const;    // ::1, 127.0.0.0/8
-    bool same_network(const Address& other) const;
-    std::string text() const;         // "10.0.0.1"
-    std::string with_prefix() const;  // "10.0.0.1/30"
-    friend bool operator==(const Address&, const Address&) = default;
-};
-
-// "10.0.0.1/30"; without a prefix, that of one host.
-std::optional<Address> parse_address(std::string_view text);
 
 struct Device {
     std::string name;
@@ -67,10 +51,13 @@ struct HostFacts {
     std::string identity;  // equal where two names lead to one kernel and network namespace
     std::string geometry;  // file_hash() of the geometry file as that host sees it; empty: none
     std::vector<Device> devices;
-    bool routes_known = false;  // whether `routes` was asked for
+    std::vector<RdmaPort> rdma;               // one for each network device that has any
+    std::optional<std::uint64_t> lock_limit;  // bytes a process may lock; nothing: no limit
+    bool routes_known = false;                // whether `routes` was asked for
     std::vector<RouteFact> routes;
 
     const Device* find(std::string_view device) const;
+    const RdmaPort* find_rdma(std::string_view netdev) const;
     // The address by which nodes that are no neighbours reach this one: the first on the loopback
     // device that is not loopback's own, else that of the first link that has one.
     const Address* node_address() const;
@@ -81,6 +68,9 @@ struct HostFacts {
 // which forward = "kernel" needs checked.
 HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);
 std::string format_facts(const HostFacts& facts);
+// The network devices and RDMA ports of the links that leave a node, as this host has them: what a
+// rank needs to know of another to choose a transport (config/choice.h).
+HostFacts facts_of_links(const Settings& settings, int node);
 // format_facts(this_host(...))
 std::string describe_host(const std::string& geometry_file = {}, bool with_routes = false);
 
@@ -90,6 +80,8 @@ HostFacts parse_facts(std::string_view text);
 // Of the contents; empty where the file cannot be read.
 std::string file_hash(const std::string& path);
 
+// The node that lives on a host by its name, whole or without the domain.
+std::optional<int> find_node(const Settings& settings, const std::string& host);
 // The device that leaves a node in a direction by [links]; empty: none is given. Whether the torus
 // has a link there is not asked.
 std::string link_device(const Settings& settings, int node, routing::Direction direction);
@@ -106,5 +98,10 @@ Places read_places(const Settings& settings);
 std::vector<std::string> check_machine(const Settings& settings,
                                        const std::vector<HostFacts>& by_node,
                                        const Places& places = {}, const std::string& geometry = {});
+
+// What works, but not as well as it could: links that take another transport at one end's expense,
+// MTUs of RDMA that differ, limits of locked memory. Said once for all hosts where it is the same.
+std::vector<std::string> machine_notes(const Settings& settings,
+                                       const std::vector<HostFacts>& by_node);
 
 }  // namespace torusmp::config

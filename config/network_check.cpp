@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "config/choice.h"
 #include "config/geometry_file.h"
 #include "config/network.h"
 #include "config/raw.h"
@@ -238,12 +239,24 @@ class MachineCheck {
             const End other = *end_at(peer, end.direction.opposite());
             if (!sound(end) || !sound(other)) continue;  // said before
             check_networks(end, other);
+            check_rdma(end, other);
             if (end.device->mtu != other.device->mtu)
                 say(link_place(end),
                     fmt::format("{} has MTU {}, but the other end, device {} of host {}, has {}: "
                                 "expected the same at both ends of a cable",
                                 describe(end), end.device->mtu, other.name, host(peer),
                                 other.device->mtu));
+        }
+    }
+
+    // Where RDMA is asked for it must be there; `auto` takes what there is.
+    void check_rdma(const End& end, const End& other) {
+        if (*settings_.use != TransportUse::verbs) return;
+        try {
+            choose_link(settings_, {end.node, end.direction, &facts(end.node)},
+                        {other.node, other.direction, &facts(other.node)}, false);
+        } catch (const ConfigError& error) {
+            say(link_place(end), error.what());
         }
     }
 
@@ -323,6 +336,14 @@ std::string link_device(const Settings& settings, int node, Direction direction)
     }
     const auto found = settings.links->find(name);
     return found == settings.links->end() ? std::string() : found->second;
+}
+
+std::optional<int> find_node(const Settings& settings, const std::string& host) {
+    const auto short_name = [](std::string_view name) { return name.substr(0, name.find('.')); };
+    const auto& hosts = *settings.hosts;
+    for (std::size_t node = 0; node < hosts.size(); ++node)
+        if (hosts[node] == host || short_name(hosts[node]) == short_name(host)) return int(node);
+    return std::nullopt;
 }
 
 Places read_places(const Settings& settings) {

@@ -1,16 +1,21 @@
 // The facts of a host as text: one fact a line, and a last line that says how many there were, so
 // that nothing cut short is believed.
 //
-//   torusmp-facts 1
+//   torusmp-facts 2
 //   host qcd000 IDENTITY HASH                        "-" where there is none
 //   device enp1s0f0 2 up carrier 9000 1000 full 02:00:00:00:00:01
 //   address 10.0.0.1/30                              of the device above
+//   rdma rxe0 1 enp1s0f0 ACTIVE 4096 4096 Ethernet
+//   gid 1 v2 00000000000000000000ffff0a000001        of the port above; "other": not RoCE v2
+//   trouble it cannot be opened: ...                 of the port above
+//   locked 65536                                     bytes, "-" where there is no limit
 //   routes known
 //   route 10.255.0.2/32 enp1s0f0 10.0.0.2
 //   end 6
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "config/network.h"
 #include "config/raw.h"
@@ -20,7 +25,7 @@ namespace torusmp::config {
 
 namespace {
 
-constexpr std::string_view first_line = "torusmp-facts 1";
+constexpr std::string_view first_line = "torusmp-facts 2";
 constexpr std::size_t most_lines = std::size_t(1) << 20;  // a host that says more is not believed
 constexpr std::size_t most_devices = 4096;
 constexpr std::size_t longest_word = 255;
@@ -39,6 +44,27 @@ std::string format_device(const Device& device) {
                        device.carrier ? "carrier" : "dark", device.mtu,
                        device.megabits ? fmt::format("{}", *device.megabits) : "-", duplex,
                        word(device.mac));
+}
+
+std::string format_port(const RdmaPort& port) {
+    return fmt::format("rdma {} {} {} {} {} {} {}", word(port.device), port.port, word(port.netdev),
+                       word(port.state), port.mtu, port.max_mtu, word(port.link_layer));
+}
+
+std::string format_gid(const RdmaGid& gid) {
+    return fmt::format("gid {} {} {:02x}", gid.index, gid.roce_v2 ? "v2" : "other",
+                       fmt::join(gid.bytes, ""));
+}
+
+// A sentence as words with single blanks.
+std::string format_trouble(std::string_view text) {
+    std::string out = "trouble";
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        if (end > 0) out += " " + word(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
 }
 
 std::string format_route(const RouteFact& route) {
@@ -103,6 +129,12 @@ class FactsReader {
         return int(*value);
     }
 
+    std::uint64_t bytes(std::string_view text) const {
+        const auto value = parse_integer(text);
+        if (!value || *value < 0) fail(fmt::format("\"{}\" is no number from 0", printable(text)));
+        return std::uint64_t(*value);
+    }
+
     bool either(std::string_view text, std::string_view yes, std::string_view no) const {
         if (text != yes && text != no)
             fail(fmt::format("\"{}\": expected {} or {}", printable(text), yes, no));
@@ -131,13 +163,21 @@ class FactsReader {
             expect(words, 2);
             if (facts_.devices.empty()) fail("an address without a device");
             facts_.devices.back().addresses.push_back(address(words[1]));
+        } else if (words[0] == "rdma") {
+            read_port(words);
+        } else if (words[0] == "gid" || words[0] == "trouble") {
+            read_more_of_port(words);
+        } else if (words[0] == "locked") {
+            expect(words, 2);
+            if (words[1] != "-") facts_.lock_limit = bytes(words[1]);
         } else if (words[0] == "routes") {
             expect(words, 2);
             facts_.routes_known = either(words[1], "known", "unknown");
         } else if (words[0] == "route") {
             read_route(words);
         } else {
-            fail("expected host, device, address, routes, route or end");
+            fail(
+                "expected host, device, address, rdma, gid, trouble, locked, routes, route or end");
         }
     }
 
@@ -156,6 +196,42 @@ class FactsReader {
         if (words[8] != "-") device.full_duplex = either(words[8], "full", "half");
         device.mac = optional_word(words[9]);
         facts_.devices.push_back(std::move(device));
+    }
+
+    void read_port(const std::vector<std::string_view>& words) {
+        expect(words, 8);
+        RdmaPort port;
+        port.device = words[1];
+        port.port = number(words[2]);
+        port.netdev = words[3];
+        port.state = optional_word(words[4]);
+        port.active = port.state == "ACTIVE";
+        port.mtu = number(words[5]);
+        port.max_mtu = number(words[6]);
+        port.link_layer = optional_word(words[7]);
+        if (facts_.rdma.size() == most_devices) fail("expected fewer RDMA devices");
+        if (facts_.find_rdma(port.netdev)) fail("that network device had an RDMA device before");
+        facts_.rdma.push_back(std::move(port));
+    }
+
+    void read_more_of_port(const std::vector<std::string_view>& words) {
+        if (facts_.rdma.empty()) fail("it belongs to no RDMA device");
+        RdmaPort& port = facts_.rdma.back();
+        if (words[0] == "trouble") {
+            port.trouble = fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
+            return;
+        }
+        expect(words, 4);
+        RdmaGid gid;
+        gid.index = number(words[1]);
+        gid.roce_v2 = either(words[2], "v2", "other");
+        if (words[3].size() != 2 * gid.bytes.size()) fail("expected 32 hexadecimal digits");
+        for (std::size_t i = 0; i < gid.bytes.size(); ++i) {
+            const char* at = words[3].data() + 2 * i;
+            if (std::from_chars(at, at + 2, gid.bytes[i], 16).ptr != at + 2)
+                fail("expected 32 hexadecimal digits");
+        }
+        port.gids.push_back(gid);
     }
 
     void read_route(const std::vector<std::string_view>& words) {
@@ -189,6 +265,13 @@ std::string format_facts(const HostFacts& facts) {
         for (const Address& address : device.addresses)
             lines.push_back("address " + address.with_prefix());
     }
+    for (const RdmaPort& port : facts.rdma) {
+        lines.push_back(format_port(port));
+        for (const RdmaGid& gid : port.gids) lines.push_back(format_gid(gid));
+        if (!port.trouble.empty()) lines.push_back(format_trouble(port.trouble));
+    }
+    lines.push_back(
+        fmt::format("locked {}", facts.lock_limit ? fmt::format("{}", *facts.lock_limit) : "-"));
     lines.push_back(fmt::format("routes {}", facts.routes_known ? "known" : "unknown"));
     for (const RouteFact& route : facts.routes) lines.push_back(format_route(route));
     return fmt::format("{}\n{}\nend {}\n", first_line, fmt::join(lines, "\n"), lines.size());

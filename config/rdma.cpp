@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "config/descriptor.h"
+#include "config/settings.h"
 #include "config/units.h"
 
 namespace torusmp::config {

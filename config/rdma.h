@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/network.h"
+#include "config/address.h"
 
 namespace torusmp::config {
 

@@ -77,10 +77,6 @@ NetplanOptions netplan_from(const po::variables_map& given) {
     return options;
 }
 
-std::string short_name(std::string_view name) {
-    return std::string(name.substr(0, name.find('.')));
-}
-
 int named_node(const Settings& settings, const std::string& word) {
     const auto& hosts = *settings.hosts;
     const auto found = std::find(hosts.begin(), hosts.end(), word);
@@ -96,9 +92,7 @@ int named_node(const Settings& settings, const std::string& word) {
 int node_of_this_host(const Settings& settings) {
     char name[256] = {};
     if (::gethostname(name, sizeof name - 1) != 0) name[0] = 0;
-    const auto& hosts = *settings.hosts;
-    for (std::size_t node = 0; node < hosts.size(); ++node)
-        if (hosts[node] == name || short_name(hosts[node]) == short_name(name)) return int(node);
+    if (const auto node = find_node(settings, name)) return *node;
     throw UsageError(fmt::format(
         "this host calls itself \"{}\", which is not in nodes.hosts: say which node it is with "
         "--node",

@@ -2,119 +2,13 @@
 #include "config/network.h"
 
 #include <catch2/catch.hpp>
-#include <memory>
 #include <random>
 
-#include "config/load.h"
-#include "tests/config/temporary.h"
+#include "tests/config/machine.h"
 
 using namespace torusmp::config;
 using Catch::Matchers::Contains;
-using torusmp::test::TemporaryFolder;
-
-namespace {
-
-Address ip(const std::string& text) {
-    const auto address = parse_address(text);
-    REQUIRE(address);
-    return *address;
-}
-
-// A device on which nothing is wrong; `cable` numbers the network of its two ends, 0 and 1.
-Device good_device(const std::string& name, int index, int cable, int end) {
-    Device device;
-    device.name = name;
-    device.index = index;
-    device.up = device.carrier = true;
-    device.mtu = 9000;
-    device.megabits = 1000;
-    device.full_duplex = true;
-    device.mac = "02:00:00:00:00:01";
-    device.addresses = {ip("10.0." + std::to_string(cable) + "." + std::to_string(end + 1) + "/30"),
-                        ip("fe80::1/64")};
-    return device;
-}
-
-Device loopback(int node) {
-    Device device;
-    device.name = "lo";
-    device.index = 1;
-    device.loopback = device.up = device.carrier = true;
-    device.mtu = 65536;
-    device.addresses = {ip("127.0.0.1/8"), ip("10.255.0." + std::to_string(node + 1) + "/32")};
-    return device;
-}
-
-// A ring of `size` hosts a, b, c ... on which nothing is wrong: eth0 leads up, eth1 down.
-std::vector<HostFacts> good_ring(int size) {
-    std::vector<HostFacts> hosts(static_cast<std::size_t>(size));
-    for (int node = 0; node < size; ++node) {
-        HostFacts& facts = hosts[static_cast<std::size_t>(node)];
-        facts.name = std::string(1, char('a' + node));
-        facts.identity = "boot:" + facts.name;
-        facts.geometry = "0123456789abcdef";
-        const int below = (node + size - 1) % size;
-        facts.devices = {loopback(node), good_device("eth0", 2, node, 0),
-                         good_device("eth1", 3, below, 1)};
-        facts.routes_known = true;
-        for (int target = 0; target < size; ++target)
-            if (target != node)
-                facts.routes.push_back({ip("10.255.0." + std::to_string(target + 1)), "eth0",
-                                        ip("10.0." + std::to_string(node) + ".2")});
-    }
-    return hosts;
-}
-
-// A file that lives as long as anything that knows its path.
-class TemporaryFile {
-  public:
-    explicit TemporaryFile(const std::string& text)
-        : folder_(std::make_shared<TemporaryFolder>()), path_(folder_->write("torus.toml", text)) {}
-    const std::string& path() const { return path_; }
-
-  private:
-    std::shared_ptr<TemporaryFolder> folder_;
-    std::string path_;
-};
-
-Settings load_file(const TemporaryFile& file) {
-    return load({{}, file.path()}, std::vector<std::string>{});
-}
-
-struct Machine {
-    TemporaryFile file;
-    Settings settings;
-    Places places;
-    std::vector<HostFacts> hosts;
-
-    explicit Machine(const std::string& more = "")
-        : file(
-              "[torus]\ndims = [4]\n[nodes]\nhosts = [\n  \"a\",\n  \"b\",\n  \"c\",\n  \"d\"\n]\n"
-              "[links]\n\"0+\" = \"eth0\"\n\"0-\" = \"eth1\"\n" +
-              more),
-          settings(load_file(file)),
-          places(read_places(settings)),
-          hosts(good_ring(4)) {}
-
-    HostFacts& host(int node) { return hosts[static_cast<std::size_t>(node)]; }
-    Device& device(int node, const std::string& name) {
-        return const_cast<Device&>(*host(node).find(name));
-    }
-    std::vector<std::string> check() const {
-        return check_machine(settings, hosts, places, "0123456789abcdef");
-    }
-    // The one message there is.
-    std::string complaint() const {
-        const auto messages = check();
-        INFO(messages.size() << " messages, the last: "
-                             << (messages.empty() ? "" : messages.back()));
-        REQUIRE(messages.size() == 1);
-        return messages[0];
-    }
-    std::string line(int number) const { return file.path() + ":" + std::to_string(number) + ":"; }
-};
-
-}  // namespace
+using namespace torusmp::test;
 
 TEST_CASE("An address is read and printed, and knows its network") {
     CHECK(ip("10.0.0.1/30").with_prefix() == "10.0.0.1/30");
@@ -147,20 +41,26 @@ TEST_CASE("What a host tells of itself comes back as it was") {
     CHECK_FALSE(facts.identity.empty());
     CHECK(facts.identity == this_host().identity);
 
-    for (const HostFacts& made_up : good_ring(3))
+    for (HostFacts& made_up : good_ring(3, true)) {
+        made_up.lock_limit = 65536;
+        made_up.rdma[1].trouble = "/dev/infiniband/uverbs1 is missing: start udev";
+        made_up.rdma[1].gids[0].roce_v2 = false;
+        made_up.rdma[1].state = "DOWN";
+        made_up.rdma[1].active = false;
         CHECK(parse_facts(format_facts(made_up)) == made_up);
+    }
     CHECK(parse_facts(format_facts(HostFacts{})) == HostFacts{});
 }
 
 TEST_CASE("Facts that were cut short anywhere are refused") {
-    const std::string text = format_facts(good_ring(2)[0]);
+    const std::string text = format_facts(good_ring(2, true)[0]);
     for (std::size_t length = 0; length < text.size(); ++length)
         CHECK_THROWS_AS(parse_facts(text.substr(0, length)), ConfigError);
     CHECK_THROWS_AS(parse_facts(text + "x"), ConfigError);
 }
 
 TEST_CASE("Damaged facts are refused with the line, or read as facts that print the same") {
-    const std::string text = format_facts(good_ring(3)[1]);
+    const std::string text = format_facts(good_ring(3, true)[1]);
     std::mt19937 random(1);
     const auto pick = [&](std::size_t below) {
         return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);

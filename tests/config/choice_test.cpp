@@ -1,0 +1,227 @@
+// Which transport carries a link: the rule on made-up facts, the check of a machine that asks for
+// RDMA, and the notes where it is there and not used.
+#include "config/choice.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "tests/config/machine.h"
+
+using namespace torusmp;
+using namespace torusmp::config;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using test::ip;
+using test::Machine;
+
+namespace {
+
+const std::string verbs = "[transport]\nuse = \"verbs\"\n";
+
+// The link from b to c, by what each of them told, from the one side and the other.
+LinkChoice choose(Machine& machine, bool one_host = false) {
+    const HostFacts b = parse_facts(format_facts(machine.host(1)));
+    const HostFacts c = parse_facts(format_facts(machine.host(2)));
+    const CableEnd up{1, {0, +1}, &b}, down{2, {0, -1}, &c};
+    const LinkChoice here = choose_link(machine.settings, up, down, one_host);
+    const LinkChoice there = choose_link(machine.settings, down, up, one_host);
+    CHECK(here.carrier == there.carrier);
+    CHECK(here.reason == there.reason);
+    CHECK(here.warning == there.warning);
+    return here;
+}
+
+std::string refusal(Machine& machine, bool one_host = false) {
+    try {
+        choose(machine, one_host);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("A link takes shared memory on one host, verbs where both ends can, TCP else") {
+    Machine machine("", true);
+    LinkChoice choice = choose(machine);
+    CHECK(choice.carrier == Carrier::verbs);
+    CHECK(choice.reason == "rxe_eth0 (10.0.1.1, MTU 4096) and rxe_eth1 (10.0.1.2, MTU 4096)");
+    CHECK(choice.warning.empty());
+    CHECK(choose(machine, true).carrier == Carrier::shm);
+    Machine without;
+    choice = choose(without);
+    CHECK(choice.carrier == Carrier::tcp);
+    CHECK(choice.reason == "eth0 of b has no RDMA device");
+}
+
+TEST_CASE("What the settings ask for is taken, whatever else is there") {
+    Machine tcp("[transport]\nuse = \"tcp\"\n", true);
+    CHECK(choose(tcp).carrier == Carrier::tcp);
+    CHECK(choose(tcp, true).carrier == Carrier::tcp);
+    Machine asked(verbs, true);
+    CHECK(choose(asked).carrier == Carrier::verbs);
+    CHECK(choose(asked, true).carrier == Carrier::verbs);
+    Machine shm("[transport]\nuse = \"shm\"\n", true);
+    CHECK(choose(shm, true).carrier == Carrier::shm);
+    CHECK_THAT(refusal(shm),
+               Contains("link 0+ of b to c (eth0 to eth1)") && Contains("it joins two hosts"));
+}
+
+TEST_CASE("Verbs that an end does not have is TCP by itself, and an error where it is asked for") {
+    struct Trial {
+        std::function<void(Machine&)> damage;
+        std::string found, remedy;
+    };
+    const std::vector<Trial> trials{
+        {[](Machine& m) { m.host(2).rdma.pop_back(); }, "eth1 of c has no RDMA device",
+         "rdma link add rxe_eth1 type rxe netdev eth1"},
+        {[](Machine& m) {
+             m.port(1, "eth0").state = "DOWN";
+             m.port(1, "eth0").active = false;
+         },
+         "the RDMA device rxe_eth0 of eth0 of b is DOWN, not ACTIVE", "ip link set eth0 up"},
+        {[](Machine& m) {
+             m.port(2, "eth1").trouble = "/dev/infiniband/uverbs0 is missing";
+             m.port(2, "eth1").gids.clear();
+         },
+         "the RDMA device rxe_eth1 of eth1 of c cannot be used: /dev/infiniband/uverbs0 is missing",
+         ""},
+        {[](Machine& m) { m.port(2, "eth1").gids.clear(); },
+         "host c: the RDMA device rxe_eth1 of eth1 has no RoCE v2 GID", ""},
+        {[](Machine& m) {
+             for (RdmaGid& gid : m.port(2, "eth1").gids) gid.roce_v2 = false;
+         },
+         "host c: the RDMA device rxe_eth1 of eth1 has no RoCE v2 GID", ""},
+        {[](Machine& m) { m.device(2, "eth1").addresses = {ip("10.9.9.9/24")}; },
+         "the RoCE v2 GIDs of eth1 of c (rxe_eth1), 0 (fe80::2) and 1 (10.0.1.2), are none of its "
+         "addresses",
+         "give eth1 an IPv4 address"},
+        {[](Machine& m) {
+             m.port(1, "eth0").gids.pop_back();                             // IPv6 only
+             m.port(2, "eth1").gids.erase(m.port(2, "eth1").gids.begin());  // IPv4 only
+         },
+         "the RoCE v2 GIDs of eth0 of b (fe80::1/64) and eth1 of c (10.0.1.2/30) are of no common "
+         "network",
+         "torus-info netplan"},
+        {[](Machine& m) { m.device(1, "eth0").name = "eth9"; }, "b has no device eth0", ""},
+        {[](Machine& m) { m.settings.links.value.erase("0-"); },
+         "[links] gives link 0- of c no device", "name the device"},
+    };
+    for (const Trial& trial : trials) {
+        INFO(trial.found);
+        Machine automatic("", true), asked(verbs, true);
+        trial.damage(automatic);
+        trial.damage(asked);
+        const LinkChoice choice = choose(automatic);
+        CHECK(choice.carrier == Carrier::tcp);
+        CHECK_THAT(choice.reason, StartsWith(trial.found));
+        const std::string message = refusal(asked);
+        CHECK_THAT(message, StartsWith("link 0+ of b to c (eth0 to ") &&
+                                Contains("transport.use is verbs (" +
+                                         asked.line(14).substr(0, asked.line(14).size() - 1) +
+                                         "), but " + trial.found) &&
+                                Contains(trial.remedy) && Contains("or set transport.use to auto"));
+    }
+}
+
+TEST_CASE("Link-local GIDs make a pair where there are no others, and a wanted GID rules") {
+    Machine machine("", true);
+    for (const auto& [node, netdev] : {std::pair(1, "eth0"), std::pair(2, "eth1")}) {
+        machine.device(node, netdev)
+            .addresses.erase(machine.device(node, netdev).addresses.begin());
+        machine.port(node, netdev).gids.pop_back();
+    }
+    CHECK(choose(machine).reason ==
+          "rxe_eth0 (fe80::1, MTU 4096) and rxe_eth1 (fe80::2, MTU 4096)");
+
+    Machine wanted("[verbs]\ngid_index = 0\n", true);
+    CHECK_THAT(choose(wanted).reason, Contains("fe80::1") && Contains("fe80::2"));
+    Machine wrong(verbs + "[verbs]\ngid_index = 7\n", true);
+    CHECK_THAT(refusal(wrong),
+               Contains("host b: verbs.gid_index: found 7, but the RDMA device rxe_eth0 of eth0 "
+                        "has the RoCE v2 GIDs 0 (fe80::1) and 1 (10.0.1.1)"));
+}
+
+TEST_CASE("RDMA MTUs that differ work, with a warning that names both and the remedy") {
+    Machine machine("", true);
+    machine.port(2, "eth1").mtu = 1024;
+    const LinkChoice choice = choose(machine);
+    CHECK(choice.carrier == Carrier::verbs);
+    CHECK_THAT(choice.warning, Contains("link 0+ of b to c") &&
+                                   Contains("eth0 of b (rxe_eth0) is 4096") &&
+                                   Contains("eth1 of c (rxe_eth1) 1024") &&
+                                   Contains("both use 1024") && Contains("ip link set eth1 mtu"));
+}
+
+TEST_CASE("Too little memory to lock at one end takes TCP, and verbs where it is asked for") {
+    Machine machine("", true), asked(verbs, true);
+    for (Machine* each : {&machine, &asked}) each->host(2).lock_limit = 8 << 20;
+    const LinkChoice choice = choose(machine);
+    CHECK(choice.carrier == Carrier::tcp);
+    CHECK(choice.reason == "c lets a process lock 8MiB of memory, and verbs needs 64MiB");
+    CHECK_THAT(choice.warning, Contains("limits.conf") && Contains("LimitMEMLOCK=infinity"));
+    CHECK(choose(asked).carrier == Carrier::verbs);
+    machine.host(2).lock_limit = 64 << 20;
+    CHECK(choose(machine).carrier == Carrier::verbs);
+}
+
+TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
+    Machine machine("", true), without;
+    const auto half = [](Machine& m) {
+        return choose_link(m.settings, {1, {0, +1}, &m.host(1)}, {2, {0, -1}, nullptr}, false);
+    };
+    CHECK(half(machine).carrier == Carrier::verbs);
+    CHECK(half(machine).reason ==
+          "rxe_eth0 (10.0.1.1/30, fe80::1/64, MTU 4096), if eth1 of c has RDMA too, which was not "
+          "asked");
+    CHECK(half(without).carrier == Carrier::tcp);
+    CHECK(half(without).reason == "eth0 of b has no RDMA device");
+}
+
+TEST_CASE("What a rank tells of its links is facts of their devices alone") {
+    Machine machine;
+    machine.settings.links.value = {{"0+", "lo"}, {"0-", "no-such-device"}};
+    const HostFacts facts = parse_facts(link_facts(machine.settings, 1));
+    REQUIRE(facts.devices.size() == 1);
+    CHECK(facts.devices[0].name == "lo");
+    CHECK(facts.rdma.empty());
+    machine.settings.links.value.clear();
+    CHECK(parse_facts(link_facts(machine.settings, 1)).devices.empty());
+    CHECK_THROWS_AS(parse_facts("verbs please"), ConfigError);
+}
+
+TEST_CASE("The check of a machine that asks for verbs names each link that has none") {
+    CHECK(Machine(verbs, true).check().empty());
+    CHECK(Machine(verbs).check().size() == 4);
+    Machine machine(verbs, true);
+    machine.host(2).rdma.pop_back();
+    CHECK_THAT(machine.complaint(), StartsWith(machine.line(11)) &&
+                                        Contains("link 0+ of b to c (eth0 to eth1)") &&
+                                        Contains("eth1 of c has no RDMA device"));
+    Machine automatic("", true);  // takes TCP there, and says so
+    automatic.host(2).rdma.pop_back();
+    CHECK(automatic.check().empty());
+}
+
+TEST_CASE("Notes tell what RDMA is there and not used, once for each kind") {
+    CHECK(machine_notes(Machine().settings, Machine().hosts).empty());
+    Machine machine("", true);
+    CHECK(machine_notes(machine.settings, machine.hosts).empty());
+    machine.host(2).rdma.pop_back();
+    CHECK_THAT(machine.note(), Contains("link 0+ of b to c (eth0 to eth1) goes over TCP") &&
+                                   Contains("eth1 of c has no RDMA device") &&
+                                   Contains("rdma link add rxe_eth1"));
+    machine.host(2).rdma.clear();
+    CHECK_THAT(machine.note(), Contains("(and 1 more like this)"));
+    machine = Machine("", true);
+    machine.port(3, "eth0").mtu = 2048;
+    CHECK_THAT(machine.note(), Contains("link 0+ of d to a") && Contains("both use 2048"));
+    machine = Machine("", true);
+    machine.host(0).lock_limit = 65536;
+    CHECK_THAT(machine.note(), Contains("host a lets a process lock 64KiB") && Contains("64MiB") &&
+                                   Contains("limits.conf"));
+    machine = Machine("[transport]\nuse = \"tcp\"\n", true);
+    machine.host(2).rdma.clear();
+    CHECK(machine_notes(machine.settings, machine.hosts).empty());
+}
