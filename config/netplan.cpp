@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
 #include <utility>
+
+#include "routing/pair_path.h"
 
 namespace torusmp::config {
 
@@ -70,6 +73,16 @@ std::uint32_t cable_number(const Torus& torus, int node, int dimension) {
     return std::uint32_t(node) * wired + before;
 }
 
+// Of a node's end of a cable, and of the other end.
+std::pair<Address, Address> cable_addresses(const Torus& torus, const NetplanOptions& options,
+                                            int node, Direction direction) {
+    const bool lower = direction.sign > 0;
+    const int owner = lower ? node : *torus.neighbour(node, direction);
+    const std::uint32_t base = 4 * cable_number(torus, owner, direction.dimension);
+    return {address_at(options.cables, base + (lower ? 1 : 2), 30),
+            address_at(options.cables, base + (lower ? 2 : 1), 30)};
+}
+
 PlannedLink plan_link(const Settings& settings, const Torus& torus, const NetplanOptions& options,
                       int node, Direction direction) {
     PlannedLink link{direction, link_device(settings, node, direction), {}, {}};
@@ -80,18 +93,33 @@ PlannedLink plan_link(const Settings& settings, const Torus& torus, const Netpla
                         settings.links.origin.where.empty() ? std::string()
                                                             : settings.links.origin.where + ": ",
                         node, direction_name(direction), direction_name(direction)));
-    const bool lower = direction.sign > 0;
-    const int owner = lower ? node : *torus.neighbour(node, direction);
-    const std::uint32_t base = 4 * cable_number(torus, owner, direction.dimension);
-    link.own = address_at(options.cables, base + (lower ? 1 : 2), 30);
-    link.peer = address_at(options.cables, base + (lower ? 2 : 1), 30);
+    std::tie(link.own, link.peer) = cable_addresses(torus, options, node, direction);
     return link;
+}
+
+bool may_use_verbs(const Settings& settings) {
+    return *settings.use == TransportUse::automatic || *settings.use == TransportUse::verbs;
 }
 
 const PlannedLink& link_of(const NodePlan& plan, Direction direction) {
     for (const PlannedLink& link : plan.links)
         if (link.direction == direction) return link;
     throw std::logic_error("a path leaves by a link that the node does not have");
+}
+
+// Routes to the addresses of another node's links; those at the other ends of our own cables need
+// none.
+void plan_ways_into(NodePlan& plan, const Torus& torus, const NetplanOptions& options, int target) {
+    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+        const Direction entrance = Direction::from_index(i);
+        const auto before = torus.neighbour(target, entrance);
+        if (!before || *before == plan.node) continue;
+        Address to = cable_addresses(torus, options, target, entrance).first;
+        to.prefix = 32;
+        const PlannedLink& link =
+            link_of(plan, routing::next_hop_into(torus, plan.node, target, entrance).direction);
+        plan.routes.push_back({to, link.peer, link.device});
+    }
 }
 
 }  // namespace
@@ -116,6 +144,7 @@ NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& opt
         if (!hop) continue;
         const PlannedLink& link = link_of(plan, hop->direction);
         plan.routes.push_back({node_address(options, target), link.peer, link.device});
+        if (may_use_verbs(settings)) plan_ways_into(plan, torus, options, target);
     }
     return plan;
 }

@@ -1,6 +1,8 @@
 // The address plan of a switchless cluster: a small network for each cable, an address for each
 // node, and routes to every node along shortest-direction-first paths, so that the kernels of the
-// nodes in between forward as the runtime's own relay would.
+// nodes in between forward as the runtime's own relay would. Where verbs may be used there are
+// routes to the addresses of all links too: a queue pair lives on one device, and RoCE packets must
+// leave and arrive by it (routing/pair_path.h).
 //
 // Pure functions of the settings; any thread may call.
 #pragma once
@@ -29,7 +31,7 @@ struct PlannedLink {
 };
 
 struct PlannedRoute {
-    Address to;  // another node's own address
+    Address to;  // another node's own address, or one of its links'
     Address via;
     std::string device;
 };

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "config/load.h"
+#include "routing/pair_path.h"
 #include "routing/torus.h"
 #include "tests/config/temporary.h"
 
@@ -133,6 +134,56 @@ TEST_CASE("Printed routes lead from every node to every other along SDF hops wit
         walk_all(torus, batch);
         walk_all(torus, networkd);
     }
+}
+
+// A queue pair lives on one device at each end, so packets between the two must leave by the one
+// and come in by the other.
+TEST_CASE("Routes to the addresses of links enter and leave every two nodes by the same devices") {
+    for (const char* dims : {"2", "5", "2x2x2", "4x3x2", "4x4", "1x4x1x3"}) {
+        CAPTURE(dims);
+        const Settings settings = settings_for(dims, "");
+        const Torus torus = *settings.node_torus();
+        std::vector<NodePlan> plans;
+        for (int node = 0; node < torus.size(); ++node) plans.push_back(plan_node(settings, node));
+        const auto link_of = [&](int node, torusmp::routing::Direction direction) {
+            for (const PlannedLink& link : plans[std::size_t(node)].links)
+                if (link.direction == direction) return link;
+            throw std::logic_error("no such link");
+        };
+        // The device by which a node sends to an address, and the node there: by its own cable, or
+        // by a route.
+        const auto step = [&](int node, const Address& to) {
+            const NodePlan& plan = plans[std::size_t(node)];
+            for (const PlannedLink& link : plan.links)
+                if (link.peer.bytes == to.bytes)
+                    return std::pair(link.device, *torus.neighbour(node, link.direction));
+            for (const PlannedRoute& route : plan.routes)
+                if (route.to.bytes == to.bytes)
+                    for (const PlannedLink& link : plan.links)
+                        if (link.device == route.device && link.peer == route.via)
+                            return std::pair(link.device, *torus.neighbour(node, link.direction));
+            throw std::logic_error(std::string("no way to ").append(to.text()));
+        };
+        for (int from = 0; from < torus.size(); ++from)
+            for (int to = 0; to < torus.size(); ++to) {
+                if (from == to) continue;
+                const auto out = link_of(from, pair_direction(torus, from, to));
+                const auto in = link_of(to, pair_direction(torus, to, from));
+                REQUIRE(step(from, in.own).first == out.device);
+                int at = from, before = from, hops = 0;
+                while (at != to) {
+                    before = at;
+                    at = step(at, in.own).second;
+                    REQUIRE(++hops <= torus.distance(from, to));
+                }
+                REQUIRE(before == *torus.neighbour(to, in.direction));
+                REQUIRE(step(before, in.own).first ==
+                        link_of(before, in.direction.opposite()).device);
+            }
+    }
+    Settings settings = settings_for("4x3x2", "");
+    settings.use.value = TransportUse::tcp;  // which asks for no device
+    CHECK(plan_node(settings, 0).routes.size() == 23);
 }
 
 TEST_CASE(
