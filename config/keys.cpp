@@ -512,10 +512,10 @@ constexpr std::array table{
         "made where it starts and checked at every hop.",
         read_flag<&Settings::checksum>, format_flag<&Settings::checksum>,
         origin_of<&Settings::checksum>},
-    Key{"verbs.gid_index", "integer", "auto, or a whole number from 0 to 65535", "", "1",
+    Key{"verbs.gid_index", "integer", "auto, or a whole number from 0 to 255", "", "1",
         "Which entry of the GID table of each RDMA port is used. It must be one of RoCE v2. auto: "
         "the one of the address of the link.",
-        read_number_or_auto<&Settings::verbs_gid_index, 65535>,
+        read_number_or_auto<&Settings::verbs_gid_index, 255>,
         format_number_or_auto<&Settings::verbs_gid_index>, origin_of<&Settings::verbs_gid_index>},
     Key{"verbs.ack_timeout", "integer", "auto, or a whole number from 0 (never) to 31", "", "18",
         "How long a queue pair waits for an acknowledgement before it sends again: 4.096 us x 2^n. "

@@ -196,6 +196,18 @@ void print_binding(std::string& out, const Report& report) {
     table(out, rows);
 }
 
+void print_links(std::string& out, const Report& report) {
+    if (report.settings.hosts->size() < 2) return;
+    if (!report.node) {
+        line(out, fmt::format("Links\n  {} is not among nodes.hosts, so it has no links here",
+                              printable(report.host.name)));
+        return;
+    }
+    line(out, fmt::format("Links of node {}, as this end sees them (torus-check asks both)",
+                          *report.node));
+    out += links_text(report.links);
+}
+
 // ---- JSON ----
 
 template <class Values>
@@ -300,8 +312,12 @@ Report make_report(const Settings& settings, std::optional<int> ranks) {
     if (!ranks) ranks = host.usable_cores();
     const int local = settings.hosts->empty() ? *ranks : settings.ranks_on_a_node();
     std::vector<CpuList> binding = plan_binding(host, local, *settings.bind);
-    return {settings,          *ranks, local, settings.rank_torus(*ranks), std::move(host),
-            std::move(binding)};
+    const std::optional<int> node = find_node(settings, host.name);
+    std::vector<LinkReport> links;
+    if (node && settings.node_torus()) links = links_of(settings, *node);
+    return {
+        settings,           *ranks, local,           settings.rank_torus(*ranks), std::move(host),
+        std::move(binding), node,   std::move(links)};
 }
 
 std::string report_text(const Report& report) {
@@ -313,6 +329,8 @@ std::string report_text(const Report& report) {
     print_host(out, report.host);
     out += "\n";
     print_binding(out, report);
+    if (report.settings.hosts->size() > 1) out += "\n";
+    print_links(out, report);
     return out;
 }
 
@@ -326,7 +344,9 @@ std::string report_json(const Report& report) {
                          fmt::format("\"settings\": {}", settings_json(report.settings)),
                          fmt::format("\"torus\": {}", torus_json(report)),
                          fmt::format("\"host\": {}", host_json(report.host)),
-                         fmt::format("\"binding\": {}", json_enclose(binding, '[', ']', 1))},
+                         fmt::format("\"binding\": {}", json_enclose(binding, '[', ']', 1)),
+                         fmt::format("\"node\": {}", number_or_null(report.node)),
+                         fmt::format("\"links\": {}", links_json(report.links))},
                         '{', '}', 0) +
            "\n";
 }

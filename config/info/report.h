@@ -10,6 +10,7 @@
 
 #include "config/binding.h"
 #include "config/host.h"
+#include "config/info/links.h"
 #include "config/keys.h"
 #include "config/settings.h"
 
@@ -21,7 +22,9 @@ struct Report {
     int local_ranks = 0;   // of them on a host
     routing::Torus torus;  // of the ranks
     Host host;
-    std::vector<CpuList> binding;  // by local rank
+    std::vector<CpuList> binding;   // by local rank
+    std::optional<int> node;        // that this host is; nothing: none, or no hosts are named
+    std::vector<LinkReport> links;  // that leave it
 };
 
 // `ranks`: nothing: as many as the torus has, or as this host has cores. Throws ConfigError,

@@ -201,15 +201,17 @@ void restrict_devices(const config::Settings& settings, check::CrewPlan& plan) {
         }
 }
 
-std::vector<std::string> compare_settings(const config::Settings& settings,
-                                          const std::vector<check::HostResult>& results) {
+// Nothing where a host could not be asked: that is said already.
+void compare_settings(const config::Settings& settings,
+                      const std::vector<check::HostResult>& results, check::CheckReport& report) {
     std::vector<config::HostFacts> facts;
     for (const check::HostResult& result : results) {
-        if (!result.trouble.empty()) return {};  // said already
+        if (!result.trouble.empty()) return;
         facts.push_back(result.facts);
     }
-    return config::check_machine(settings, facts, config::read_places(settings),
-                                 config::file_hash(settings.file));
+    report.messages = config::check_machine(settings, facts, config::read_places(settings),
+                                            config::file_hash(settings.file));
+    report.notes = config::machine_notes(settings, facts);
 }
 
 int test_cables(const po::variables_map& given) {
@@ -221,7 +223,9 @@ int test_cables(const po::variables_map& given) {
     check::CrewPlan plan = make_plan(given, settings, *settings.hosts);
     restrict_devices(settings, plan);
     const std::vector<check::HostResult> results = question(plan);
-    check::CheckReport report{*settings.hosts, {}, compare_settings(settings, results), {}};
+    check::CheckReport report;
+    report.hosts = *settings.hosts;
+    compare_settings(settings, results, report);
     for (const check::HostResult& result : results) report.troubles.push_back(result.trouble);
     report.cables = check::judge(
         settings, results,

@@ -89,22 +89,25 @@ std::string report_text(const CheckReport& report, bool all) {
             out += fmt::format("host {} could not be asked: {}\n", report.hosts[node],
                                report.troubles[node]);
     for (const std::string& message : report.messages) out += message + "\n";
+    for (const std::string& note : report.notes) out += "note: " + note + "\n";
     if (!out.empty()) out += "\n";
     return out + cable_table(report, all) + verdict_line(report) + "\n";
 }
 
 std::string report_json(const CheckReport& report) {
-    std::vector<std::string> hosts, messages, cables;
+    std::vector<std::string> hosts, messages, notes, cables;
     for (std::size_t node = 0; node < report.hosts.size(); ++node)
         hosts.push_back(fmt::format("{{\"name\": {}, \"trouble\": {}}}",
                                     json_quote(report.hosts[node]),
                                     json_quote(report.troubles[node])));
     for (const std::string& message : report.messages) messages.push_back(json_quote(message));
+    for (const std::string& note : report.notes) notes.push_back(json_quote(note));
     for (const CableResult& cable : report.cables) cables.push_back(cable_json(cable));
     return json_enclose({fmt::format("\"good\": {}", report.good()),
                          fmt::format("\"verdict\": {}", json_quote(verdict_line(report))),
                          fmt::format("\"hosts\": {}", json_enclose(hosts, '[', ']', 1)),
                          fmt::format("\"messages\": {}", json_enclose(messages, '[', ']', 1)),
+                         fmt::format("\"notes\": {}", json_enclose(notes, '[', ']', 1)),
                          fmt::format("\"cables\": {}", json_enclose(cables, '[', ']', 1))},
                         '{', '}', 0) +
            "\n";

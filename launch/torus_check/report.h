@@ -12,6 +12,7 @@ struct CheckReport {
     std::vector<std::string> hosts;     // by node
     std::vector<std::string> troubles;  // by node; empty: the host was asked
     std::vector<std::string> messages;  // of settings that do not fit the hosts
+    std::vector<std::string> notes;     // of what works, and could be better
     std::vector<CableResult> cables;
 
     bool good() const;

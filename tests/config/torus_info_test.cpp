@@ -106,6 +106,30 @@ TEST_CASE("Inside a job torus-info tells what the ranks see") {
     CHECK_THAT(outcome.out, Contains("5, from --set transport.tokens"));
 }
 
+TEST_CASE("torus-info says for each link of this host which transport it takes, and why") {
+    char self[256] = {};
+    REQUIRE(::gethostname(self, sizeof self - 1) == 0);
+    const TemporaryFolder folder;
+    const auto file = [&](const std::string& host) {
+        return folder.write("g.toml", "[torus]\ndims = [2]\n[nodes]\nhosts = [\"other\", \"" +
+                                          host +
+                                          "\"]\n[links]\n\"0+\" = \"lo\"\n\"0-\" = \"none0\"\n");
+    };
+    const Outcome mine = run({"--config", file(self)});
+    CHECK(mine.code == 0);
+    CHECK_THAT(mine.out,
+               Contains("Links of node 1") &&
+                   Contains("tcp      lo of " + std::string(self) + " has no RDMA device") &&
+                   Contains(std::string(self) + " has no device none0"));
+    const Outcome asked =
+        run({"--config", file(self), "--set", "transport.use=verbs", "--json", "-"});
+    CHECK(asked.code == 0);
+    CHECK_THAT(asked.out, Contains("\"node\": 1") && Contains("\"carrier\": null") &&
+                              Contains("transport.use is verbs (--set transport.use), but lo of"));
+    CHECK_THAT(run({"--config", file("stranger")}).out,
+               Contains(std::string(self) + " is not among nodes.hosts"));
+}
+
 TEST_CASE("torus-info writes JSON to a file beside the text, or to standard output instead") {
     const TemporaryFolder folder;
     const std::string path = (folder.path() / "info.json").string();
@@ -116,7 +140,8 @@ TEST_CASE("torus-info writes JSON to a file beside the text, or to standard outp
     CHECK_THAT(json, StartsWith("{\n") &&
                          Contains("\"torus.dims\": {\"value\": \"2x1\", \"origin\": \"flag\", "
                                   "\"where\": \"--torus\"}") &&
-                         Contains("\"dims\": [2, 1]") && Contains("\"binding\": ["));
+                         Contains("\"dims\": [2, 1]") && Contains("\"binding\": [") &&
+                         Contains("\"node\": null") && Contains("\"links\": ["));
     const Outcome bare = run({"--torus", "2x1", "--json", "-"});
     CHECK(bare.code == 0);
     CHECK_THAT(bare.out, StartsWith("{\n"));

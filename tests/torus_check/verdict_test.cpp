@@ -163,6 +163,13 @@ TEST_CASE("torus-check: the report says in one line how it stands, and exits acc
     CHECK_THAT(check::report_text(report, true), Contains("h0 up0 (0+)") && Contains("good"));
     CHECK(check::report_text(report, false) == "4 hosts, 8 cables: all are good\n");
 
+    report.notes = {"a link goes over TCP"};  // nothing is wrong with that
+    CHECK(report.good());
+    CHECK(check::report_text(report, false) ==
+          "note: a link goes over TCP\n\n4 hosts, 8 cables: all are good\n");
+    CHECK_THAT(check::report_json(report), Contains("\"a link goes over TCP\""));
+    report.notes.clear();
+
     machine.device({0, "up0"}).carrier = false;
     report.cables = check::judge(machine.settings(), machine.results, {});
     CHECK_FALSE(report.good());
