@@ -1,13 +1,14 @@
 /* The exchanges that compare-peers times, written once over net.h: each library under comparison
  * runs this very source.
  *
- *   exchange [--seconds S] [--grid 2x2x2] [--line] TEST:NUMBER[@PEER] ...
+ *   exchange [--seconds S] [--grid 2x2x2] [--line] [--window N] TEST:NUMBER[@PEER] ...
  *
  * --grid: how the ranks stand in a torus, the last dimension fastest, for links and node. --line:
- * they stand in a line that does not wrap around, for hop. @PEER: rank 0's partner, otherwise 1.
- * Rank 0 prints "library NAME" and then, a line per test, "TEST:NUMBER MEDIAN BEST WAY": medians
- * and best over batches, see timing.h; microseconds, MB/s (10^6 bytes),
- * percent of a core or MiB as the test's comment says. Exit code 2: a test that does not exist. */
+ * they stand in a line that does not wrap around, for hop. --window: messages in flight in a
+ * stream, 64 unless said. @PEER: rank 0's partner, otherwise 1. Rank 0 prints "library NAME" and
+ * then, a line per test, "TEST:NUMBER MEDIAN BEST WAY": medians and best over batches, see
+ * timing.h; microseconds, MB/s (10^6 bytes), percent of a core or MiB as the test's comment says.
+ * Exit code 2: a test that does not exist. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
 #include <stdio.h>
@@ -19,11 +20,12 @@
 #include "net.h"
 #include "timing.h"
 
-enum { window = 64, halo_bytes = 8192, most_dimensions = 6 };
+enum { most_window = 64, halo_bytes = 8192, most_dimensions = 6 };
 
 static double budget = 0.2; /* seconds a measurement */
 static int partner = 1;     /* of rank 0 */
 static int on_a_line = 0;
+static int window = most_window; /* messages of a stream in flight */
 
 /* As net_declare_grid() wants it: the first dimension fastest. */
 static int grid[most_dimensions];
@@ -201,7 +203,7 @@ static void stream(void* state, long times) {
 /* One run of a stream by one way, its contents checked first. */
 static Timing timed_stream(char* data, char* ack, size_t each, int role, int way, double seconds) {
     int other = role == 0 ? partner : 0;
-    Message messages[window];
+    Message messages[most_window];
     Message back = {ack, 8, other, -1, 0, role == 1};
     Stream s = {NULL, NULL, role};
     for (int i = 0; i < window && role >= 0; i++) {
@@ -213,7 +215,7 @@ static Timing timed_stream(char* data, char* ack, size_t each, int role, int way
         s.data = net_group(messages, window, way);
         s.acknowledgement = net_group(&back, 1, way);
     }
-    if (role == 1) memset(data, 0, each * window);
+    if (role == 1) memset(data, 0, each * (size_t)window);
     timed(stream, &s, 1);
     for (int i = 0; i < window && role == 1; i++) verify(messages[i].buffer, each, 0, i);
     Timing timing = measure(stream, &s, seconds);
@@ -224,11 +226,11 @@ static Timing timed_stream(char* data, char* ack, size_t each, int role, int way
     return timing;
 }
 
-/* stream:BYTES: MB/s one way with 64 messages in flight, each with a buffer of its own. */
+/* stream:BYTES: MB/s one way with a window of messages in flight, each with a buffer of its own. */
 static Result stream_bandwidth(int bytes) {
     int role = net_rank() == 0 ? 0 : net_rank() == partner ? 1 : -1;
     size_t each = (size_t)bytes;
-    char* data = net_allocate(role < 0 ? 8 : each * window);
+    char* data = net_allocate(role < 0 ? 8 : each * (size_t)window);
     char* ack = net_allocate(8);
     Result best = {{0, 0}, ""};
     double fastest = 0;
@@ -508,6 +510,11 @@ static void read_grid(const char* text) {
     }
 }
 
+static void read_window(const char* text) {
+    window = atoi(text);
+    if (window < 1 || window > most_window) net_abort("--window: expected 1 to 64");
+}
+
 int main(int argc, char** argv) {
     net_start(&argc, &argv);
     if (net_rank() == 0) printf("library %s\n", net_library());
@@ -518,6 +525,8 @@ int main(int argc, char** argv) {
             read_grid(argv[++i]);
         else if (strcmp(argv[i], "--line") == 0)
             on_a_line = 1;
+        else if (strcmp(argv[i], "--window") == 0 && i + 1 < argc)
+            read_window(argv[++i]);
         else
             run(argv[i]);
     }
