@@ -60,7 +60,9 @@ def cases(wiring):
     qmp = f"qmp_cases {QMP_CASES[wiring.shape]}"
     links = "--set transport.local=links --set transport.tokens=2 --set transport.relay_tokens=2"
     lattice = "--lattice 4x4x4x4 --tolerance 1e-6"
-    yield Case("transport", 200, "verbs_tests", ("verbs_tests",), ("one",))
+    end = wiring.ends(0)[0]
+    pair = f"TORUSMP_VERBS_PAIR='{end.device} {wiring.far[end].device}'"
+    yield Case("transport", 200, f"{pair} verbs_test", ("verbs_test",), ("one",))
     yield Case("launch", 60, f"test $({run} hostname | wc -l) = {size}", (), ("one",))
     yield Case("qmp", 150, f"{run} {qmp}", ("qmp_cases",))
     yield Case("qmp.few-tokens", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",))
