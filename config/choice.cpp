@@ -150,10 +150,10 @@ std::string mtu_warning(const Settings& settings, const CableEnd& one, const Cab
 // The cause why locked memory keeps `auto` from verbs; empty: it does not.
 std::string lock_trouble(const Settings& settings, const CableEnd& one, const CableEnd& other) {
     for (const CableEnd* end : {&one, &other})
-        if (end->facts && !locks_enough(*end->facts))
+        if (end->facts && !locks_enough(settings, *end->facts))
             return fmt::format("{} lets a process lock {} of memory, and verbs needs {}",
                                host_of(settings, *end), format_size(*end->facts->lock_limit),
-                               format_size(least_locked_memory));
+                               format_size(locked_memory_needed(settings)));
     return {};
 }
 
@@ -171,8 +171,22 @@ const char* name_of(Carrier carrier) {
     return "?";
 }
 
-bool locks_enough(const HostFacts& facts) {
-    return !facts.lock_limit || *facts.lock_limit >= least_locked_memory;
+std::uint64_t locked_memory_needed(const Settings& settings) {
+    constexpr std::uint64_t mib = 1 << 20, least = 64 * mib, for_messages = 16 * mib;
+    constexpr std::uint64_t more_slots = 96;  // of a link: to send from, and spare ones
+    const auto torus = settings.node_torus();
+    std::uint64_t links = 0, classes = 0;
+    for (int d = 0; torus && d < torus->dimensions(); ++d, ++classes)
+        if (torus->extent(d) > 1) links += 2;
+    if (links == 0) return least;
+    const std::uint64_t slots = std::uint64_t(*settings.tokens) + more_slots +
+                                (classes - 1) * std::uint64_t(*settings.relay_tokens);
+    const std::uint64_t bytes = links * slots * (*settings.eager_limit + 64) * links;
+    return std::max(least, (bytes + for_messages + mib - 1) / mib * mib);
+}
+
+bool locks_enough(const Settings& settings, const HostFacts& facts) {
+    return !facts.lock_limit || *facts.lock_limit >= locked_memory_needed(settings);
 }
 
 std::string lock_remedy() {

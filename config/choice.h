@@ -45,10 +45,11 @@ struct RdmaTrouble {
 };
 std::optional<RdmaTrouble> rdma_trouble(const Settings& settings, const CableEnd& end);
 
-// Below this limit of locked memory a rank has no room for what it registers with RDMA devices
-// before any message: `auto` takes TCP then.
-inline constexpr std::uint64_t least_locked_memory = std::uint64_t(64) << 20;
-bool locks_enough(const HostFacts& facts);
+// What a rank must be allowed to lock for verbs, in bytes: the slots of all its links, which are
+// registered with each of its RDMA devices and count anew for each, and room for messages. With
+// less `auto` takes TCP.
+std::uint64_t locked_memory_needed(const Settings& settings);
+bool locks_enough(const Settings& settings, const HostFacts& facts);
 // How to raise it, for messages.
 std::string lock_remedy();
 

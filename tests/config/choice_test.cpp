@@ -164,6 +164,12 @@ TEST_CASE("Too little memory to lock at one end takes TCP, and verbs where it is
     CHECK(choose(asked).carrier == Carrier::verbs);
     machine.host(2).lock_limit = 64 << 20;
     CHECK(choose(machine).carrier == Carrier::verbs);
+    // More links, on more devices, need more: about 18 MiB of slots with each of six.
+    CHECK(locked_memory_needed(machine.settings) == 64 << 20);
+    machine.settings.dims.value = {2, 2, 2};
+    CHECK(locked_memory_needed(machine.settings) == 125 << 20);
+    machine.settings.eager_limit.value = 1024;
+    CHECK(locked_memory_needed(machine.settings) == 64 << 20);
 }
 
 TEST_CASE("Where an end was not asked, the answer says what it hangs on") {

@@ -1,7 +1,11 @@
 // What this host has of RDMA: read from a made-up /sys, and the choice of a GID.
 #include "config/rdma.h"
 
+#include <linux/capability.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -96,4 +100,25 @@ TEST_CASE("The limit of locked memory is that of the process, or none") {
     const auto found = memory_lock_limit();
     if (found) CHECK(*found == limit.rlim_cur);
     if (limit.rlim_cur == RLIM_INFINITY) CHECK_FALSE(found);
+
+    // In a process of its own: lowered, with and without the right to pass it.
+    const auto seen_by_child = [](std::uint64_t limit, bool privileged) {
+        const pid_t child = ::fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            const struct rlimit low { limit, limit };
+            __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+            __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+            if (::setrlimit(RLIMIT_MEMLOCK, &low) != 0 ||
+                (!privileged && ::syscall(SYS_capset, &header, none) != 0))
+                ::_exit(2);
+            const auto seen = memory_lock_limit();
+            ::_exit(seen == limit ? 0 : !seen ? 3 : 4);
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    };
+    CHECK(seen_by_child(4096, false) == 0);
+    if (!found && limit.rlim_cur != RLIM_INFINITY) CHECK(seen_by_child(4096, true) == 3);
 }
