@@ -63,6 +63,8 @@ def cases(wiring):
     end = wiring.ends(0)[0]
     pair = f"TORUSMP_VERBS_PAIR='{end.device} {wiring.far[end].device}'"
     yield Case("transport", 200, f"{pair} verbs_test", ("verbs_test",), ("one",))
+    yield Case("transport.memlock", 60, f"{pair} setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock verbs_test "
+               "'[memlock]'", ("verbs_test",), ("one",))
     yield Case("launch", 60, f"test $({run} hostname | wc -l) = {size}", (), ("one",))
     yield Case("qmp", 150, f"{run} {qmp}", ("qmp_cases",))
     yield Case("qmp.few-tokens", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",))
@@ -71,9 +73,9 @@ def cases(wiring):
                ("torus-check", "torus-info"), ("many",))
     yield Case("bench.latency", 60, "torus-bench latency --sizes 8:64KiB --step 32", ("torus-bench",), ("one",))
     yield Case("bench.aggregate", 100, "torus-bench aggregate --sizes 64KiB:64KiB --seconds 0.02", ("torus-bench",))
-    yield Case("bench.relay", 100, "torus-bench relay --sizes 8:256KiB --seconds 0.02", ("torus-bench",), ("one",))
+    yield Case("bench.relay", 100, "torus-bench relay --sizes 8:64KiB --window 8 --seconds 0.02", ("torus-bench",), ("one",))
     yield Case("wilson", 100, f"{run} wilson {lattice}", ("wilson",))
-    yield Case("memlock", 60, f"sh {HERE}/cases/memlock.sh 64", ("qmp_cases",), ("one",))
+    yield Case("memlock", 120, f"sh {HERE}/cases/memlock.sh", ("qmp_cases",), ("one",))
     if wiring.routes:
         far = size - 1
         way = wiring.torus.path(0, far)
