@@ -90,7 +90,7 @@ std::byte* map_at(void* where, std::size_t bytes) {
 
 // A limit of locked memory while it lives. For processes without CAP_IPC_LOCK, which would lift it;
 // verbs does not serve one that gives it up on the way, so tests with it are run by themselves:
-// setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock verbs_tests "[memlock]".
+// setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock verbs_test "[memlock]".
 class LittleMemory {
   public:
     explicit LittleMemory(rlim_t bytes) {
