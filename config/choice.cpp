@@ -251,6 +251,45 @@ LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other, b
     return {Carrier::verbs, why_verbs(settings, one, other), mtu_warning(settings, one, other)};
 }
 
+namespace {
+
+// What stands against a queue pair whose packets are forwarded; nothing: it can be.
+std::optional<RdmaTrouble> forwarding_trouble(const Settings& settings, const CableEnd& end) {
+    if (!end.facts) return RdmaTrouble{fmt::format("{} told nothing", host_of(settings, end)), ""};
+    if (auto trouble = rdma_trouble(settings, end)) return trouble;
+    const auto addresses = gid_addresses(settings, end);
+    if (std::any_of(addresses.begin(), addresses.end(),
+                    [](const Address& address) { return !address.link_local(); }))
+        return std::nullopt;
+    return RdmaTrouble{fmt::format("{} has no RoCE v2 GID that can be routed to (it has {})",
+                                   name_of(settings, end), listed(addresses)),
+                       "give it an IPv4 address (torus-info netplan plans them)"};
+}
+
+}  // namespace
+
+LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd other) {
+    if (other.node < one.node) std::swap(one, other);
+    if (*settings.use == TransportUse::tcp) return {Carrier::tcp, "transport.use is tcp", ""};
+    for (const CableEnd* end : {&one, &other}) {
+        const auto trouble = forwarding_trouble(settings, *end);
+        if (!trouble) continue;
+        if (*settings.use == TransportUse::automatic) return {Carrier::tcp, trouble->what, ""};
+        throw ConfigError(fmt::format(
+            "routing.forward is kernel and transport.use is verbs, but between {} and {} {}{}{}; "
+            "or set one of them to relay or auto",
+            host_of(settings, one), host_of(settings, other), trouble->what,
+            trouble->remedy.empty() ? "" : ": ", trouble->remedy));
+    }
+    const std::string lock = lock_trouble(settings, one, other);
+    if (!lock.empty() && *settings.use == TransportUse::automatic)
+        return {Carrier::tcp, lock, fmt::format("{}: {}", lock, lock_remedy())};
+    return {Carrier::verbs,
+            fmt::format("{} and {}, forwarded by the kernels between", name_of(settings, one),
+                        name_of(settings, other)),
+            ""};
+}
+
 std::string link_facts(const Settings& settings, int node) {
     return format_facts(facts_of_links(settings, node));
 }

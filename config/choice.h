@@ -39,6 +39,11 @@ struct LinkChoice {
 // link, devices, what was found, and what to do.
 LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other, bool one_host);
 
+// The same for two ranks without a common cable, between which the kernels of other nodes forward:
+// each end is the link by which the connection leaves its node (routing/pair_path.h). TCP where an
+// end was not asked.
+LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd other);
+
 // Why RDMA cannot be used at one end that was asked, and what to do about it.
 struct RdmaTrouble {
     std::string what, remedy;

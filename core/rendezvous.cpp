@@ -259,9 +259,7 @@ transport::RemoteMemory Runtime::open_landing(ReceiveRequest& request, Peer& pee
     const bool far = connection.peer != peer.rank;
     if (far && (peer.placing == nullptr || memory.size() < options_.eager_limit)) return {};
     request.exposed_at_ = far ? peer.placing : connection.interface;
-    // Over several links, or over one that the sender chooses.
-    const bool any_link = far || peer.ways_out != 0;
-    request.exposed_ = request.exposed_at_->expose(memory, any_link ? nullptr : connection.channel);
+    request.exposed_ = request.exposed_at_->expose(memory, far ? nullptr : connection.channel);
     return request.exposed_;
 }
 

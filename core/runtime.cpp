@@ -14,9 +14,6 @@ namespace {
 
 using transport::Clock;
 
-// Ports by use: links by direction, then one for each rank that connects directly.
-constexpr std::uint32_t direct_port_base = 2 * routing::max_dimensions;
-
 // Direct peers that are no neighbours get fewer slots: there may be many of them.
 constexpr int most_far_tokens = 16;
 

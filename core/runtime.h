@@ -37,6 +37,9 @@
 
 namespace torusmp::core {
 
+// Ports by use: links by direction, then one for each rank that connects directly.
+inline constexpr std::uint32_t direct_port_base = 2 * routing::max_dimensions;
+
 struct Options {
     routing::Torus torus;
     Rank rank = 0;

@@ -1,7 +1,7 @@
 // Which transport carries what, as the settings and the place of this rank decide: shared memory
-// between the ranks of a host, TCP over the links to other hosts.
+// between the ranks of a host, verbs or TCP over the links to other hosts (job/wiring.h).
 //
-// Called once while a Process comes up, by its thread.
+// Called once while a Process comes up, by its thread, on every rank of the job.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,10 @@
 
 namespace torusmp::job {
 
-// Opens the Runtime of this rank on the interfaces it needs; not connected yet. Throws
+// Opens the Runtime of this rank on the interfaces it needs; not connected yet. Collective. Throws
 // std::runtime_error for what a transport refuses, ConfigError where the settings ask for what is
 // not there.
 std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
-                                            const launch::Bootstrap& bootstrap,
-                                            core::Options options);
+                                            launch::Bootstrap& bootstrap, core::Options options);
 
 }  // namespace torusmp::job

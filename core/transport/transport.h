@@ -191,8 +191,8 @@ class Interface {
     // Delivers what has arrived, at most a bounded number of packets. Returns how many were taken.
     virtual int poll(Sink& sink) = 0;
 
-    // Lets peers reach this memory: the one at the other end of `channel`, or those behind every
-    // link where that is null. Length 0: they cannot, for want of a resource.
+    // Lets peers reach this memory: the one at the other end of `channel`, by all its links, or
+    // those behind every link where that is null. Length 0: they cannot, for want of a resource.
     virtual RemoteMemory expose(Bytes memory, const Channel* channel) = 0;
     // Ends what expose() began: no peer's write reaches this memory any more.
     virtual void conceal(const RemoteMemory& /*memory*/) {}

@@ -35,7 +35,7 @@ class Channel final : public transport::Channel {
                      const Place& place) override;
     void ring() override;
 
-    std::uint32_t port() const { return end_.port; }
+    const End& end() const { return end_; }
 
   private:
     void check_send(const PacketHeader& header, ConstBytes payload) const;

@@ -224,13 +224,18 @@ RemoteMemory Interface::expose(Bytes memory, const Channel* channel) {
     ++exposed_.try_emplace(seal, Exposure{address, memory.size(), 0}).first->second.times;
     RemoteMemory remote{address, memory.size(), 0, {}};
     const auto add_key = [&](std::uint32_t port) {
-        remote.set_port_key(key_place(port), world_.port_seal(seal, port));
+        if (remote.port_key(key_place(port)) == 0)
+            remote.set_port_key(key_place(port), world_.port_seal(seal, port));
     };
-    if (channel != nullptr)
-        add_key(static_cast<const detail::Channel*>(channel)->port());
-    else
+    if (channel != nullptr) {
+        const End& wanted = static_cast<const detail::Channel*>(channel)->end();
+        add_key(wanted.port);
+        for (const End* end : ends_)
+            if (end->peer->interface == wanted.peer->interface) add_key(end->port);
+    } else {
         for (std::uint32_t port = 0; port < most_link_ports; ++port)
             if (has_port(port)) add_key(port);
+    }
     return remote;
 }
 

@@ -1,0 +1,106 @@
+#include "job/wiring.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "routing/pair_path.h"
+
+namespace torusmp::job {
+namespace {
+
+using config::CableEnd;
+using config::Carrier;
+using config::ConfigError;
+using config::HostFacts;
+using config::LinkChoice;
+using config::Settings;
+using routing::Direction;
+using routing::Rank;
+
+const HostFacts* facts_of(const std::vector<std::optional<HostFacts>>& facts, int node) {
+    const auto& it = facts[std::size_t(node)];
+    return it ? &*it : nullptr;
+}
+
+// Whether this is the first rank of its node, which speaks for it.
+bool speaks(const Settings& settings, Rank rank) {
+    const int node = settings.node_of(rank);
+    for (Rank before = 0; before < rank; ++before)
+        if (settings.node_of(before) == node) return false;
+    return true;
+}
+
+}  // namespace
+
+Wiring::Wiring(const Settings& settings, launch::Bootstrap& bootstrap, const core::Options& options)
+    : far_(std::size_t(options.torus.size())) {
+    const Facts facts = exchange(settings, bootstrap);
+    choose_links(settings, bootstrap, options, facts);
+    if (options.far_direct) choose_far(settings, options, facts);
+}
+
+// The first rank of each node speaks for it.
+Wiring::Facts Wiring::exchange(const Settings& settings, launch::Bootstrap& bootstrap) {
+    const Rank self = bootstrap.rank();
+    std::string mine;
+    if (speaks(settings, self)) mine = config::link_facts(settings, settings.node_of(self));
+    const auto told = bootstrap.exchange(std::as_bytes(std::span(mine)));
+    Facts facts(std::size_t(settings.node_torus()->size()));
+    for (std::size_t rank = 0; rank < told.size(); ++rank) {
+        if (told[rank].empty()) continue;
+        const int node = settings.node_of(Rank(rank));
+        try {
+            facts[std::size_t(node)] = config::parse_facts(
+                {reinterpret_cast<const char*>(told[rank].data()), told[rank].size()});
+        } catch (const ConfigError& error) {
+            throw ConfigError(
+                fmt::format("what rank {} tells of its links: {}", rank, error.what()));
+        }
+    }
+    return facts;
+}
+
+void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& bootstrap,
+                          const core::Options& options, const Facts& facts) {
+    const int node = settings.node_of(options.rank);
+    const auto& local = bootstrap.local_ranks();
+    const bool speaker = speaks(settings, options.rank);
+    for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
+        const auto direction = Direction::from_index(i);
+        const auto neighbour = options.torus.neighbour(options.rank, direction);
+        if (!neighbour || settings.node_of(*neighbour) == node) continue;
+        const int other = settings.node_of(*neighbour);
+        const LinkChoice choice =
+            config::choose_link(settings, CableEnd{node, direction, facts_of(facts, node)},
+                                CableEnd{other, direction.opposite(), facts_of(facts, other)},
+                                std::find(local.begin(), local.end(), *neighbour) != local.end());
+        if (speaker && node < other && !choice.warning.empty() && options.log)
+            options.log(choice.warning);
+        links_[std::size_t(i)] = choice.carrier == Carrier::verbs;
+        if (links_[std::size_t(i)])
+            devices_.push_back({std::uint32_t(i), config::link_device(settings, node, direction)});
+    }
+}
+
+// Queue pairs to ranks without a link to this one, through the kernels between.
+void Wiring::choose_far(const Settings& settings, const core::Options& options,
+                        const Facts& facts) {
+    const auto nodes = *settings.node_torus();
+    const int node = settings.node_of(options.rank);
+    for (Rank rank = 0; rank < options.torus.size(); ++rank) {
+        const int other = settings.node_of(rank);
+        if (other == node || options.torus.distance(options.rank, rank) <= 1) continue;
+        const Direction out = routing::pair_direction(nodes, node, other);
+        const Direction in = routing::pair_direction(nodes, other, node);
+        const LinkChoice choice =
+            config::choose_forwarded(settings, CableEnd{node, out, facts_of(facts, node)},
+                                     CableEnd{other, in, facts_of(facts, other)});
+        far_[std::size_t(rank)] = choice.carrier == Carrier::verbs;
+        if (far_[std::size_t(rank)])
+            devices_.push_back({core::direct_port_base + std::uint32_t(rank),
+                                config::link_device(settings, node, out)});
+    }
+}
+
+}  // namespace torusmp::job
