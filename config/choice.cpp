@@ -275,11 +275,12 @@ LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd oth
         const auto trouble = forwarding_trouble(settings, *end);
         if (!trouble) continue;
         if (*settings.use == TransportUse::automatic) return {Carrier::tcp, trouble->what, ""};
-        throw ConfigError(fmt::format(
-            "routing.forward is kernel and transport.use is verbs, but between {} and {} {}{}{}; "
-            "or set one of them to relay or auto",
-            host_of(settings, one), host_of(settings, other), trouble->what,
-            trouble->remedy.empty() ? "" : ": ", trouble->remedy));
+        throw ConfigError(
+            fmt::format("routing.forward is kernel and transport.use is verbs, but between {} and "
+                        "{} {}{}{}; or "
+                        "set routing.forward to relay, or transport.use to auto",
+                        host_of(settings, one), host_of(settings, other), trouble->what,
+                        trouble->remedy.empty() ? "" : ": ", trouble->remedy));
     }
     const std::string lock = lock_trouble(settings, one, other);
     if (!lock.empty() && *settings.use == TransportUse::automatic)

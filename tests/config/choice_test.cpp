@@ -68,6 +68,35 @@ TEST_CASE("What the settings ask for is taken, whatever else is there") {
                Contains("link 0+ of b to c (eth0 to eth1)") && Contains("it joins two hosts"));
 }
 
+TEST_CASE("Between nodes without a common cable verbs need addresses that can be routed to") {
+    const auto choose_far = [](Machine& machine) {
+        const HostFacts a = parse_facts(format_facts(machine.host(0)));
+        const HostFacts c = parse_facts(format_facts(machine.host(2)));
+        const CableEnd out{0, {0, +1}, &a}, in{2, {0, -1}, &c};
+        const LinkChoice choice = choose_forwarded(machine.settings, out, in);
+        const LinkChoice back = choose_forwarded(machine.settings, in, out);
+        CHECK(choice.carrier == back.carrier);
+        CHECK(choice.reason == back.reason);
+        return choice;
+    };
+    const auto only_link_local = [](Machine& machine) { machine.port(2, "eth1").gids.pop_back(); };
+    Machine both("", true);
+    CHECK(choose_far(both).carrier == Carrier::verbs);
+    only_link_local(both);
+    CHECK(choose_far(both).carrier == Carrier::tcp);
+    CHECK(choose_far(both).reason ==
+          "eth1 of c has no RoCE v2 GID that can be routed to (it has fe80::2/64)");
+    Machine none;
+    CHECK(choose_far(none).reason == "eth0 of a has no RDMA device");
+    Machine asked(verbs, true);
+    CHECK(choose_far(asked).carrier == Carrier::verbs);
+    only_link_local(asked);
+    CHECK_THROWS_WITH(choose_far(asked), Contains("between a and c eth1 of c has no RoCE v2 GID") &&
+                                             Contains("torus-info netplan"));
+    const CableEnd gone{0, {0, +1}, nullptr}, other{2, {0, -1}, nullptr};
+    CHECK(choose_forwarded(none.settings, gone, other).reason == "a told nothing");
+}
+
 TEST_CASE("Verbs that an end does not have is TCP by itself, and an error where it is asked for") {
     struct Trial {
         std::function<void(Machine&)> damage;
