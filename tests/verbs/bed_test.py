@@ -85,9 +85,9 @@ def cases(wiring):
     yield Case("soak", 1500, f"for i in $(seq 20); do {run} {qmp} || exit 1; done", ("qmp_cases",),
                long=True)
     end = wiring.ends(size - 1)[0]
-    yield Case("fault.device-down", 150, f"sh {HERE}/cases/device_down.sh {end.node} {end.device} {wiring.far[end].node}",
+    yield Case("fault.device-down", 200, f"sh {HERE}/cases/device_down.sh {end.node} {end.device} {wiring.far[end].node}",
                ("fault_rank",))
-    yield Case("fault.guest-killed", 200, f"sh {HERE}/cases/guest_killed.sh {size - 1}", ("fault_rank",), ("many",))
+    yield Case("fault.guest-killed", 220, f"sh {HERE}/cases/guest_killed.sh {size - 1}", ("fault_rank",), ("many",))
 
 
 def parse():

@@ -1,7 +1,7 @@
 """One run of the bed: guests come up, a command runs on node 0, guests end, nothing is left.
 
 The host and the guests talk by files in a directory that all share: .go starts the command, .end lets guests end,
-.kill.N asks for the sudden end of guest N.
+.kill.N asks for the sudden end of guest N, and .killed.N tells of it.
 """
 import contextlib
 import os
@@ -133,10 +133,10 @@ class Session:
 
     def kill_where_asked(self, guest):
         request = self.path(f".kill.{guest.number}")
-        if guest.number and os.path.exists(request):
+        if guest.number and not guest.killed and os.path.exists(request):
             guest.killed = True
             guest.kill()
-            os.unlink(request)
+            self.write(f".killed.{guest.number}")   # the request stays: its maker may still be making it
 
     def end(self):
         self.write(".end")

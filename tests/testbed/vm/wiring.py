@@ -159,7 +159,9 @@ class Wiring(Plan):
         return lines
 
     def geometry_of_launch(self):
-        return ["", "[launch]", 'agent = "rxe-exec"', 'bind = "none"', "", "[transport]", f'use = "{self.use}"']
+        """Emulated nodes of a busy machine are silent for seconds now and then; nobody is to be given up for that."""
+        return ["", "[launch]", 'agent = "rxe-exec"', 'bind = "none"', "", "[transport]", f'use = "{self.use}"',
+                'timeout = "30s"']
 
     def hosts_file(self):
         """On one guest the names are only names: rxe-exec knows what they mean."""

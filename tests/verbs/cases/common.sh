@@ -20,7 +20,7 @@ start_job() {
     until [ -e "$work/ready" ]; do
         kill -0 $job 2>/dev/null || fail "the job ended before any fault"
         n=$((n + 1))
-        [ $n -lt 600 ] || fail "the job does not talk after 60 s"
+        [ $n -lt 900 ] || fail "the job does not talk after 90 s"
         sleep 0.1
     done
 }

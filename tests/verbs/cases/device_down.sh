@@ -1,8 +1,8 @@
 # device_down.sh NODE DEVICE PEER: a device goes down in the middle of a job. The job ends, names the link, and leaves nothing.
 . "${0%/*}/common.sh"
-start_job --set transport.timeout=5s
+start_job --set transport.timeout=15s
 rxe-exec "node-$1" ip link set dev "$2" down || fail "the device does not go down"
-end_job 60
+end_job 80
 [ $code != 0 ] || fail "the job ended with 0, expected an error"
 expect_words "link between rank ($1|$3)\b.* and rank ($1|$3)\b"
 nobody_left

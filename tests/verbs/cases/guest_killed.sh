@@ -1,7 +1,7 @@
 # guest_killed.sh NODE: a node is gone in the middle of a job, in the middle of a remote write. Its cables keep their carriers, so
 # only silence tells. Must be the last case.
 . "${0%/*}/common.sh"
-start_job --set transport.timeout=5s
+start_job --set transport.timeout=15s
 rxe-kill "node-$1" || exit 1
 end_job 90
 [ $code != 0 ] || fail "the job ended with 0, expected an error"
