@@ -68,21 +68,26 @@ std::string listed(const std::vector<Address>& addresses) {
 std::optional<RdmaTrouble> gid_trouble(const Settings& settings, const CableEnd& end,
                                        const RdmaPort& port) {
     if (!gid_addresses(settings, end).empty()) return std::nullopt;
+    const std::string device =
+        fmt::format("the RDMA device {} of {}", port.device, name_of(settings, end));
+    const std::string has = describe_gids(port);
     const int wanted = *settings.verbs_gid_index;
-    const bool there = std::any_of(port.gids.begin(), port.gids.end(), [&](const RdmaGid& gid) {
+    const auto usable = [&](const RdmaGid& gid) {
         return gid.roce_v2 && (wanted < 0 || gid.index == wanted);
-    });
-    if (there)
+    };
+    if (std::none_of(port.gids.begin(), port.gids.end(),
+                     [](const RdmaGid& gid) { return gid.roce_v2; }))
         return RdmaTrouble{
-            fmt::format("the RoCE v2 GIDs of {} ({}), {}, are none of its addresses",
-                        name_of(settings, end), port.device, describe_gids(port)),
-            fmt::format("give {} an IPv4 address, or switch IPv6 on there", port.netdev)};
-    try {
-        choose_gid(port, {}, wanted);
-    } catch (const ConfigError& error) {
-        return RdmaTrouble{fmt::format("host {}: {}", host_of(settings, end), error.what()), ""};
-    }
-    return std::nullopt;
+            fmt::format("{} has no RoCE v2 GID", device),
+            fmt::format("is its driver set to RoCE v1 only, or has {} no address?", port.netdev)};
+    if (std::none_of(port.gids.begin(), port.gids.end(), usable))
+        return RdmaTrouble{fmt::format("verbs.gid_index: found {}, but {} has the RoCE v2 GIDs {}",
+                                       wanted, device, has),
+                           "expected one of these, or auto for the one of the link's address"};
+    return RdmaTrouble{
+        fmt::format("the RoCE v2 GIDs of {} ({}), {}, are none of its addresses",
+                    name_of(settings, end), port.device, has),
+        fmt::format("give {} an IPv4 address, or switch IPv6 on there", port.netdev)};
 }
 
 std::optional<RdmaTrouble> pair_trouble(const Settings& settings, const CableEnd& one,

@@ -15,7 +15,6 @@
 #include <memory>
 
 #include "config/descriptor.h"
-#include "config/settings.h"
 #include "config/units.h"
 
 namespace torusmp::config {
@@ -255,31 +254,6 @@ std::string describe_gids(const RdmaPort& port) {
     const std::string last = words.back();
     words.pop_back();
     return fmt::format("{} and {}", fmt::join(words, ", "), last);
-}
-
-const RdmaGid& choose_gid(const RdmaPort& port, const Address& address, int wanted_index) {
-    const auto fits = [&](const RdmaGid& gid) {
-        if (wanted_index >= 0) return gid.roce_v2 && gid.index == wanted_index;
-        const Address own = gid.address();
-        return gid.roce_v2 && own.v6 == address.v6 && own.bytes == address.bytes;
-    };
-    const auto found = std::find_if(port.gids.begin(), port.gids.end(), fits);
-    if (found != port.gids.end()) return *found;
-    const std::string has = describe_gids(port);
-    if (has == "none")
-        throw ConfigError(fmt::format(
-            "the RDMA device {} of {} has no RoCE v2 GID: expected one for each address of {}; is "
-            "its driver set to RoCE v1 only, or has {} no address?",
-            port.device, port.netdev, port.netdev, port.netdev));
-    if (wanted_index >= 0)
-        throw ConfigError(
-            fmt::format("verbs.gid_index: found {}, but the RDMA device {} of {} has the RoCE v2 "
-                        "GIDs {}: expected one of these, or auto for the one of the link's address",
-                        wanted_index, port.device, port.netdev, has));
-    throw ConfigError(fmt::format(
-        "the RDMA device {} of {} has no RoCE v2 GID of the address {}, only {}: expected the "
-        "address on {} itself, or the number of a GID in verbs.gid_index",
-        port.device, port.netdev, address.text(), has, port.netdev));
 }
 
 std::optional<std::uint64_t> memory_lock_limit() {

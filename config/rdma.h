@@ -51,10 +51,6 @@ std::vector<RdmaPort> rdma_ports(const std::vector<std::string>& netdevs = {});
 // Nothing: there is no RDMA device on it.
 std::optional<RdmaPort> rdma_port_of(const std::string& netdev);
 
-// The GID for a link: RoCE v2, and the one of the link's address, or the one of a number
-// (verbs.gid_index; -1, auto: by the address). Throws ConfigError that says what the port has
-// instead; the result points into `port`.
-const RdmaGid& choose_gid(const RdmaPort& port, const Address& address, int wanted_index);
 // "0 (fe80::1) and 1 (10.0.0.1)": the RoCE v2 GIDs of a port; "none".
 std::string describe_gids(const RdmaPort& port);
 

@@ -117,11 +117,11 @@ TEST_CASE("Verbs that an end does not have is TCP by itself, and an error where 
          "the RDMA device rxe_eth1 of eth1 of c cannot be used: /dev/infiniband/uverbs0 is missing",
          ""},
         {[](Machine& m) { m.port(2, "eth1").gids.clear(); },
-         "host c: the RDMA device rxe_eth1 of eth1 has no RoCE v2 GID", ""},
+         "the RDMA device rxe_eth1 of eth1 of c has no RoCE v2 GID", ""},
         {[](Machine& m) {
              for (RdmaGid& gid : m.port(2, "eth1").gids) gid.roce_v2 = false;
          },
-         "host c: the RDMA device rxe_eth1 of eth1 has no RoCE v2 GID", ""},
+         "the RDMA device rxe_eth1 of eth1 of c has no RoCE v2 GID", ""},
         {[](Machine& m) { m.device(2, "eth1").addresses = {ip("10.9.9.9/24")}; },
          "the RoCE v2 GIDs of eth1 of c (rxe_eth1), 0 (fe80::2) and 1 (10.0.1.2), are none of its "
          "addresses",
@@ -167,9 +167,10 @@ TEST_CASE("Link-local GIDs make a pair where there are no others, and a wanted G
     Machine wanted("[verbs]\ngid_index = 0\n", true);
     CHECK_THAT(choose(wanted).reason, Contains("fe80::1") && Contains("fe80::2"));
     Machine wrong(verbs + "[verbs]\ngid_index = 7\n", true);
-    CHECK_THAT(refusal(wrong),
-               Contains("host b: verbs.gid_index: found 7, but the RDMA device rxe_eth0 of eth0 "
-                        "has the RoCE v2 GIDs 0 (fe80::1) and 1 (10.0.1.1)"));
+    CHECK_THAT(
+        refusal(wrong),
+        Contains("verbs.gid_index: found 7, but the RDMA device rxe_eth0 of eth0 of b has the "
+                 "RoCE v2 GIDs 0 (fe80::1) and 1 (10.0.1.1): expected one of these, or auto"));
 }
 
 TEST_CASE("RDMA MTUs that differ work, with a warning that names both and the remedy") {

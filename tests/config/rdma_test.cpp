@@ -1,4 +1,4 @@
-// What this host has of RDMA: read from a made-up /sys, and the choice of a GID.
+// What this host has of RDMA, read from a made-up /sys, and the limit of locked memory.
 #include "config/rdma.h"
 
 #include <linux/capability.h>
@@ -12,27 +12,7 @@
 #include "tests/config/machine.h"
 
 using namespace torusmp::config;
-using Catch::Matchers::Contains;
 using namespace torusmp::test;
-
-namespace {
-
-RdmaPort some_port() {
-    RdmaPort port = good_port(good_device("enp1s0f1", 2, 0, 0));
-    port.gids.push_back(make_gid(2, ip("10.0.0.1"), false));
-    return port;
-}
-
-std::string refusal(const RdmaPort& port, const std::string& address, int wanted) {
-    try {
-        choose_gid(port, ip(address), wanted);
-    } catch (const ConfigError& error) {
-        return error.what();
-    }
-    return "";
-}
-
-}  // namespace
 
 TEST_CASE("The address of a GID is IPv4 where it maps one") {
     CHECK(make_gid(0, ip("fe80::1")).address() == ip("fe80::1"));
@@ -73,25 +53,14 @@ TEST_CASE("A network device that does not exist has no RDMA port") {
     CHECK_FALSE(rdma_port_of(""));
 }
 
-TEST_CASE("The GID of a link is RoCE v2 and that of its address, or of the wanted number") {
-    const RdmaPort port = some_port();
-    CHECK(choose_gid(port, ip("fe80::1/64"), -1).index == 0);
-    CHECK(choose_gid(port, ip("10.0.0.1/30"), -1).index == 1);
-    CHECK(choose_gid(port, ip("10.0.0.1/30"), 0).index == 0);
-}
-
-TEST_CASE("A GID that is not there is told with those that are") {
-    RdmaPort port = some_port();
-    CHECK_THAT(
-        refusal(port, "10.0.0.1", 7),
-        Contains("verbs.gid_index: found 7, but the RDMA device rxe_enp1s0f1 of enp1s0f1 has the "
-                 "RoCE v2 GIDs 0 (fe80::1) and 1 (10.0.0.1)"));
-    CHECK_THAT(refusal(port, "10.0.0.1", 2), Contains("found 2"));  // RoCE v1
-    CHECK_THAT(refusal(port, "10.0.0.9", -1),
-               Contains("no RoCE v2 GID of the address 10.0.0.9, only 0 (fe80::1) and 1"));
+TEST_CASE("The RoCE v2 GIDs of a port are listed with their numbers and addresses") {
+    RdmaPort port = good_port(good_device("enp1s0f1", 2, 0, 0));
+    port.gids.push_back(make_gid(2, ip("10.0.0.1"), false));
+    CHECK(describe_gids(port) == "0 (fe80::1) and 1 (10.0.0.1)");
+    port.gids.push_back(make_gid(3, ip("10.0.0.9")));
+    CHECK(describe_gids(port) == "0 (fe80::1), 1 (10.0.0.1) and 3 (10.0.0.9)");
     port.gids = {make_gid(0, ip("10.0.0.1"), false)};
-    CHECK_THAT(refusal(port, "10.0.0.1", -1),
-               Contains("rxe_enp1s0f1 of enp1s0f1 has no RoCE v2 GID:"));
+    CHECK(describe_gids(port) == "none");
 }
 
 TEST_CASE("The limit of locked memory is that of the process, or none") {
