@@ -52,8 +52,8 @@ VerbsChannel::VerbsChannel(VerbsInterface& interface, std::uint32_t index, Devic
     const int receives = slots + int(spare_slots);
     device.add_room(receives, int(ring_.size()));
     make_queue_pair(std::uint32_t(receives));
-    interface.slots_.add(std::size_t(receives + std::min(slots, most_send_slots)));
-    for (int i = 0; i < receives; ++i) post_again(interface.slots_.take());
+    interface.slots_.add(device, std::size_t(receives + std::min(slots, most_send_slots)));
+    for (int i = 0; i < receives; ++i) post_again(interface.slots_.take(device));
     post_slots();
     draw(std::as_writable_bytes(std::span(&first_packet_, 1)));
     first_packet_ &= sequence_bits;

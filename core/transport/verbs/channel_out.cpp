@@ -73,7 +73,7 @@ void VerbsChannel::post_frame(PacketHeader header, ConstBytes front, ConstBytes 
         ++unsignalled_;
         return staged(it, out.tells || out.sign_of_life || unsignalled_ >= signal_every);
     }
-    Slot* const slot = interface_.slots_.take();
+    Slot* const slot = interface_.slots_.take(device_);
     if (slot == nullptr) return keep(header, front, payload, nullptr);
     std::byte* const body = std::copy(front.begin(), front.end(), slot->memory + sizeof header);
     std::copy(payload.begin(), payload.end(), body);
@@ -162,7 +162,8 @@ Slot* VerbsChannel::take_delivered(ConstBytes payload) {
         payload.data() >= slot->memory + interface_.slots_.bytes() ||
         sizeof(PacketHeader) + payload.size() <= inline_bytes_)
         return nullptr;
-    Slot* const other = interface_.slots_.take();
+    if (!interface_.slots_.usable(*slot, device_)) return nullptr;
+    Slot* const other = interface_.slots_.take(*slot->chunk->device);
     if (other == nullptr) return nullptr;
     interface_.delivering_ = other;
     ++statistics_.forwarded;
@@ -182,7 +183,7 @@ void VerbsChannel::send(const PacketHeader& header, ConstBytes payload) {
 }
 
 std::byte* VerbsChannel::reserve(int /*slot_class*/, std::size_t bytes) {
-    if (sizeof(PacketHeader) + bytes > inline_bytes_) reserved_ = interface_.slots_.take();
+    if (sizeof(PacketHeader) + bytes > inline_bytes_) reserved_ = interface_.slots_.take(device_);
     if (reserved_ != nullptr) return reserved_->memory + sizeof(PacketHeader);
     reserved_apart_.resize(std::max<std::size_t>(bytes, 1));
     return reserved_apart_.data();
@@ -224,7 +225,7 @@ void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, Con
     Slot* slot = take_delivered(payload);
     const std::byte* from = payload.data();
     if (slot == nullptr) {
-        slot = interface_.slots_.take();
+        slot = interface_.slots_.take(device_);
         if (slot == nullptr) return keep(header, front, payload, &place);
         std::copy(payload.begin(), payload.end(), slot->memory);
         from = slot->memory;
@@ -303,7 +304,7 @@ bool VerbsChannel::push_piece(Write& write) {
     const std::byte* from = write.left.data();
     std::uint32_t key = 0;
     if (!straight) {
-        slot = interface_.slots_.take();
+        slot = interface_.slots_.take(device_);
         if (slot == nullptr) return false;
         std::memcpy(slot->memory, from, bytes);
         from = slot->memory;

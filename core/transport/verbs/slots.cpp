@@ -26,7 +26,20 @@ std::string registration_trouble(const Device& device, std::size_t bytes, int er
                        device.text(), std::strerror(error));
 }
 
-void Slots::add(std::size_t count) {
+int Slots::register_with(Chunk& chunk, const Device& device) {
+    if (chunk.refused[device.index()]) return ENOMEM;  // not asked again for every packet
+    MemoryRegion& region = chunk.regions[device.index()];
+    region.reset(ibv_reg_mr(device.domain(), chunk.memory, chunk.bytes, IBV_ACCESS_LOCAL_WRITE));
+    if (!region) {
+        chunk.refused[device.index()] = true;
+        return errno;
+    }
+    registered_ += chunk.bytes;
+    return 0;
+}
+
+void Slots::add(const Device& device, std::size_t count) {
+    free_.resize(devices_.size());
     auto chunk = std::make_unique<Chunk>();
     const std::size_t bytes = count * stride_;
     void* const memory =
@@ -34,24 +47,21 @@ void Slots::add(std::size_t count) {
     if (memory == MAP_FAILED)
         throw std::runtime_error(
             fmt::format("verbs: no memory for {} slots of {} B", count, stride_));
+    chunk->device = &device;
     chunk->memory = static_cast<std::byte*>(memory);
     chunk->bytes = bytes;
-    for (const auto& device : devices_) {
-        MemoryRegion region(ibv_reg_mr(device->domain(), memory, bytes, IBV_ACCESS_LOCAL_WRITE));
-        if (!region)
-            throw std::runtime_error(
-                fmt::format("{}; fewer transport.tokens, or a lower transport.eager_limit, need "
-                            "less",
-                            registration_trouble(*device, bytes, errno)));
-        chunk->regions.push_back(std::move(region));
-    }
+    chunk->regions.resize(devices_.size());
+    chunk->refused.resize(devices_.size());
+    if (const int error = register_with(*chunk, device); error != 0)
+        throw std::runtime_error(
+            fmt::format("{}; fewer transport.tokens, or a lower transport.eager_limit, need less",
+                        registration_trouble(device, bytes, error)));
     chunk->slots.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         chunk->slots[i].memory = chunk->memory + i * stride_;
         chunk->slots[i].chunk = chunk.get();
         give(&chunk->slots[i]);
     }
-    registered_ += bytes;
     chunks_.push_back(std::move(chunk));
 }
 

@@ -1,5 +1,6 @@
-// Memory for packets: slots of one size, registered with all devices of an interface, so that a
-// packet which arrived over one link leaves over another from where it lies.
+// Memory for packets: slots of one size. Each belongs to the device for whose channels it was made,
+// and is registered with others when the first packet that arrived in it leaves over them: from
+// where it lies. Where nothing is relayed, memory is registered once.
 //
 // A slot is posted to receive, holds a packet that waits, or holds one that is on its way out; who
 // has it gives it back. Owned by the VerbsInterface; one thread at a time. Taking and giving
@@ -22,15 +23,17 @@ class Slots {
     struct Chunk;
     struct Slot {
         std::byte* memory = nullptr;
-        const Chunk* chunk = nullptr;
+        Chunk* chunk = nullptr;
         VerbsChannel* channel = nullptr;  // where it is posted to receive
         Slot* next = nullptr;             // in the list it stands in
     };
     struct Chunk {
         ~Chunk();
+        const Device* device = nullptr;
         std::byte* memory = nullptr;
         std::size_t bytes = 0;
-        std::vector<MemoryRegion> regions;  // by device
+        std::vector<MemoryRegion> regions;  // by device; null: not needed yet
+        std::vector<bool> refused;          // by device
         std::vector<Slot> slots;
     };
 
@@ -38,32 +41,42 @@ class Slots {
     Slots(std::size_t bytes, const std::vector<std::unique_ptr<Device>>& devices)
         : stride_((bytes + 63) / 64 * 64), devices_(devices) {}
 
-    // Makes `count` more. Throws std::runtime_error that says how much memory may be locked, how
-    // much was asked for and what to do.
-    void add(std::size_t count);
+    // Makes `count` more for a device. Throws std::runtime_error that says how much memory may be
+    // locked, how much was asked for and what to do.
+    void add(const Device& device, std::size_t count);
     std::size_t bytes() const { return stride_; }
-    std::size_t registered() const { return registered_; }  // bytes, of one device
+    std::size_t registered() const { return registered_; }  // bytes, counted for each device
 
-    // Null: all are in use.
-    Slot* take() {
-        Slot* const slot = free_;
-        if (slot != nullptr) free_ = slot->next;
+    // Null: all of this device are in use.
+    Slot* take(const Device& device) {
+        Slot*& free = free_[device.index()];
+        Slot* const slot = free;
+        if (slot != nullptr) free = slot->next;
         return slot;
     }
     void give(Slot* slot) {
+        Slot*& free = free_[slot->chunk->device->index()];
         slot->channel = nullptr;
-        slot->next = free_;
-        free_ = slot;
+        slot->next = free;
+        free = slot;
     }
+    // Whether packets can leave from this slot over that device.
+    bool usable(const Slot& slot, const Device& device) {
+        return slot.chunk->regions[device.index()] != nullptr ||
+               register_with(*slot.chunk, device) == 0;
+    }
+    // Precondition: usable.
     static std::uint32_t key(const Slot& slot, const Device& device) {
         return slot.chunk->regions[device.index()]->lkey;
     }
 
   private:
+    int register_with(Chunk& chunk, const Device& device);  // 0, or errno
+
     std::size_t stride_;
     const std::vector<std::unique_ptr<Device>>& devices_;
     std::vector<std::unique_ptr<Chunk>> chunks_;
-    Slot* free_ = nullptr;
+    std::vector<Slot*> free_;  // by device
     std::size_t registered_ = 0;
 };
 

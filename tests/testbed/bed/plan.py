@@ -51,6 +51,8 @@ class Torus:
         straight = self._coordinates[b][dimension] - self._coordinates[a][dimension]
         if not self.periodic[dimension]:
             return straight
+        if extent == 2:
+            return straight  # both ways by the same cable, as in routing/torus.h
         return ahead if 2 * ahead <= extent else ahead - extent
 
     def first_step(self, a, b):

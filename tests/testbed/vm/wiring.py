@@ -137,15 +137,23 @@ class Wiring(Plan):
     def route_line(self, node, address, place):
         return f"route replace {address}/32 via {self.addresses[node, place][1]} dev {place}"
 
+    def pair_step(self, here, there):
+        """The first step from `here` of the one path of this pair, as routing/pair_path.h has it."""
+        if here < there:
+            return self.torus.first_step(here, there)
+        dimension, sign = self.torus.path(there, here)[-1]
+        return dimension, -sign
+
     def way_to(self, node, end):
-        """The device by which `node` sends to the address of `end`. Every way is a shortest path, so nothing loops."""
-        there, back = self.torus.path(node, end.node), self.torus.path(end.node, node)
-        dimension, sign = there[-1]
-        forward = device_name(*there[0]) if device_name(dimension, -sign) == end.place else None
-        dimension, sign = back[-1]
-        backward = device_name(dimension, -sign) if device_name(*back[0]) == end.place else None
-        ways = (forward, backward) if node < end.node else (backward, forward)
-        return ways[0] or ways[1] or device_name(*there[0])
+        """The device by which `node` sends to the address of `end`: routing/pair_path.h, next_hop_into()."""
+        if device_name(*self.pair_step(end.node, node)) == end.place:
+            return device_name(*self.pair_step(node, end.node))
+        before = self.far[end].node
+        if node == before:
+            return self.far[end].place
+        distance = lambda a, b: len(self.torus.path(a, b))  # noqa: E731
+        nearer = before if distance(node, before) + 1 == distance(node, end.node) else end.node
+        return device_name(*self.torus.first_step(node, nearer))
 
     # ---- what programs are told ----
 
