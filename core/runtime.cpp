@@ -202,7 +202,7 @@ std::size_t Runtime::carrier_of(Rank peer, std::optional<routing::Direction> lin
 std::vector<transport::PortOptions> Runtime::port_options(std::size_t carrier) const {
     std::vector<transport::PortOptions> ports;
     // The largest packet: a piece of a large message with its header, or a body of core's own.
-    const std::size_t slot_bytes = options_.fragment() + sizeof(DataBody);
+    const std::size_t slot_bytes = options_.body();
     for (Rank rank = 0; rank < size(); ++rank) {
         if (rank == options_.rank || !(local_[std::size_t(rank)] || options_.far_direct)) continue;
         if (!all_direct() && options_.torus.distance(options_.rank, rank) == 1) continue;  // a link

@@ -64,8 +64,13 @@ struct Options {
     std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
     std::function<void()> on_interrupt = {};   // see Runtime::interrupt()
 
-    // Payload of one packet of a large message.
-    std::size_t fragment() const { return std::max<std::size_t>(eager_limit, 4096); }
+    // The largest body of a packet.
+    std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }
+    // Payload of one packet of a large message: so much that the packet with its headers fills a
+    // power of two, and so whole packets of a network that sends those.
+    std::size_t fragment() const {
+        return body() - sizeof(transport::PacketHeader) - sizeof(DataBody);
+    }
 };
 
 // Something that the progress engine advances: a collective's schedule. The owner keeps it alive
