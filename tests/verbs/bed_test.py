@@ -75,6 +75,9 @@ def cases(wiring):
     yield Case("bench.aggregate", 100, "torus-bench aggregate --sizes 64KiB:64KiB --seconds 0.02", ("torus-bench",))
     yield Case("bench.relay", 100, "torus-bench relay --sizes 8:64KiB --window 8 --seconds 0.02", ("torus-bench",), ("one",))
     yield Case("wilson", 100, f"{run} wilson {lattice}", ("wilson",))
+    random = f"sh {HERE}/cases/random_messages.sh"
+    yield Case("random-messages", 200, f"{random} 3000", ("relay_soak_job",), ("one",))
+    yield Case("random-messages.long", 3000, f"{random} 100000", ("relay_soak_job",), long=True)
     yield Case("memlock", 120, f"sh {HERE}/cases/memlock.sh", ("qmp_cases",), ("one",))
     if wiring.routes:
         far = size - 1

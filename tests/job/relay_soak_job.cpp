@@ -1,10 +1,13 @@
-// The relay over real shared memory: the ranks of one host use only their torus links.
+// The relay between processes, over whatever transport the settings name: ranks that share no cable
+// talk through others.
 //
-//   torus-run -np 8 relay_soak_shm --torus 2x2x2 [--messages N] [--tokens T] [--seed S]
+//   torus-run -np 8 --torus 2x2x2 --set transport.local=links --set transport.tokens=2
+//       --set transport.relay_tokens=2 relay_soak_job [--messages N] [--seed S]
 //
 // All ranks draw the same random messages from the seed: source, destination, size, contents. Each
 // sends its own in order, a window at a time, and checks that what it gets from each source is
-// whole and in order. Rank 0 prints the cost of a hop. Exit code 1: something was wrong.
+// whole and in order. Rank 0 prints the cost of a hop, each rank what its transports have counted.
+// Exit code 1: something was wrong.
 #include <fmt/format.h>
 
 #include <array>
@@ -13,12 +16,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/runtime.h"
-#include "core/transport/shm/interface.h"
-#include "launch/bootstrap.h"
+#include "job/process.h"
 
 using namespace torusmp;
 
@@ -63,9 +66,7 @@ struct Message {
 };
 
 struct Settings {
-    std::string torus;
     std::uint64_t messages = 20'000;
-    int tokens = 2;
     std::uint64_t seed = 1;
 };
 
@@ -73,12 +74,8 @@ Settings parse(int argc, char** argv) {
     Settings settings;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string option = argv[i];
-        if (option == "--torus")
-            settings.torus = argv[i + 1];
-        else if (option == "--messages")
+        if (option == "--messages")
             settings.messages = std::stoull(argv[i + 1]);
-        else if (option == "--tokens")
-            settings.tokens = std::stoi(argv[i + 1]);
         else if (option == "--seed")
             settings.seed = std::stoull(argv[i + 1]);
         else
@@ -174,21 +171,17 @@ class Soak {
     bool right_ = true;
 };
 
+// The lines of a report in which transports tell what they have counted.
+void print_counts(core::Runtime& runtime) {
+    std::istringstream report(runtime.report());
+    for (std::string line; std::getline(report, line);)
+        if (line.find("verbs: ") != std::string::npos)
+            fmt::print("rank {}: {}\n", runtime.rank(), line);
+}
+
 int run(const Settings& settings) {
-    const auto bootstrap = launch::connect_bootstrap();
-    core::Options options{.torus = routing::Torus(routing::parse_dims(settings.torus)),
-                          .rank = bootstrap->rank(),
-                          .direct = {},
-                          .log = [](std::string_view text) { fmt::print(stderr, "{}\n", text); },
-                          .name_of = {}};
-    options.tokens = options.relay_tokens = settings.tokens;
-    options.oversubscribed = bootstrap->size() > 2;
-    core::Runtime runtime(options, [&](const std::vector<transport::PortOptions>& ports) {
-        return std::make_unique<transport::shm::ShmInterface>(
-            ports, transport::shm::InterfaceOptions{transport::shm::CopyMode::automatic,
-                                                    options.oversubscribed});
-    });
-    runtime.connect(bootstrap->exchange(runtime.address()));
+    const auto process = job::Process::acquire(false);
+    core::Runtime& runtime = process->runtime();
 
     Soak soak(runtime, settings);
     const auto begin = std::chrono::steady_clock::now();
@@ -206,8 +199,6 @@ int run(const Settings& settings) {
         runtime.send(sends[std::size_t(r)], {done, 16}, r, 2, 0);
     for (auto& receive : receives) runtime.wait(receive);
     runtime.wait_until([&] { return runtime.quiet(); }, "quiet");
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
-    while (std::chrono::steady_clock::now() < until) runtime.progress();
 
     std::uint64_t hops = 0;
     bool right = true;
@@ -218,11 +209,11 @@ int run(const Settings& settings) {
     if (runtime.rank() == 0)
         fmt::print(
             "{}: {} messages over {} links, {} token(s) a class, {}: {:.2f} s, {:.2f} us a hop\n",
-            settings.torus, settings.messages, hops, settings.tokens,
+            runtime.torus().describe(), settings.messages, hops, runtime.options().tokens,
             right ? "all right and in order" : "WRONG", seconds.count(),
             1e6 * seconds.count() / double(std::max<std::uint64_t>(hops, 1)));
-    bootstrap->barrier();
-    bootstrap->finalize();
+    print_counts(runtime);
+    process->leave();
     return right ? 0 : 1;
 }
 
@@ -232,7 +223,7 @@ int main(int argc, char** argv) {
     try {
         return run(parse(argc, argv));
     } catch (const std::exception& error) {
-        fmt::print(stderr, "relay_soak_shm: {}\n", error.what());
+        fmt::print(stderr, "relay_soak_job: {}\n", error.what());
         return 2;
     }
 }
