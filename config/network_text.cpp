@@ -25,7 +25,7 @@ namespace torusmp::config {
 
 namespace {
 
-constexpr std::string_view first_line = "torusmp-facts 2";
+constexpr std::string_view format_line = "torusmp-facts 2";
 constexpr std::size_t most_lines = std::size_t(1) << 20;  // a host that says more is not believed
 constexpr std::size_t most_devices = 4096;
 constexpr std::size_t longest_word = 255;
@@ -77,8 +77,8 @@ class FactsReader {
     explicit FactsReader(std::string_view text) : text_(text) {}
 
     HostFacts read() {
-        if (next_line() != first_line)
-            fail(fmt::format("expected \"{}\": does that host run another version?", first_line));
+        if (next_line() != format_line)
+            fail(fmt::format("expected \"{}\": does that host run another version?", format_line));
         for (;;) {
             const std::vector<std::string_view> words = split(next_line());
             if (words[0] == "end") return read_end(words);
@@ -274,7 +274,7 @@ std::string format_facts(const HostFacts& facts) {
         fmt::format("locked {}", facts.lock_limit ? fmt::format("{}", *facts.lock_limit) : "-"));
     lines.push_back(fmt::format("routes {}", facts.routes_known ? "known" : "unknown"));
     for (const RouteFact& route : facts.routes) lines.push_back(format_route(route));
-    return fmt::format("{}\n{}\nend {}\n", first_line, fmt::join(lines, "\n"), lines.size());
+    return fmt::format("{}\n{}\nend {}\n", format_line, fmt::join(lines, "\n"), lines.size());
 }
 
 HostFacts parse_facts(std::string_view text) {
