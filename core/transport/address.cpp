@@ -282,4 +282,14 @@ std::optional<Pair> choose_pair(const Endpoint& own, const Endpoint& peer) {
     });
 }
 
+std::string describe(const Endpoint& endpoint, const std::string& host) {
+    std::string addresses;
+    for (const IpAddress& address : endpoint.addresses)
+        addresses +=
+            fmt::format("{}{}/{}", addresses.empty() ? "" : ", ", address.text(), address.prefix);
+    return endpoint.device.empty()
+               ? fmt::format("{} ({})", host, addresses)
+               : fmt::format("device {} of {} ({})", endpoint.device, host, addresses);
+}
+
 }  // namespace torusmp::transport

@@ -96,16 +96,6 @@ std::string describe(const Endpoint& own, const Pair& pair, const std::string& p
     return fmt::format("{}{} to {} of {}", device, pair.own.text(), pair.peer.text(), peer_host);
 }
 
-std::string describe(const Endpoint& endpoint, const std::string& host) {
-    std::string addresses;
-    for (const IpAddress& address : endpoint.addresses)
-        addresses +=
-            fmt::format("{}{}/{}", addresses.empty() ? "" : ", ", address.text(), address.prefix);
-    return endpoint.device.empty()
-               ? fmt::format("{} ({})", host, addresses)
-               : fmt::format("device {} of {} ({})", endpoint.device, host, addresses);
-}
-
 }  // namespace
 
 // A connection that is coming about.

@@ -31,7 +31,6 @@ class Device {
 
     const std::string& netdev() const { return facts_.netdev; }
     unsigned netdev_index() const { return netdev_index_; }
-    const std::string& name() const { return facts_.device; }
     std::string text() const;  // "rxe_xp on enp1s0f0"
     std::size_t index() const { return index_; }
     std::uint8_t port() const { return std::uint8_t(facts_.port); }

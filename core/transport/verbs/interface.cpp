@@ -1,7 +1,6 @@
 #include "core/transport/verbs/interface.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -78,14 +77,6 @@ std::string describe(const Device& device, const Pair& pair, const Endpoint& the
                      const std::string& host) {
     return fmt::format("{}, {} to {} on {} of {}", device.text(), pair.own.text(), pair.peer.text(),
                        theirs.device, host);
-}
-
-std::string describe(const Endpoint& endpoint, const std::string& host) {
-    std::string addresses;
-    for (const IpAddress& address : endpoint.addresses)
-        addresses +=
-            fmt::format("{}{}/{}", addresses.empty() ? "" : ", ", address.text(), address.prefix);
-    return fmt::format("device {} of {} ({})", endpoint.device, host, addresses);
 }
 
 }  // namespace
@@ -220,8 +211,7 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
         channel.heard_ = stranger->second;
         strangers_.erase(stranger);
     }
-    try_to_reach(channel);
-    greet(channel);
+    if (!try_to_reach(channel)) greet(channel);
     return channel;
 }
 
@@ -275,6 +265,7 @@ void VerbsInterface::hear(const Hello& hello) {
     if (channel->state_ == VerbsChannel::State::waiting) {
         channel->heard_ = hello;
         try_to_reach(*channel);
+        return;
     }
     if (channel->state_ != VerbsChannel::State::ready &&
         channel->state_ != VerbsChannel::State::open)
@@ -286,17 +277,21 @@ void VerbsInterface::hear(const Hello& hello) {
         greet(*channel);
 }
 
-void VerbsInterface::try_to_reach(VerbsChannel& channel) {
-    if (!channel.heard_) return;
+// Takes up the peer's hello and answers it. False: none was heard, or the peer cannot be reached
+// yet.
+bool VerbsInterface::try_to_reach(VerbsChannel& channel) {
+    if (!channel.heard_) return false;
     try {
         channel.check(*channel.heard_);
-        if (!channel.reach(*channel.heard_)) return;
+        if (!channel.reach(*channel.heard_)) return false;
     } catch (const std::runtime_error& error) {
-        return channel.fail(error.what());
+        channel.fail(error.what());
+        return true;
     }
     channel.hello_pause_ = first_hello_pause;
     greet(channel);
     if (channel.heard_->ready != 0) channel.open();
+    return true;
 }
 
 // Says hello again, gives up who does not answer, and asks silent peers for a sign of life.
@@ -310,8 +305,7 @@ void VerbsInterface::look_at_the_clock() {
                 it->fail(fmt::format("not connected within {} s (transport.timeout){}{}", seconds,
                                      it->trouble_.empty() ? "" : ": ", it->trouble_));
             else if (now >= it->next_hello_) {
-                if (it->state_ == VerbsChannel::State::waiting) try_to_reach(*it);
-                greet(*it);
+                if (it->state_ == VerbsChannel::State::ready || !try_to_reach(*it)) greet(*it);
             }
         }
     if (now < next_signs_) return;

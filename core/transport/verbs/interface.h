@@ -99,7 +99,7 @@ class VerbsInterface final : public Interface {
     // connections coming about
     void hear(const Hello& hello);
     void greet(VerbsChannel& channel);
-    void try_to_reach(VerbsChannel& channel);
+    bool try_to_reach(VerbsChannel& channel);
     void say_farewell();
     // Lets the last frames of a channel that is being closed go out, for a moment.
     void give_time(VerbsChannel& channel);

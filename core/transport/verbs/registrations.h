@@ -72,7 +72,6 @@ class Registrations {
     void free(void* memory);
 
     const RegistrationStatistics& statistics() const { return statistics_; }
-    bool keeps() const { return most_ != 0; }
 
   private:
     using All = std::list<std::unique_ptr<Registration>>;
