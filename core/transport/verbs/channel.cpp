@@ -349,7 +349,9 @@ void VerbsChannel::post_slots() {
     again_count_ = 0;
     ibv_recv_wr* bad = nullptr;
     const int error = ibv_post_recv(queue_pair_.get(), &again_[0], &bad);
-    if (error != 0) fail(fmt::format("cannot post slots: {}", std::strerror(error)));
+    if (error != 0)
+        interface_.broken_.emplace_back(this,
+                                        fmt::format("cannot post slots: {}", std::strerror(error)));
 }
 
 }  // namespace torusmp::transport::verbs

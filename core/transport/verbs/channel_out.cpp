@@ -54,7 +54,8 @@ void VerbsChannel::hand_over() {
     staged_count_ = 0;
     ibv_send_wr* bad = nullptr;
     const int error = ibv_post_send(queue_pair_.get(), &staged_[0].request, &bad);
-    if (error != 0) fail(fmt::format("cannot send: {}", std::strerror(error)));
+    if (error != 0)
+        interface_.broken_.emplace_back(this, fmt::format("cannot send: {}", std::strerror(error)));
 }
 
 // A frame: header, front and payload, one after the other. Precondition: can_post(1).
@@ -284,11 +285,8 @@ Transfer VerbsChannel::start_write(const RemoteMemory& remote, std::size_t offse
 
 void VerbsChannel::push_writes() {
     while (!writes_.empty() && pieces_ < pieces_at_once && can_post(requests_of_a_write)) {
-        Write write = writes_.front();
-        if (!push_piece(write)) return;
-        writes_.pop_front();
-        if (write.posted) continue;
-        writes_.push_front(write);
+        if (!push_piece(writes_.front())) return;
+        if (writes_.front().posted) writes_.pop_front();
     }
 }
 

@@ -345,6 +345,11 @@ int VerbsInterface::poll(Sink& sink) {
     if (thorough || every(turn_, waiting_ != 0 ? greetings_every : descriptors_every))
         look_at_the_clock();
     hand_over_all();
+    for (const auto& [channel, why] : std::exchange(broken_, {})) {
+        channel->fail(why);
+        // What the device did not take never comes back.
+        channel->departed(channel->posted_ - 1, false);
+    }
     polling_ = false;
     if (!fallen_.empty() || !transfers_.empty()) tell(sink);
     return taken;

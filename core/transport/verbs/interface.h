@@ -123,6 +123,9 @@ class VerbsInterface final : public Interface {
     std::map<std::uint32_t, Hello> strangers_;  // by port: proven, not connected here yet
     std::vector<std::uint32_t> knocked_;        // of them not told yet
     std::vector<VerbsChannel*> dirty_;
+    // Whose device took no more requests, and why: brought down at the end of the poll, not while
+    // they are sending.
+    std::vector<std::pair<VerbsChannel*, std::string>> broken_;
     std::vector<VerbsChannel*> fallen_;  // went down, to be told
     std::vector<Finished> transfers_;
     Slot* delivering_ = nullptr;      // what core looks at now
