@@ -146,7 +146,7 @@ Hosts* Group::hosts() {
     if (hosts_known_ || kind_ != Kind::whole) return hosts_.get();
     hosts_known_ = true;
     std::set<Rank> hosts;
-    for (const Rank rank : members_) hosts.insert(runtime_->host_of(rank));
+    for (const Rank rank : members_) hosts.insert(runtime_->state().host_of(rank));
     if (hosts.size() > 1 && hosts.size() < members_.size()) hosts_ = std::make_unique<Hosts>(*this);
     return hosts_.get();
 }
@@ -159,7 +159,8 @@ std::vector<Rank> members_here(const Group& group) {
     const core::Runtime& runtime = group.runtime();
     for (int place = 0; place < group.size(); ++place) {
         const Rank rank = group.rank_of(group.node_at(place));
-        if (runtime.host_of(rank) == runtime.host_of(runtime.rank())) here.push_back(rank);
+        if (runtime.state().host_of(rank) == runtime.state().host_of(runtime.rank()))
+            here.push_back(rank);
     }
     return here;
 }
@@ -177,7 +178,7 @@ Hosts::Hosts(Group& group)
         const int node = group.node_at(place);
         const Rank rank = group.rank_of(node);
         const auto [entry, is_first] =
-            seen.try_emplace(group.runtime().host_of(rank), int(firsts.size()), 0);
+            seen.try_emplace(group.runtime().state().host_of(rank), int(firsts.size()), 0);
         if (is_first) firsts.push_back(rank);
         host_of_node[std::size_t(node)] = entry->second.first;
         local_node[std::size_t(node)] = entry->second.second++;

@@ -20,7 +20,7 @@
 
 #include "collectives/regions.h"
 #include "config/collectives.h"
-#include "core/runtime.h"
+#include "core/api.h"
 #include "routing/trees.h"
 
 namespace torusmp::collectives {

@@ -57,7 +57,7 @@ void Schedule::fail(core::Error error, Rank peer) {
     failed_peer_ = peer;
     // That the peer is out of reach may only follow from what happened to another.
     if (error == core::Error::unreachable)
-        failed_peer_ = group_->runtime().lost_in(group_->members()).value_or(peer);
+        failed_peer_ = group_->runtime().state().lost_in(group_->members()).value_or(peer);
 }
 
 void Schedule::fail_receive(const core::ReceiveRequest& request) {
@@ -130,10 +130,10 @@ std::string Schedule::failure() const {
 // Members that never talk to each other in this collective depend on each other all the same: what
 // keeps two of them apart ends it for all.
 void Schedule::look_for_faults() {
-    const std::uint64_t faults = group_->runtime().faults();
+    const std::uint64_t faults = group_->runtime().state().faults();
     if (faults == faults_seen_) return;
     faults_seen_ = faults;
-    if (const auto lost = group_->runtime().lost_in(group_->members()))
+    if (const auto lost = group_->runtime().state().lost_in(group_->members()))
         fail(core::Error::unreachable, *lost);
 }
 

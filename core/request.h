@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "core/transport/transport.h"
 #include "routing/torus.h"
 
@@ -41,16 +41,15 @@ struct Status {
 
 enum class SendMode : std::uint8_t { standard, synchronous };
 
-// What the Runtime does with a packet-producing thing that waits in a connection's queue.
 struct Connection;
-class Runtime;
 
+// A thing that produces packets and waits in a connection's queue.
 class Outgoing {
   public:
     // Sends what the connection's tokens allow; true when nothing is left to send.
-    virtual bool emit(Runtime& runtime, Connection& connection) = 0;
+    virtual bool emit(Connection& connection) = 0;
     // The connection is gone: nothing of this will be sent any more.
-    virtual void drop(Runtime& runtime, Error error) = 0;
+    virtual void drop(Error error) = 0;
 
   protected:
     Outgoing() = default;
@@ -72,10 +71,7 @@ class Request {
     Rank peer() const { return peer_; }  // any_source for a wildcard receive
     std::size_t bytes() const { return buffer_.bytes; }
 
-  protected:
-    friend class Runtime;
-    friend class Matching;
-    ~Request() = default;
+    // What follows is for core's modules; callers leave it alone.
 
     // Atomic because another thread of the program may watch it; a plain load on x86.
     std::atomic<bool> complete_{true};
@@ -84,26 +80,38 @@ class Request {
     Tag tag_ = any_tag;
     Buffer buffer_{};
     Status status_{};
+
+  protected:
+    ~Request() = default;
 };
 
 class SendFlow;
 class ReceiveFlow;
-class Strand;
+struct Strand;
 
-class SendRequest : public Request, private Outgoing {
+class SendRequest : public Request, public Outgoing {
   public:
     SendRequest() = default;
 
-  private:
-    friend class Runtime;
-    friend class Strand;
-    bool emit(Runtime& runtime, Connection& connection) override;
-    void drop(Runtime& runtime, Error error) override;
+    // The rest is for core's modules; callers leave it alone.
+
+    // Who sends it where it had to wait in a queue.
+    class Sender {
+      public:
+        virtual bool emit(SendRequest& request, Connection& connection) = 0;
+        virtual void drop(SendRequest& request, Error error) = 0;
+
+      protected:
+        ~Sender() = default;
+    };
+    bool emit(Connection& connection) override { return sender_->emit(*this, connection); }
+    void drop(Error error) override { sender_->drop(*this, error); }
 
     // What is left to send, and how.
-    enum class Stage : std::uint8_t { idle, eager, request, wait_answer, stream, writing };
+    enum class Stage : std::uint8_t { idle, eager, wait_answer, stream, writing };
     Stage stage_ = Stage::idle;
     SendMode mode_ = SendMode::standard;
+    Sender* sender_ = nullptr;    // while it stands in a queue
     SendFlow* flow_ = nullptr;    // null: matched by context and tag
     Connection* link_ = nullptr;  // the one of two cables it goes by; null: as the runtime likes
     SendRequest* next_waiting_ = nullptr;
@@ -127,9 +135,7 @@ class ReceiveRequest : public Request {
   public:
     ReceiveRequest() = default;
 
-  private:
-    friend class Runtime;
-    friend class Matching;
+    // The rest is for core's modules; callers leave it alone.
 
     ReceiveFlow* flow_ = nullptr;     // null: matched by context, source and tag
     ReceiveRequest* next_ = nullptr;  // in a posted queue, or a flow's started list

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/descriptor.h"
-#include "core/runtime.h"
+#include "core/api.h"
 #include "launch/bootstrap.h"
 
 namespace torusmp::job {

@@ -111,7 +111,7 @@ void Process::remove_report_signal() {
 
 void Process::leave() {
     if (left_) return;
-    runtime_->wait_until([this] { return runtime_->quiet(); }, "the end of the job");
+    runtime_->wait_until([this] { return runtime_->state().quiet(); }, "the end of the job");
     // The barrier sleeps outside the Runtime, but until everybody has come packets of others may
     // have to pass through here.
     if (runtime_->options().direct.size() < std::size_t(size()) && size() > 1) {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "config/settings.h"
-#include "core/runtime.h"
+#include "core/api.h"
 #include "launch/bootstrap.h"
 #include "job/death_watch.h"
 

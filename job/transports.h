@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "config/settings.h"
-#include "core/runtime.h"
+#include "core/api.h"
 #include "launch/bootstrap.h"
 
 namespace torusmp::job {

@@ -13,7 +13,7 @@
 
 #include "config/choice.h"
 #include "config/settings.h"
-#include "core/runtime.h"
+#include "core/api.h"
 #include "launch/bootstrap.h"
 
 namespace torusmp::job {

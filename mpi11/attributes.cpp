@@ -201,7 +201,7 @@ namespace {
 bool clock_is_shared() {
     const core::Runtime& machine = runtime();
     for (Rank rank = 0; rank < machine.size(); ++rank)
-        if (machine.host_of(rank) != machine.host_of(machine.rank())) return false;
+        if (machine.state().host_of(rank) != machine.state().host_of(machine.rank())) return false;
     return true;
 }
 

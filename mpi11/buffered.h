@@ -1,7 +1,7 @@
 // Buffered sends: messages wait in memory that the program attached (MPI-1.1, section 3.6).
 #pragma once
 
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "mpi11/communicator.h"
 
 namespace torusmp::mpi {

@@ -45,7 +45,7 @@ void check_color(int color) {
 
 // What MPI_Comm_split_type splits by, as a color; MPI_UNDEFINED where nobody gets a communicator.
 int color_of_type(Communicator& comm, int type, MPI_Info info) {
-    const int host = runtime().host_of(runtime().rank());
+    const int host = runtime().state().host_of(runtime().rank());
     switch (type) {
         case MPI_UNDEFINED:
             return MPI_UNDEFINED;
@@ -64,7 +64,7 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
             // The next smaller part of the machine, where there is one.
             const bool smaller =
                 std::any_of(comm.members().begin(), comm.members().end(),
-                            [&](Rank rank) { return runtime().host_of(rank) != host; });
+                            [&](Rank rank) { return runtime().state().host_of(rank) != host; });
             return smaller ? host : MPI_UNDEFINED;
         }
         default:

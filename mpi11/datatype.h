@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "mpi11/basic_types.h"
 #include "mpi11/error.h"
 #include "mpi11/object.h"

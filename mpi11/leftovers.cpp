@@ -41,7 +41,7 @@ const Communicator* communicator_of(core::Context context) {
 }
 
 void list_messages() {
-    runtime().for_each_unexpected([](core::Context context, const core::Status& message) {
+    runtime().state().for_each_unexpected([](core::Context context, const core::Status& message) {
         if (const Communicator* const comm = communicator_of(context))
             say("a message of {} bytes with tag {} from rank {} of {} was never received",
                 message.bytes, message.tag, comm->rank_of(message.source), comm->describe());

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "core/runtime.h"
+#include "core/api.h"
 #include "job/process.h"
 #include "mpi11/object.h"
 

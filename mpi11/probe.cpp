@@ -70,7 +70,7 @@ core::Buffer room(void* buffer, int count, MPI_Datatype datatype, LayoutHold& ho
 void check_alive(const Communicator& comm, int source) {
     if (source == MPI_ANY_SOURCE) return;
     const std::array<Rank, 1> peer{comm.peer(source)};
-    if (runtime().faults() != 0 && runtime().lost_in(peer))
+    if (runtime().state().faults() != 0 && runtime().state().lost_in(peer))
         fail(MPI_ERR_PROC_ABORTED, "rank {} of {} has ended", source, comm.describe());
 }
 

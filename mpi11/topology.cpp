@@ -66,7 +66,7 @@ std::vector<Rank> place_graph(const Communicator& comm, int vertices,
                               std::span<const routing::Traffic> edges) {
     const std::vector<Rank>& members = comm.members();
     const bool one_host = std::all_of(members.begin(), members.end(), [&](Rank rank) {
-        return runtime().host_of(rank) == runtime().host_of(members[0]);
+        return runtime().state().host_of(rank) == runtime().state().host_of(members[0]);
     });
     if (one_host) return {members.begin(), members.begin() + vertices};
     return routing::place_graph(vertices, edges, members, runtime().torus());

@@ -41,7 +41,7 @@ std::string link_name(routing::Direction direction) {
     if (!peer) return "";
     if (std::string device = device_of(direction, *peer); !device.empty()) return device;
     // Ranks of one host have one connection, whatever links there are between them.
-    for (const auto& connection : runtime().connections())
+    for (const auto& connection : runtime().state().connections())
         if (connection.peer == *peer && (!connection.link || *connection.link == direction))
             return std::string(connection.transport);
     // Not yet opened, as it is on one's own host.

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "qmp/qmp.h"
 
 struct QMP_mem_struct {

@@ -208,7 +208,9 @@ void wait(Handle& handle, const char* call) {
 bool complete(Handle& handle, const char* call) {
     if (!handle.active) return true;
     if (handle.kind != Kind::multiple) {
-        if (!runtime().test(handle.request())) return false;
+        const core::Request& request = handle.request();
+        if (!request.complete()) runtime().progress();
+        if (!request.complete()) return false;
         settle(handle, call);
         return true;
     }

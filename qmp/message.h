@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime.h"
+#include "core/api.h"
 #include "qmp/memory.h"
 
 struct QMP_msghandle_struct {

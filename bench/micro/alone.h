@@ -5,7 +5,7 @@
 #include <chrono>
 #include <memory>
 
-#include "core/runtime.h"
+#include "core/api.h"
 #include "core/transport/sim/world.h"
 
 namespace torusmp::bench {

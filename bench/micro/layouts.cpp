@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 namespace {
 

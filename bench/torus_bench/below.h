@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "core/runtime.h"
+#include "core/api.h"
 
 namespace torusmp::bench {
 

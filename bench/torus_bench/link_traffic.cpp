@@ -27,7 +27,7 @@ LinkCounts::LinkCounts() : before_(count()) {}
 
 std::vector<LinkCounts::Counted> LinkCounts::count() {
     std::vector<Counted> links;
-    for (const auto& c : runtime().connections())
+    for (const auto& c : runtime().state().connections())
         if (c.link)
             links.push_back({rank(), c.link->index(), c.peer, 0,
                              c.statistics.bytes_sent + c.statistics.bytes_written,

@@ -45,7 +45,7 @@ void lose_one(bool direct, std::vector<Rank> members, int turns, Start&& start) 
     if (turns < 50) CHECK_FALSE(all_done);
     job.settle();
     for (const Rank rank : members)
-        if (rank != victim) CHECK(job[rank].quiet());
+        if (rank != victim) CHECK(job[rank].state().quiet());
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/wire.h"
+#include "core/packets.h"
 #include "job.h"
 #include "routing/ways.h"
 

@@ -7,7 +7,7 @@
 #include <deque>
 #include <memory>
 
-#include "core/wire.h"
+#include "core/packets.h"
 #include "job.h"
 
 namespace torusmp::core::testing {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/wire.h"
+#include "core/packets.h"
 #include "hostile.h"
 
 using namespace torusmp::core;

@@ -138,12 +138,12 @@ std::string Job::report() const {
     std::string text = "world: " + world_->describe();
     int shown = 0;
     for (std::size_t i = 0; i < runtimes_.size(); ++i) {
-        if (!alive_[i] || runtimes_[i]->quiet()) continue;
+        if (!alive_[i] || runtimes_[i]->state().quiet()) continue;
         if (++shown > 12) {
             text += "and more\n";
             break;
         }
-        text += fmt::format("rank {}: {}\n", i, runtimes_[i]->report());
+        text += fmt::format("rank {}: {}\n", i, runtimes_[i]->state().report());
     }
     for (const std::string& line : log_) text += "log " + line + "\n";
     return text;
@@ -151,13 +151,13 @@ std::string Job::report() const {
 
 bool Job::quiet() const {
     for (std::size_t i = 0; i < runtimes_.size(); ++i)
-        if (alive_[i] && !runtimes_[i]->quiet()) return false;
+        if (alive_[i] && !runtimes_[i]->state().quiet()) return false;
     return true;
 }
 
 bool Job::tokens_home() const {
     for (std::size_t i = 0; i < runtimes_.size(); ++i)
-        if (alive_[i] && !runtimes_[i]->tokens_home()) return false;
+        if (alive_[i] && !runtimes_[i]->state().tokens_home()) return false;
     return true;
 }
 

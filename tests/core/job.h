@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime.h"
+#include "core/api.h"
 #include "core/transport/sim/world.h"
 
 namespace torusmp::core::testing {

@@ -1,5 +1,5 @@
 // Layouts against a naive walk: a list with the place of every byte of the message.
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

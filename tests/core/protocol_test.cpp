@@ -90,7 +90,8 @@ enum class First { receiver, sender, neither };
 
 std::uint64_t total(Runtime& runtime, std::uint64_t Statistics::*field) {
     std::uint64_t sum = 0;
-    for (const auto& connection : runtime.connections()) sum += connection.statistics.*field;
+    for (const auto& connection : runtime.state().connections())
+        sum += connection.statistics.*field;
     return sum;
 }
 
@@ -471,7 +472,7 @@ TEST_CASE("messages by named cables of a ring of two use each, and match in orde
         }));
         REQUIRE(in == out);
         job.settle();
-        for (const auto& info : job[0].connections())
+        for (const auto& info : job[0].state().connections())
             if (info.link)
                 REQUIRE(info.statistics.bytes_sent + info.statistics.bytes_written >= 6 * bytes);
         REQUIRE(job.tokens_home());

@@ -50,7 +50,7 @@ struct Sums {
 Sums add_up(Job& job) {
     Sums sums;
     for (Rank rank = 0; rank < job.size(); ++rank)
-        for (const auto& connection : job[rank].connections()) {
+        for (const auto& connection : job[rank].state().connections()) {
             if (!connection.link) continue;
             sums.sent += connection.statistics.packets_sent;
             sums.received += connection.statistics.packets_received;
@@ -64,10 +64,10 @@ Sums add_up(Job& job) {
 // Both ends of each link counted the same packets.
 void check_links(Job& job) {
     for (Rank rank = 0; rank < job.size(); ++rank)
-        for (const auto& here : job[rank].connections()) {
+        for (const auto& here : job[rank].state().connections()) {
             if (!here.link) continue;
             bool found = false;
-            for (const auto& there : job[here.peer].connections()) {
+            for (const auto& there : job[here.peer].state().connections()) {
                 if (!there.link || there.peer != rank || !(*there.link == here.link->opposite()))
                     continue;
                 found = true;
@@ -123,7 +123,7 @@ TEST_CASE("hosts of several ranks relay to those of their own too", "[core][rela
     Traffic traffic(job, options);
     run_to_rest(traffic);
     for (Rank rank = 0; rank < traffic.job().size(); ++rank)
-        for (const auto& info : traffic.job()[rank].connections()) REQUIRE_FALSE(info.down);
+        for (const auto& info : traffic.job()[rank].state().connections()) REQUIRE_FALSE(info.down);
 }
 
 TEST_CASE("rings filled from all sides at once do not deadlock", "[core][relay]") {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/runtime.h"
+#include "core/api.h"
 #include "core/transport/shm/interface.h"
 
 namespace torusmp::core {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/wire.h"
+#include "core/packets.h"
 #include "job.h"
 
 using namespace torusmp;
@@ -29,7 +29,8 @@ JobOptions placing(std::vector<int> dims, std::uint64_t seed) {
 
 std::uint64_t total(Runtime& runtime, std::uint64_t Statistics::*field) {
     std::uint64_t sum = 0;
-    for (const auto& connection : runtime.connections()) sum += connection.statistics.*field;
+    for (const auto& connection : runtime.state().connections())
+        sum += connection.statistics.*field;
     return sum;
 }
 
@@ -136,7 +137,7 @@ TEST_CASE("a large message to a neighbour goes half over each cable where both c
     job.settle();
     whole.check();
     std::vector<std::uint64_t> written;
-    for (const auto& info : job[0].connections())
+    for (const auto& info : job[0].state().connections())
         if (info.link) written.push_back(info.statistics.bytes_written);
     REQUIRE(written == (wires == 1 ? std::vector<std::uint64_t>{bytes / 2, bytes / 2}
                                    : std::vector<std::uint64_t>{bytes, 0}));
@@ -190,7 +191,7 @@ TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message
         if (room[i] != std::byte{0x55} || room[guard + bytes + i] != std::byte{0x55})
             FAIL("memory beside the message was written to");
     }
-    for (const auto& info : job[2].connections()) REQUIRE_FALSE(info.down);
+    for (const auto& info : job[2].state().connections()) REQUIRE_FALSE(info.down);
 }
 
 TEST_CASE("a rank says which connection none of its wires carries", "[core][wires]") {

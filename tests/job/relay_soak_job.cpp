@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime.h"
+#include "core/api.h"
 #include "job/process.h"
 
 using namespace torusmp;
@@ -173,7 +173,7 @@ class Soak {
 
 // The lines of a report in which transports tell what they have counted.
 void print_counts(core::Runtime& runtime) {
-    std::istringstream report(runtime.report());
+    std::istringstream report(runtime.state().report());
     for (std::string line; std::getline(report, line);)
         if (line.find("verbs: ") != std::string::npos)
             fmt::print("rank {}: {}\n", runtime.rank(), line);
@@ -198,7 +198,7 @@ int run(const Settings& settings) {
     for (int r = 0; r < runtime.size(); ++r)
         runtime.send(sends[std::size_t(r)], {done, 16}, r, 2, 0);
     for (auto& receive : receives) runtime.wait(receive);
-    runtime.wait_until([&] { return runtime.quiet(); }, "quiet");
+    runtime.wait_until([&] { return runtime.state().quiet(); }, "quiet");
 
     std::uint64_t hops = 0;
     bool right = true;

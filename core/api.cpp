@@ -1,0 +1,125 @@
+#include "core/api.h"
+
+#include "core/core.h"
+
+namespace torusmp::core {
+
+using Guard = Progress::Guard;
+
+Runtime::Runtime(Options options, const InterfaceFactory& make_interface, std::vector<Wire> wires)
+    : core_(std::make_unique<Core>(std::move(options), make_interface, std::move(wires))),
+      options_(core_->commons.options),
+      progress_(core_->progress),
+      state_(*core_) {}
+
+Runtime::~Runtime() = default;
+
+std::vector<std::byte> Runtime::address() const {
+    return core_->connections.address();
+}
+
+void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
+    const Guard guard(progress_);
+    core_->connections.connect(std::move(addresses_by_rank));
+    progress_.start();
+}
+
+void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,
+                   SendMode mode) {
+    const Guard guard(progress_);
+    core_->messages.send(request, buffer, dest, nullptr, context, tag, mode);
+}
+
+void Runtime::send_by(SendRequest& request, Buffer buffer, routing::Direction link, Context context,
+                      Tag tag) {
+    const Guard guard(progress_);
+    const Rank dest = *torus().neighbour(rank(), link);
+    core_->messages.send(request, buffer, dest, core_->messages.cable(link), context, tag,
+                         SendMode::standard);
+}
+
+void Runtime::receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context,
+                      Tag tag) {
+    const Guard guard(progress_);
+    core_->messages.receive(request, buffer, source, context, tag);
+}
+
+std::optional<Status> Runtime::probe(Rank source, Context context, Tag tag) {
+    const Guard guard(progress_);
+    const Unexpected* message = core_->matching.find_unexpected(context, source, tag);
+    if (message == nullptr) return std::nullopt;
+    return message->status();
+}
+
+Unexpected* Runtime::claim(Rank source, Context context, Tag tag) {
+    const Guard guard(progress_);
+    return core_->messages.claim(source, context, tag);
+}
+
+void Runtime::receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed) {
+    const Guard guard(progress_);
+    core_->messages.receive(request, buffer, claimed);
+}
+
+void Runtime::cancel(ReceiveRequest& request) {
+    const Guard guard(progress_);
+    core_->cancellation.cancel(request);
+}
+
+void Runtime::cancel(SendRequest& request) {
+    const Guard guard(progress_);
+    core_->cancellation.cancel(request);
+}
+
+SendFlow& Runtime::open_send_flow(Rank dest, Context context, std::uint32_t kind) {
+    const Guard guard(progress_);
+    return core_->persistent.open_send(dest, {context, kind});
+}
+
+ReceiveFlow& Runtime::open_receive_flow(Rank source, Context context, std::uint32_t kind) {
+    const Guard guard(progress_);
+    return core_->persistent.open_receive(source, {context, kind});
+}
+
+void Runtime::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
+    const Guard guard(progress_);
+    core_->persistent.start(flow, request, buffer);
+}
+
+void Runtime::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) {
+    const Guard guard(progress_);
+    core_->persistent.start(flow, request, buffer);
+}
+
+bool Runtime::progress() {
+    return progress_.poll();
+}
+
+void Runtime::add_task(Task& task) {
+    progress_.add_task(task);
+}
+
+void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {
+    const Guard guard(progress_);
+    return core_->connections.interfaces().front()->allocate(bytes, alignment);
+}
+
+void Runtime::free(void* memory) {
+    const Guard guard(progress_);
+    core_->connections.interfaces().front()->free(memory);
+}
+
+void Runtime::request_report() noexcept {
+    progress_.ask_for(Progress::report_wanted);
+}
+
+void Runtime::interrupt() noexcept {
+    progress_.ask_for(Progress::interrupt_wanted);
+}
+
+void Runtime::peer_died(Rank peer, std::string_view why) {
+    const Guard guard(progress_);
+    core_->faults.peer_died(peer, why);
+}
+
+}  // namespace torusmp::core

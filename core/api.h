@@ -1,0 +1,128 @@
+// The Runtime: one rank of a torus, its connections and everything in flight.
+//
+// This is what the front ends stand on: a facade over core's modules. A Runtime is an ordinary
+// object; a process may hold hundreds (the tests do, over the sim transport). It owns its
+// transport interfaces and all protocol state; requests, buffers and layouts belong to the caller
+// until they are complete.
+//
+// Threads: with Options::threads false, one thread at a time may call, and no lock is taken. With
+// it true any thread may call at any time. request_report() may be called from a signal handler.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/connection/connection.h"
+#include "core/inspection.h"
+#include "core/match/unexpected.h"
+#include "core/options.h"
+#include "core/progress/progress.h"
+#include "core/progress/task.h"
+#include "core/request.h"
+
+namespace torusmp::core {
+
+class Core;
+
+class Runtime final {
+  public:
+    using InterfaceFactory = core::InterfaceFactory;
+    using Wire = core::Wire;
+
+    // Opens the interfaces with the ports this rank needs: one to the ranks in Options::direct and
+    // one for each wire that carries something; without wires the first serves all. All ranks name
+    // the same wires in the same order. Memory comes from the first that is there. Then the
+    // addresses of all ranks are exchanged (bootstrap) and given to connect(). Throws
+    // std::invalid_argument for options that cannot be, std::runtime_error for what a transport
+    // refuses.
+    explicit Runtime(Options options, const InterfaceFactory& make_interface,
+                     std::vector<Wire> wires = {});
+    ~Runtime();
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+
+    std::vector<std::byte> address() const;
+    void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
+
+    const Options& options() const { return options_; }
+    Rank rank() const { return options_.rank; }
+    int size() const { return options_.torus.size(); }
+    const routing::Torus& torus() const { return options_.torus; }
+    const Inspection& state() const { return state_; }
+
+    // --- messages matched by context, source and tag (MPI's rules) ---
+    // dest and source are ranks of the torus; precondition: in range (source may be any_source).
+    void send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,
+              SendMode mode = SendMode::standard);
+    // To the neighbour in that direction, over that very link where it is a cable of its own: two
+    // ranks in a ring of two share two cables, of which send() would take one for small messages.
+    // Matching and order are as with send(). Precondition: there is a neighbour.
+    void send_by(SendRequest& request, Buffer buffer, routing::Direction link, Context context,
+                 Tag tag);
+    void receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context, Tag tag);
+    // The first message that such a receive would match, without receiving it.
+    std::optional<Status> probe(Rank source, Context context, Tag tag);
+    // Takes that message out of matching, for one receive of its own: Unexpected::status() tells
+    // of it. Null: there is none yet. It must be received, else it stays in memory.
+    Unexpected* claim(Rank source, Context context, Tag tag);
+    // Receives a message that was claimed.
+    void receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed);
+    // Asks to take a receive back. It completes, now or later, as cancelled or with its message.
+    void cancel(ReceiveRequest& request);
+    // Asks to take a matched send back. It completes, now or later, as cancelled if no receive has
+    // met it, else as it would have.
+    void cancel(SendRequest& request);
+
+    // --- flows: declared channels (QMP) ---
+    // All messages of one flow between two ranks match in the order they are started, without
+    // looking at tags: the n-th started send meets the n-th started receive. A flow lives as long
+    // as the Runtime; opening it again gives the same one. `kind` tells flows between the same two
+    // ranks in one context apart; both ends name the same.
+    SendFlow& open_send_flow(Rank dest, Context context, std::uint32_t kind);
+    ReceiveFlow& open_receive_flow(Rank source, Context context, std::uint32_t kind);
+    void start(SendFlow& flow, SendRequest& request, Buffer buffer);
+    void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer);
+
+    // --- progress ---
+    // Moves everything that can move, without waiting. True when something did.
+    bool progress();
+    // Polls, then sleeps, until the request is complete. `what` names the call in reports.
+    void wait(Request& request, std::string_view what = "wait") {
+        wait_until([&] { return request.complete(); }, what);
+    }
+    // The same for any condition that progress brings about.
+    template <class Done>
+    void wait_until(Done&& done, std::string_view what) {
+        Progress::Waiter waiter(progress_, what);
+        while (!done()) waiter.turn();
+    }
+    // A task is advanced once at once and then whenever something has moved.
+    void add_task(Task& task);
+
+    // --- memory that peers reach at the lowest cost ---
+    void* allocate(std::size_t bytes, std::size_t alignment);
+    void free(void* memory);
+
+    // --- from outside ---
+    // Prints the report through Options::log as soon as the Runtime next runs; async-signal-safe.
+    void request_report() noexcept;
+    // Calls Options::on_interrupt as soon as the Runtime next runs, by the thread that runs it;
+    // from any thread and from signal handlers.
+    void interrupt() noexcept;
+    // Completes every request to and from a rank that is known to be dead with Error::unreachable.
+    void peer_died(Rank peer, std::string_view why);
+
+  private:
+    const std::unique_ptr<Core> core_;
+    const Options& options_;
+    Progress& progress_;
+    const Inspection state_;
+};
+
+}  // namespace torusmp::core

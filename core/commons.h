@@ -1,0 +1,51 @@
+// What all modules of one rank share: its options, the pool of small blocks, the count of open
+// requests, and how messages to people name things. No protocol.
+//
+// Used under the Runtime's lock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/options.h"
+#include "core/pool.h"
+#include "core/request.h"
+
+namespace torusmp::core {
+
+struct Connection;
+
+struct Commons {
+    explicit Commons(Options given) : options((given.check(), std::move(given))) {}
+
+    const Options options;
+    Pool pool;
+    std::uint64_t open_requests = 0;
+    bool stirred = false;  // something has moved that was no packet
+
+    Rank rank() const { return options.rank; }
+    const routing::Torus& torus() const { return options.torus; }
+
+    void open(Request& request, Buffer buffer, Rank peer) {
+        request.buffer_ = buffer;
+        request.peer_ = peer;
+        request.status_ = Status{};
+        request.complete_.store(false, std::memory_order_relaxed);
+        ++open_requests;
+    }
+    void complete(Request& request, Error error = Error::none) {
+        request.status_.error = error;
+        --open_requests;
+        request.complete_.store(true, std::memory_order_release);
+    }
+
+    void log(std::string_view text) const {
+        if (options.log) options.log(text);
+    }
+    std::string name_of(Rank rank) const;
+    std::string name_of(const Connection& connection) const;
+    std::string name_of_source(Rank rank) const;  // of a receive: "any rank" for a wildcard
+};
+
+}  // namespace torusmp::core

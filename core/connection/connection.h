@@ -1,0 +1,79 @@
+// What a rank keeps for one neighbour over one link, or for one direct peer: the channel, the
+// tokens of both ways, and the packets that wait for tokens.
+//
+// Owned by Connections and used under the Runtime's lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/packets.h"
+#include "core/request.h"
+#include "core/transport/transport.h"
+#include "routing/torus.h"
+
+namespace torusmp::core {
+
+struct Statistics {
+    std::uint64_t packets_sent = 0;
+    std::uint64_t bytes_sent = 0;  // payload in packets
+    std::uint64_t packets_received = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t bytes_written = 0;  // by remote writes of ours
+    std::uint64_t bytes_read = 0;     // by remote reads of ours
+    std::uint64_t relayed = 0;        // packets sent here that came from another connection
+    std::uint64_t placed = 0;       // of these, those whose payload we put in the receiver's memory
+    std::uint64_t token_waits = 0;  // times a packet had to wait for a token
+    std::uint64_t grants_sent = 0;  // explicit returns of tokens
+};
+
+// FIFO of things that wait for tokens, linked through them.
+class OutgoingQueue {
+  public:
+    bool empty() const { return head_ == nullptr; }
+    Outgoing* front() const { return head_; }
+    void push(Outgoing& item) {
+        item.next_ = nullptr;
+        (head_ == nullptr ? head_ : tail_->next_) = &item;
+        tail_ = &item;
+    }
+    Outgoing* pop() {
+        Outgoing* item = head_;
+        head_ = item->next_;
+        return item;
+    }
+
+  private:
+    Outgoing* head_ = nullptr;
+    Outgoing* tail_ = nullptr;
+};
+
+struct Connection {
+    // Whether a packet of our own may leave.
+    bool may_enter() const { return transport::tokens_in(tokens, 0) >= tokens_to_enter; }
+
+    transport::Channel* channel = nullptr;
+    transport::Interface* interface = nullptr;  // the channel's; null: the loopback
+    transport::TokenWord tokens = 0;            // packets we may send now, by class
+    transport::TokenWord owed = 0;              // slots freed here and not yet told to the peer
+    // A packet of ours may enter while this many tokens of class 0 are there: 2 where it enters a
+    // ring (bubble flow control), else 1.
+    unsigned tokens_to_enter = 1;
+    unsigned tokens_to_turn = 1;  // the same for packets that turn into this dimension
+    std::uint8_t held = 0;        // by class: the packet at the head was delivered before
+    bool queued = false;          // stands in the Sender's backlog
+    bool down = false;
+    bool misled = false;  // packets came by it that belong elsewhere; said once
+    Rank peer = -1;
+    std::optional<routing::Direction> link;
+    std::array<std::uint8_t, transport::max_slot_classes>
+        grant_at{};  // owed tokens that go home alone
+    int classes = 1;
+    transport::TokenWord all_tokens = 0;
+
+    OutgoingQueue messages;  // control and eager packets: first come, first served
+    OutgoingQueue streams;   // large messages in packets: in turns, behind the messages
+    Statistics statistics;
+};
+
+}  // namespace torusmp::core

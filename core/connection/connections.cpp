@@ -1,0 +1,275 @@
+#include "core/connection/connections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "routing/ways.h"
+
+namespace torusmp::core {
+namespace {
+
+// Direct peers that are no neighbours get fewer slots: there may be many of them.
+constexpr int most_far_tokens = 16;
+
+}  // namespace
+
+Connections::Connections(Commons& commons, const InterfaceFactory& make_interface,
+                         std::vector<Wire> wires, std::function<void()> ring)
+    : commons_(commons), options_(commons.options), wires_(std::move(wires)) {
+    loopback_ = std::make_unique<Loopback>(options_.tokens, std::move(ring));
+    peers_.resize(std::size_t(options_.torus.size()));
+    for (Rank rank = 0; rank < size(); ++rank) peer(rank).rank = rank;
+    local_.resize(peers_.size());
+    for (const Rank rank : options_.direct) local_[std::size_t(rank)] = true;
+
+    auto self = std::make_unique<Connection>();
+    self->channel = loopback_.get();
+    self->peer = options_.rank;
+    self->all_tokens = self->tokens = transport::TokenWord(options_.tokens);
+    self->grant_at[0] = std::uint8_t(std::max(1, options_.tokens / 2));
+    loopback_->owner = self.get();
+    peer(options_.rank).via = peer(options_.rank).comes_by = self.get();
+    connections_.push_back(std::move(self));
+
+    open_interfaces(make_interface);
+}
+
+void Connections::open_interfaces(const InterfaceFactory& make_interface) {
+    if (1 + wires_.size() > most_interfaces)
+        throw std::invalid_argument(fmt::format("wires: found {}, expected at most {}",
+                                                wires_.size(), most_interfaces - 1));
+    carriers_.resize(1 + wires_.size());
+    for (std::size_t i = 0; i < carriers_.size(); ++i) {
+        const auto ports = port_options(i);
+        if (ports.empty() && !wires_.empty()) continue;
+        carriers_[i] = i == 0 ? make_interface(ports) : wires_[i - 1].make(ports);
+        interfaces_.push_back(carriers_[i].get());
+    }
+    if (!interfaces_.empty()) return;
+    // A rank alone has nobody to talk to, but memory to allocate.
+    carriers_.front() = make_interface({});
+    interfaces_.push_back(carriers_.front().get());
+}
+
+int Connections::tokens_between(Rank a, Rank b) const {
+    return options_.torus.distance(a, b) <= 1 ? options_.tokens
+                                              : std::min(options_.tokens, most_far_tokens);
+}
+
+// The host, by its lowest rank; then what each carrier wants its peers to know, with its length in
+// front.
+std::vector<std::byte> Connections::address() const {
+    std::vector<std::byte> all;
+    const auto add = [&](transport::ConstBytes bytes) {
+        for (const std::byte byte : bytes) all.push_back(byte);
+    };
+    const auto add_number = [&](std::size_t value) {
+        const auto number = std::uint32_t(value);
+        add(std::as_bytes(std::span(&number, 1)));
+    };
+    Rank lowest = options_.rank;
+    for (const Rank rank : options_.direct) lowest = std::min(lowest, rank);
+    add_number(std::size_t(lowest));
+    for (const auto& carrier : carriers_) {
+        const auto bytes = carrier != nullptr ? carrier->address() : std::vector<std::byte>();
+        add_number(bytes.size());
+        add(bytes);
+    }
+    return all;
+}
+
+namespace {
+
+// Takes a number off the front of an address.
+std::uint32_t take_number(transport::ConstBytes& bytes, const std::string& whose) {
+    std::uint32_t number = 0;
+    if (bytes.size() < sizeof number)
+        throw std::runtime_error(fmt::format("the address of {} is cut short", whose));
+    std::memcpy(&number, bytes.data(), sizeof number);
+    bytes = bytes.subspan(sizeof number);
+    return number;
+}
+
+}  // namespace
+
+// The part of a peer's address that this carrier of ours understands.
+transport::ConstBytes Connections::address_of(Rank peer, std::size_t carrier) const {
+    transport::ConstBytes rest = addresses_[std::size_t(peer)];
+    take_number(rest, commons_.name_of(peer));
+    for (std::size_t i = 0;; ++i) {
+        const std::uint32_t length = take_number(rest, commons_.name_of(peer));
+        if (length > rest.size())
+            throw std::runtime_error(
+                fmt::format("the address of {} is cut short", commons_.name_of(peer)));
+        if (i == carrier) return rest.first(length);
+        rest = rest.subspan(length);
+    }
+}
+
+void Connections::learn_hosts() {
+    for (Rank rank = 0; rank < size(); ++rank) {
+        transport::ConstBytes address = addresses_[std::size_t(rank)];
+        // One that is dead already has none.
+        const auto host =
+            address.empty() ? std::uint32_t(rank) : take_number(address, commons_.name_of(rank));
+        if (host > std::uint32_t(rank))
+            throw std::runtime_error(fmt::format(
+                "the address of {} names rank {} as the lowest of its host; expected 0 to {}",
+                commons_.name_of(rank), host, rank));
+        hosts_.push_back(Rank(host));
+    }
+}
+
+// What carries a connection, by its place in carriers_.
+std::size_t Connections::carrier_of(Rank peer, std::optional<routing::Direction> link) const {
+    if (local_[std::size_t(peer)] || wires_.empty()) return 0;
+    for (std::size_t i = 0; i < wires_.size(); ++i)
+        if (!wires_[i].carries || wires_[i].carries(peer, link)) return 1 + i;
+    throw std::invalid_argument(fmt::format(
+        "none of {} wires carries {} to {}; expected one that does", wires_.size(),
+        link ? fmt::format("link {}{}", link->dimension, link->sign > 0 ? '+' : '-') : "packets",
+        commons_.name_of(peer)));
+}
+
+// The ports through which this rank talks by one carrier: one for each link, and one for each rank
+// that it reaches without.
+std::vector<transport::PortOptions> Connections::port_options(std::size_t carrier) const {
+    std::vector<transport::PortOptions> ports;
+    // The largest packet: a piece of a large message with its header, or a body of core's own.
+    const std::size_t slot_bytes = options_.body();
+    for (Rank rank = 0; rank < size(); ++rank) {
+        if (rank == options_.rank || !(local_[std::size_t(rank)] || options_.far_direct)) continue;
+        if (!all_direct() && options_.torus.distance(options_.rank, rank) == 1) continue;  // a link
+        if (carrier_of(rank, std::nullopt) != carrier) continue;
+        transport::PortOptions port{direct_port_base + std::uint32_t(rank), 1, {}, slot_bytes};
+        port.tokens[0] = std::uint8_t(tokens_between(options_.rank, rank));
+        ports.push_back(port);
+    }
+    if (all_direct()) return ports;
+    for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
+        const auto direction = routing::Direction::from_index(i);
+        const auto neighbour = options_.torus.neighbour(options_.rank, direction);
+        if (!neighbour || carrier_of(*neighbour, direction) != carrier) continue;
+        transport::PortOptions port{std::uint32_t(i), options_.torus.dimensions(), {}, slot_bytes};
+        port.tokens.fill(0);
+        for (int k = 0; k < port.classes; ++k)
+            port.tokens[k] = std::uint8_t(k == 0 ? options_.tokens : options_.relay_tokens);
+        ports.push_back(port);
+    }
+    return ports;
+}
+
+Connection& Connections::open(Rank peer, std::optional<routing::Direction> link) {
+    transport::ChannelOptions ports;
+    ports.mutual = link.has_value();
+    ports.local_port = link ? std::uint32_t(link->index()) : direct_port_base + std::uint32_t(peer);
+    ports.remote_port = link ? std::uint32_t(link->opposite().index())
+                             : direct_port_base + std::uint32_t(options_.rank);
+    auto owned = std::make_unique<Connection>();
+    Connection& connection = *owned;
+    connections_.push_back(std::move(owned));
+    connection.peer = peer;
+    connection.link = link;
+    connection.classes = link ? options_.torus.dimensions() : 1;
+    for (int k = 0; k < connection.classes; ++k) {
+        const int tokens = !link    ? tokens_between(options_.rank, peer)
+                           : k == 0 ? options_.tokens
+                                    : options_.relay_tokens;
+        connection.all_tokens += transport::TokenWord(tokens) * transport::token_of(k);
+        connection.grant_at[k] = std::uint8_t(std::max(1, tokens / 2));
+    }
+    connection.tokens = connection.all_tokens;
+    const bool ring = link && options_.torus.is_ring(link->dimension);
+    connection.tokens_to_enter = connection.tokens_to_turn = ring ? 2 : 1;
+    if (!link) peers_[peer].via = peers_[peer].comes_by = &connection;
+    const std::size_t carrier = carrier_of(peer, link);
+    connection.interface = carriers_[carrier].get();
+    connection.channel = &connection.interface->connect(address_of(peer, carrier), ports);
+    connection.channel->owner = &connection;
+    return connection;
+}
+
+void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
+    if (addresses_by_rank.size() != peers_.size())
+        throw std::invalid_argument(
+            fmt::format("addresses: found {}, expected one for each of {} ranks",
+                        addresses_by_rank.size(), peers_.size()));
+    addresses_ = std::move(addresses_by_rank);
+    learn_hosts();
+    for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
+        const auto direction = routing::Direction::from_index(i);
+        const auto neighbour = options_.torus.neighbour(options_.rank, direction);
+        if (!neighbour) continue;
+        if (!all_direct())
+            links_[i] = &open(*neighbour, direction);
+        else if (peers_[*neighbour].via == nullptr)
+            open(*neighbour, std::nullopt);
+    }
+    if (!all_direct())
+        for (Peer& peer : peers_) route(peer);
+}
+
+// The way to a peer over the links; none where it is reached directly, on first use.
+void Connections::route(Peer& peer) {
+    const routing::Torus& torus = options_.torus;
+    const Rank self = options_.rank;
+    const int distance = torus.distance(self, peer.rank);
+    if (distance == 0) return;
+    const auto here = torus.coordinates(self);
+    const auto there = torus.coordinates(peer.rank);
+    for (int d = 0; d < torus.dimensions(); ++d)
+        if (here[std::size_t(d)] != there[std::size_t(d)]) peer.unlike |= std::uint8_t(1u << d);
+    peer.onward = links_[torus.next_hop(self, peer.rank)->direction.index()];
+    if (distance > 1 && (local_[std::size_t(peer.rank)] || options_.far_direct)) return;
+    const auto path = torus.path(peer.rank, self);
+    peer.via = peer.onward;
+    peer.comes_by = links_[path.back().direction.opposite().index()];
+    if (distance > 1 && peer.comes_by->channel->places()) peer.placing = peer.comes_by->interface;
+    for (const auto direction : routing::first_directions(torus, self, peer.rank))
+        if (links_[direction.index()]->interface->separate_links())
+            peer.ways_out |= std::uint16_t(1u << direction.index());
+    if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // one way is no choice
+}
+
+// Whether packets of a spread message may come from that peer by that connection.
+bool Connections::arrives_by(Peer& peer, const Connection& connection) {
+    if (peer.comes_by == &connection) return true;
+    if (!connection.link || peer.comes_by == nullptr || !peer.comes_by->link) return false;
+    if (peer.ways_in == 0)
+        for (const auto first :
+             routing::first_directions(options_.torus, peer.rank, options_.rank)) {
+            const auto path = routing::path_by(options_.torus, peer.rank, options_.rank, first);
+            peer.ways_in |= std::uint16_t(1u << path.back().direction.opposite().index());
+        }
+    return (peer.ways_in >> connection.link->index() & 1) != 0;
+}
+
+bool Connections::answer(std::uint32_t port) {
+    const std::uint32_t rank = port - direct_port_base;
+    if (port < direct_port_base || rank >= peers_.size() || peers_[rank].via != nullptr)
+        return false;
+    open(Rank(rank), std::nullopt);
+    return true;
+}
+
+int Connections::cables_to(const Peer& peer, Cables& cables) const {
+    int count = 0;
+    cables[0] = peer.via;
+    if (peer.ways_out == 0) return 1;
+    for (Connection* link : links_)
+        if (link != nullptr && link->peer == peer.rank && count < int(cables.size()))
+            cables[std::size_t(count++)] = link;
+    return count;
+}
+
+bool Connections::reaches(const Peer& peer) const {
+    Cables cables{};
+    const int count = cables_to(peer, cables);
+    return std::any_of(cables.begin(), cables.begin() + count,
+                       [](const Connection* cable) { return cable != nullptr && !cable->down; });
+}
+
+}  // namespace torusmp::core

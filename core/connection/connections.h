@@ -1,0 +1,94 @@
+// The other ranks and the ways to them: one connection for each link or direct neighbour, made at
+// start, and one for each further direct rank, made when it is first needed.
+//
+// Owns the transports' interfaces and all connections. Used under the Runtime's lock.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/commons.h"
+#include "core/connection/connection.h"
+#include "core/connection/loopback.h"
+#include "core/connection/peer.h"
+
+namespace torusmp::core {
+
+using Cables = std::array<Connection*, 2>;
+
+class Connections {
+  public:
+    using Links = std::array<Connection*, std::size_t(2 * routing::max_dimensions)>;
+
+    // One for the host and one a wire.
+    static constexpr std::size_t most_interfaces = 4;
+
+    // ring: called when something was sent to oneself. For the rest see Runtime::Runtime().
+    Connections(Commons& commons, const InterfaceFactory& make_interface, std::vector<Wire> wires,
+                std::function<void()> ring);
+
+    std::vector<std::byte> address() const;
+    // Opens the links, or where all ranks are direct the connections to the neighbours.
+    void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
+    // A peer has opened a channel to one of our ports. False: there was nothing to do.
+    bool answer(std::uint32_t port);
+
+    int size() const { return int(peers_.size()); }
+    Peer& peer(Rank rank) { return peers_[std::size_t(rank)]; }
+    const Peer& peer(Rank rank) const { return peers_[std::size_t(rank)]; }
+    std::span<Peer> peers() { return peers_; }
+    std::span<const Peer> peers() const { return peers_; }
+    bool local(Rank rank) const { return local_[std::size_t(rank)]; }
+    Rank host_of(Rank rank) const { return hosts_[std::size_t(rank)]; }
+
+    const Links& links() const { return links_; }
+    Connection* link(routing::Direction direction) const {
+        return links_[std::size_t(direction.index())];
+    }
+    Connection& to(Peer& peer) {
+        return peer.via != nullptr ? *peer.via : open(peer.rank, std::nullopt);
+    }
+    std::span<const std::unique_ptr<Connection>> all() const { return connections_; }
+    std::span<transport::Interface* const> interfaces() const { return interfaces_; }
+    Loopback& loopback() { return *loopback_; }
+    const Loopback& loopback() const { return *loopback_; }
+
+    // The cables to a neighbour that can be used at the same time; the channel that leads there
+    // where there is but one. Returns how many.
+    int cables_to(const Peer& peer, Cables& cables) const;
+    // Whether a cable to that neighbour lives, or the channel that leads there.
+    bool reaches(const Peer& peer) const;
+    // Whether packets of a spread message may come from that peer by that connection.
+    bool arrives_by(Peer& peer, const Connection& connection);
+
+  private:
+    bool all_direct() const { return options_.direct.size() == peers_.size(); }
+    void open_interfaces(const InterfaceFactory& make_interface);
+    std::size_t carrier_of(Rank peer, std::optional<routing::Direction> link) const;
+    transport::ConstBytes address_of(Rank peer, std::size_t carrier) const;
+    void learn_hosts();
+    std::vector<transport::PortOptions> port_options(std::size_t carrier) const;
+    int tokens_between(Rank a, Rank b) const;
+    Connection& open(Rank peer, std::optional<routing::Direction> link);
+    void route(Peer& peer);
+
+    Commons& commons_;
+    const Options& options_;
+    std::vector<Wire> wires_;
+    // To the ranks in Options::direct, or to all; then one a wire. Null: it has nothing to carry.
+    std::vector<std::unique_ptr<transport::Interface>> carriers_;
+    std::vector<transport::Interface*> interfaces_;  // those that are there
+    std::unique_ptr<Loopback> loopback_;             // to ourselves
+    std::vector<bool> local_;                        // by rank: in Options::direct
+    std::vector<std::vector<std::byte>> addresses_;
+    std::vector<Rank> hosts_;  // by rank
+    std::vector<Peer> peers_;  // by rank
+    std::vector<std::unique_ptr<Connection>> connections_;
+    Links links_{};
+};
+
+}  // namespace torusmp::core

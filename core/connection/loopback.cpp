@@ -1,0 +1,91 @@
+#include "core/connection/loopback.h"
+
+#include <cstring>
+#include <utility>
+
+namespace torusmp::core {
+namespace {
+
+constexpr std::uint64_t loopback_key = 0x6c6f6f706261636bu;
+
+bool covers(const transport::RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
+    return remote.key[0] == loopback_key && offset <= remote.length &&
+           bytes <= remote.length - offset;
+}
+
+}  // namespace
+
+Loopback::Loopback(int tokens, std::function<void()> ring)
+    : slots_(std::size_t(tokens)), ring_(std::move(ring)) {}
+
+int Loopback::poll(transport::Sink& sink) {
+    int taken = 0;
+    // What is sent while we deliver waits for the next poll.
+    for (const std::size_t end = head_; tail_ != end; ++taken) {
+        const Slot& slot = slots_[tail_ % slots_.size()];
+        ++tail_;
+        sink.on_packet(*this, slot.header, slot.payload.data());
+    }
+    return taken;
+}
+
+void Loopback::send(const transport::PacketHeader& header, transport::ConstBytes payload) {
+    std::byte* place = reserve(header.slot_class, payload.size());
+    if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
+    commit(header);
+}
+
+std::byte* Loopback::reserve(int /*slot_class*/, std::size_t bytes) {
+    Slot& slot = slots_[head_ % slots_.size()];
+    slot.payload.resize(bytes);
+    return slot.payload.data();
+}
+
+void Loopback::commit(const transport::PacketHeader& header) {
+    slots_[head_ % slots_.size()].header = header;
+    ++head_;
+    ring();
+}
+
+transport::TokenWord Loopback::collect_grants() {
+    return std::exchange(granted_, 0);
+}
+
+bool Loopback::can_write(const transport::RemoteMemory& remote) const {
+    return remote.key[0] == loopback_key;
+}
+
+bool Loopback::can_read(const transport::RemoteMemory& remote) const {
+    return can_write(remote);
+}
+
+transport::Transfer Loopback::write(const transport::RemoteMemory& remote, std::size_t offset,
+                                    transport::ConstBytes local, std::uint64_t /*cookie*/) {
+    if (!covers(remote, offset, local.size())) return transport::Transfer::refused;
+    // memmove: a program may send a buffer to itself that overlaps the receive.
+    std::memmove(reinterpret_cast<void*>(remote.address + offset), local.data(), local.size());
+    return transport::Transfer::done;
+}
+
+transport::Transfer Loopback::read(const transport::RemoteMemory& remote, std::size_t offset,
+                                   transport::Bytes local, std::uint64_t /*cookie*/) {
+    if (!covers(remote, offset, local.size())) return transport::Transfer::refused;
+    std::memmove(local.data(), reinterpret_cast<const void*>(remote.address + offset),
+                 local.size());
+    return transport::Transfer::done;
+}
+
+std::byte* Loopback::map(const transport::RemoteMemory& remote, std::size_t offset,
+                         std::size_t bytes) {
+    if (!covers(remote, offset, bytes)) return nullptr;
+    return reinterpret_cast<std::byte*>(std::uintptr_t(remote.address + offset));
+}
+
+transport::RemoteMemory Loopback::expose(transport::Bytes memory) {
+    return {std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
+            memory.size(),
+            0,
+            {loopback_key}};
+}
+
+}  // namespace torusmp::core

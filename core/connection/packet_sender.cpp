@@ -1,0 +1,198 @@
+#include "core/connection/packet_sender.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+
+namespace {
+
+// A packet of core's own that found no token; lives in the pool until it is sent.
+class ControlMessage final : public Outgoing {
+  public:
+    ControlMessage(PacketSender& sender, Pool& pool) : sender_(sender), pool_(pool) {}
+
+    PacketHeader header{};
+    std::array<std::byte, 96> body{};
+
+    bool emit(Connection& connection) override {
+        sender_.transmit(connection, header, {body.data(), header.length});
+        pool_.give(this, sizeof *this);
+        return true;
+    }
+    void drop(Error /*error*/) override { pool_.give(this, sizeof *this); }
+
+  private:
+    PacketSender& sender_;
+    Pool& pool_;
+};
+static_assert(sizeof(AnnounceBody) <= sizeof(ControlMessage::body));
+
+// Tokens that go home with a packet. On links they never do: the packet may have to wait behind one
+// that is held until tokens come home which stand behind a held packet at the other end.
+transport::TokenWord grants_for(Connection& connection) {
+    return connection.link ? 0 : std::exchange(connection.owed, 0);
+}
+
+}  // namespace
+
+PacketHeader PacketSender::header_to(const Peer& peer, PacketKind kind, std::size_t bytes) const {
+    PacketHeader header{};
+    header.length = std::uint32_t(bytes);
+    header.kind = std::uint8_t(kind);
+    header.source = std::uint32_t(commons_.rank());
+    header.destination = std::uint32_t(peer.rank);
+    return header;
+}
+
+void PacketSender::take_token(Connection& connection, PacketHeader& header) {
+    header.grants = grants_for(connection);
+    connection.tokens -= transport::token_of(header.slot_class);
+    ++connection.statistics.packets_sent;
+    connection.statistics.bytes_sent += header.length;
+}
+
+void PacketSender::transmit(Connection& connection, PacketHeader& header,
+                            transport::ConstBytes payload) {
+    take_token(connection, header);
+    connection.channel->send(header, payload);
+}
+
+void PacketSender::transmit_packed(Connection& connection, PacketHeader& header,
+                                   transport::ConstBytes prefix, const Buffer& buffer,
+                                   std::size_t from, std::size_t bytes) {
+    header.length = std::uint32_t(prefix.size() + bytes);
+    take_token(connection, header);
+    std::byte* slot = connection.channel->reserve(header.slot_class, header.length);
+    std::copy(prefix.begin(), prefix.end(), slot);
+    buffer.pack(from, slot + prefix.size(), bytes);
+    connection.channel->commit(header);
+}
+
+void PacketSender::transmit_message(Connection& connection, PacketHeader& header,
+                                    const Buffer& buffer) {
+    if (buffer.layout == nullptr)
+        transmit(connection, header, {buffer.base, buffer.bytes});
+    else
+        transmit_packed(connection, header, {}, buffer, 0, buffer.bytes);
+}
+
+// Its token goes home with the next packet of a direct connection, or alone when half of the tokens
+// are owed.
+void PacketSender::slot_taken(Connection& connection, int slot_class) {
+    connection.owed += transport::token_of(slot_class);
+    if (transport::tokens_in(connection.owed, slot_class) >= connection.grant_at[slot_class])
+        give_owed(connection);
+}
+
+void PacketSender::give_owed(Connection& connection) {
+    ++connection.statistics.grants_sent;
+    connection.channel->grant(std::exchange(connection.owed, 0));
+}
+
+void PacketSender::collect_grants(Connection& connection) {
+    const transport::TokenWord grants = connection.channel->collect_grants();
+    if (transport::grants_fit(connection.tokens, grants, connection.all_tokens))
+        connection.tokens += grants;
+    else
+        faults_.close(connection, Error::protocol, "more tokens given back than were taken");
+}
+
+void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kind,
+                              transport::ConstBytes body, std::uint32_t context, Tag tag) {
+    if (connection.down) return;
+    PacketHeader header = header_to(peer, kind, body.size());
+    if (is_sequenced(kind)) header.sequence = peer.send_sequence++;
+    header.context = context;
+    header.tag = tag;
+    if (connection.messages.empty() && connection.may_enter()) {
+        transmit(connection, header, body);
+        return;
+    }
+    auto* message =
+        ::new (commons_.pool.take(sizeof(ControlMessage))) ControlMessage(*this, commons_.pool);
+    message->header = header;
+    std::copy(body.begin(), body.end(), message->body.begin());
+    enqueue(connection, *message, Lane::message);
+}
+
+void PacketSender::enqueue(Connection& connection, Outgoing& item, Lane lane) {
+    (lane == Lane::message ? connection.messages : connection.streams).push(item);
+    if (!connection.may_enter()) ++connection.statistics.token_waits;
+    if (connection.queued) return;
+    connection.queued = true;
+    backlog_.push_back(&connection);
+}
+
+// Messages first, then the streams in turns.
+bool PacketSender::flush(Connection& connection) {
+    bool moved = false;
+    collect_grants(connection);
+    while (!connection.messages.empty() && connection.may_enter()) {
+        Outgoing* item = connection.messages.pop();
+        item->emit(connection);
+        moved = true;
+    }
+    while (connection.messages.empty() && !connection.streams.empty() && connection.may_enter()) {
+        Outgoing* item = connection.streams.pop();
+        if (!item->emit(connection)) connection.streams.push(*item);
+        moved = true;
+    }
+    return moved;
+}
+
+bool PacketSender::flush_backlog() {
+    bool moved = false;
+    for (std::size_t i = 0; i < backlog_.size();) {
+        Connection& connection = *backlog_[i];
+        moved |= flush(connection);
+        if (connection.messages.empty() && connection.streams.empty()) {
+            connection.queued = false;
+            backlog_[i] = backlog_.back();
+            backlog_.pop_back();
+        } else {
+            ++i;
+        }
+    }
+    return moved;
+}
+
+void PacketSender::drop_queues(Connection& connection, Error error) {
+    while (!connection.messages.empty()) connection.messages.pop()->drop(error);
+    while (!connection.streams.empty()) connection.streams.pop()->drop(error);
+}
+
+bool PacketSender::idle() const {
+    const auto all = connections_.all();
+    return std::all_of(all.begin(), all.end(), [](const auto& c) {
+        return c->messages.empty() && c->streams.empty() && c->held == 0;
+    });
+}
+
+bool PacketSender::tokens_home() const {
+    for (const auto& c : connections_.all()) {
+        if (!c->down) c->tokens += c->channel->collect_grants();
+        if (c->tokens == c->all_tokens || c->down) continue;
+        for (int k = 0; k < c->classes; ++k)
+            if (transport::tokens_in(c->all_tokens, k) - transport::tokens_in(c->tokens, k) >=
+                c->grant_at[k])
+                return false;
+    }
+    return true;
+}
+
+void PacketSender::report(std::string& text) const {
+    for (const auto& c : connections_.all())
+        if (!c->messages.empty() || !c->streams.empty() || c->held != 0)
+            text += fmt::format("  {}: packets wait for a token; holds {} of {} of class 0{}{}\n",
+                                commons_.name_of(*c), transport::tokens_in(c->tokens, 0),
+                                transport::tokens_in(c->all_tokens, 0),
+                                c->held != 0 ? "; a packet to be relayed is held" : "",
+                                c->down ? "; the link is down" : "");
+}
+
+}  // namespace torusmp::core

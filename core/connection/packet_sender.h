@@ -1,0 +1,77 @@
+// Packets on their way out: tokens, headers, and the queues of what waits for tokens.
+//
+// Used under the Runtime's lock.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/connection/connections.h"
+#include "core/connection/fault_handler.h"
+
+namespace torusmp::core {
+
+class PacketSender {
+  public:
+    PacketSender(Commons& commons, Connections& connections, FaultHandler& faults)
+        : commons_(commons), connections_(connections), faults_(faults) {}
+
+    transport::PacketHeader header_to(const Peer& peer, PacketKind kind, std::size_t bytes) const;
+
+    // ---- at once; precondition: there is a token ----
+    // What every packet does as it leaves.
+    void take_token(Connection& connection, transport::PacketHeader& header);
+    void transmit(Connection& connection, transport::PacketHeader& header,
+                  transport::ConstBytes payload);
+    // `prefix`, then bytes [from, from + bytes) of a message, packed on the way.
+    void transmit_packed(Connection& connection, transport::PacketHeader& header,
+                         transport::ConstBytes prefix, const Buffer& buffer, std::size_t from,
+                         std::size_t bytes);
+    void transmit_message(Connection& connection, transport::PacketHeader& header,
+                          const Buffer& buffer);
+
+    // ---- at once or when its turn comes: a packet with a body of core's own ----
+    template <class Body>
+    void send(Peer& peer, PacketKind kind, const Body& body, std::uint32_t context = 0,
+              Tag tag = 0) {
+        if (!peer.dead) send_over(connections_.to(peer), peer, kind, body, context, tag);
+    }
+    template <class Body>
+    void send_over(Connection& connection, Peer& peer, PacketKind kind, const Body& body,
+                   std::uint32_t context = 0, Tag tag = 0) {
+        send_bytes(connection, peer, kind, std::as_bytes(std::span(&body, 1)), context, tag);
+    }
+
+    // ---- queues ----
+    enum class Lane { message, stream };
+    void enqueue(Connection& connection, Outgoing& item, Lane lane);
+    bool has_backlog() const { return !backlog_.empty(); }
+    // Sends what the tokens allow, of all connections; true when something left.
+    bool flush_backlog();
+    // Nothing of this connection leaves any more.
+    static void drop_queues(Connection& connection, Error error);
+
+    // ---- tokens of the other way ----
+    // A slot of ours is free again.
+    void slot_taken(Connection& connection, int slot_class);
+    // Everything owed goes home now.
+    void give_owed(Connection& connection);
+    void collect_grants(Connection& connection);
+
+    bool idle() const;
+    // All tokens at home; what a peer owes below its threshold is as good as home.
+    bool tokens_home() const;
+    void report(std::string& text) const;
+
+  private:
+    void send_bytes(Connection& connection, Peer& peer, PacketKind kind, transport::ConstBytes body,
+                    std::uint32_t context, Tag tag);
+    bool flush(Connection& connection);
+
+    Commons& commons_;
+    Connections& connections_;
+    FaultHandler& faults_;
+    std::vector<Connection*> backlog_;  // connections whose queues hold something
+};
+
+}  // namespace torusmp::core

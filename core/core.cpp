@@ -1,0 +1,92 @@
+#include "core/core.h"
+
+#include <fmt/format.h>
+
+namespace torusmp::core {
+
+// Some modules name others that are made after them; they keep the name and use it later.
+Core::Core(Options options, const InterfaceFactory& make_interface, std::vector<Wire> wires)
+    : commons(std::move(options)),
+      connections(commons, make_interface, std::move(wires), [this] { progress.ring(); }),
+      sender(commons, connections, faults),
+      match_states(connections.size()),
+      sends(commons, connections),
+      receives(commons, connections, matching, match_states, faults),
+      streams(commons, connections, sender, sends),
+      writes(commons, connections, sender, sends, streams),
+      rendezvous(commons, connections, sender, matching, match_states, sends, receives, writes),
+      announcements(commons, connections, sender, matching, match_states, receives),
+      messages(commons, connections, sender, matching, match_states, sends, receives, writes,
+               rendezvous, announcements),
+      cancellation(commons, connections, sender, matching, match_states, sends, receives),
+      persistent(commons, connections, sender, sends, receives, writes, rendezvous, messages),
+      relay(commons, connections, sender, faults),
+      faults(commons, connections, sender, {&messages, &persistent, &receives, &sends}),
+      dispatcher(commons, connections, sender, relay, faults, rendezvous),
+      progress(commons, connections, sender, dispatcher, [this] { return report(); }) {
+    register_handlers();
+}
+
+Core::~Core() {
+    progress.stop();
+    for (const auto& connection : connections.all())
+        PacketSender::drop_queues(*connection, Error::cancelled);
+}
+
+void Core::register_handlers() {
+    Dispatcher& to = dispatcher;
+    to.handle<&Messages::on_eager>(PacketKind::eager, messages);
+    to.handle<&Rendezvous::on_request>(PacketKind::request, rendezvous);
+    to.handle<&Rendezvous::on_clear>(PacketKind::clear, rendezvous);
+    to.handle<&Rendezvous::on_pulled>(PacketKind::pulled, rendezvous);
+    to.handle<&Receives::on_matched>(PacketKind::matched, receives);
+    to.handle<&Receives::on_data>(PacketKind::data, receives);
+    to.handle<&Receives::on_written>(PacketKind::written, receives);
+    to.handle<&Announcements::on_announce>(PacketKind::announce, announcements);
+    to.handle<&Announcements::on_refuse>(PacketKind::refuse, announcements);
+    to.handle<&Cancellation::on_withdraw>(PacketKind::withdraw, cancellation);
+    to.handle<&Cancellation::on_withdrawn>(PacketKind::withdrawn, cancellation);
+    to.handle<&Cancellation::on_retract>(PacketKind::retract, cancellation);
+    to.handle<&Cancellation::on_retracted>(PacketKind::retracted, cancellation);
+    to.handle<&Persistent::on_open>(PacketKind::flow_open, persistent);
+    to.handle<&Persistent::on_eager>(PacketKind::flow_eager, persistent);
+    to.handle<&Persistent::on_request>(PacketKind::flow_request, persistent);
+    to.handle<&Persistent::on_ready>(PacketKind::flow_ready, persistent);
+}
+
+namespace {
+
+// Lines as they stand in a report.
+std::string indented(std::string_view lines) {
+    while (!lines.empty() && lines.back() == '\n') lines.remove_suffix(1);
+    std::string text = "  ";
+    for (const char c : lines) {
+        text += c;
+        if (c == '\n') text += "  ";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string Core::report() const {
+    const Progress::Guard guard(progress);
+    std::string text =
+        fmt::format("rank {} of {}: what it waits for\n", commons.rank(), connections.size());
+    const std::size_t empty = text.size();
+    messages.report(text);
+    persistent.report(text);
+    dispatcher.report(text);
+    receives.report(text);
+    sends.report(text);
+    sender.report(text);
+    progress.report_tasks(text);
+    if (text.size() == empty) text += "  nothing\n";
+    text.pop_back();
+    for (const transport::Interface* it : connections.interfaces())
+        if (const std::string counted = it->statistics(); !counted.empty())
+            text += fmt::format("\n{}", indented(counted));
+    return text;
+}
+
+}  // namespace torusmp::core

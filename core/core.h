@@ -1,0 +1,57 @@
+// The modules of one rank, each made from those above it here. Only the facade looks in here.
+#pragma once
+
+#include "core/commons.h"
+#include "core/connection/connections.h"
+#include "core/connection/packet_sender.h"
+#include "core/dispatch/dispatcher.h"
+#include "core/fault/faults.h"
+#include "core/match/match_state.h"
+#include "core/match/matching.h"
+#include "core/persistent/persistent.h"
+#include "core/progress/progress.h"
+#include "core/pt2pt/announcements.h"
+#include "core/pt2pt/cancellation.h"
+#include "core/pt2pt/messages.h"
+#include "core/pt2pt/receives.h"
+#include "core/pt2pt/remote_writes.h"
+#include "core/pt2pt/rendezvous.h"
+#include "core/pt2pt/sends.h"
+#include "core/pt2pt/streams.h"
+#include "core/relay/relay.h"
+
+namespace torusmp::core {
+
+class Core {
+  public:
+    Core(Options options, const InterfaceFactory& make_interface, std::vector<Wire> wires);
+    ~Core();
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    std::string report() const;
+
+    Commons commons;
+    Connections connections;
+    PacketSender sender;
+    Matching matching;
+    MatchStates match_states;
+    Sends sends;
+    Receives receives;
+    Streams streams;
+    RemoteWrites writes;
+    Rendezvous rendezvous;
+    Announcements announcements;
+    Messages messages;
+    Cancellation cancellation;
+    Persistent persistent;
+    Relay relay;
+    Faults faults;
+    Dispatcher dispatcher;
+    Progress progress;
+
+  private:
+    void register_handlers();
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,139 @@
+#include "core/dispatch/dispatcher.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+using transport::Verdict;
+
+namespace {
+
+Connection& connection_of(const transport::Channel& channel) {
+    return *static_cast<Connection*>(channel.owner);
+}
+
+}  // namespace
+
+Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& header,
+                              const std::byte* payload) {
+    Connection& connection = connection_of(channel);
+    const int slot_class = header.slot_class;
+    if (connection.down) return Verdict::taken;
+    const auto ranks = std::uint32_t(connections_.size());
+    if (slot_class >= connection.classes || header.source >= ranks || header.destination >= ranks)
+        [[unlikely]] {
+        faults_.close(connection, Error::protocol,
+                      "a packet with a wrong class, source or destination");
+        return Verdict::taken;
+    }
+    const auto class_bit = std::uint8_t(1u << slot_class);
+    if ((connection.held & class_bit) == 0) [[likely]] {
+        if (!transport::grants_fit(connection.tokens, header.grants, connection.all_tokens))
+            [[unlikely]] {
+            faults_.close(connection, Error::protocol, "more tokens given back than were taken");
+            return Verdict::taken;
+        }
+        connection.tokens += header.grants;
+        ++connection.statistics.packets_received;
+        connection.statistics.bytes_received += header.length;
+    }
+    if (header.destination != std::uint32_t(commons_.rank())) {
+        if (relay_.pass_on(connection, header, payload) == Verdict::held) {
+            connection.held |= class_bit;
+            // The ring behind us may have no other bubble than the slots we owe.
+            if (connection.owed != 0) sender_.give_owed(connection);
+            return Verdict::held;
+        }
+        connection.held = std::uint8_t(connection.held & ~class_bit);
+    } else if (!dispatch(connection, header, payload)) [[unlikely]] {
+        refuse(connection, header);
+    }
+    if (!connection.down) sender_.slot_taken(connection, slot_class);
+    return Verdict::taken;
+}
+
+bool Dispatcher::dispatch(Connection& connection, const PacketHeader& header,
+                          const std::byte* payload) {
+    Peer& peer = connections_.peer(Rank(header.source));
+    const auto kind = PacketKind(header.kind);
+    if (kind == PacketKind::link_dead) [[unlikely]]
+        return connection.peer == peer.rank &&
+               faults_.on_link_dead(connection, payload, header.length);
+    if (peer.comes_by != &connection) [[unlikely]]
+        if (!is_spread(kind) || !connections_.arrives_by(peer, connection)) return false;
+    // Late packets of a peer that is given up: what they refer to has ended with an error, and a
+    // message kept now would meet a later receive than its own.
+    if (peer.dead) return true;
+    if (!is_sequenced(kind)) return take(peer, header, payload);
+    if (header.sequence != peer.receive_sequence) [[unlikely]]
+        return early_.keep(peer, header, payload);
+    ++peer.receive_sequence;
+    return take(peer, header, payload) && (early_.empty() || take_early(peer));
+}
+
+bool Dispatcher::take(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    if (header.kind >= handlers_.size()) return false;
+    const Handler& handler = handlers_[header.kind];
+    return handler.take != nullptr && handler.take(handler.module, peer, header, payload);
+}
+
+bool Dispatcher::take_early(Peer& peer) {
+    while (const auto packet = early_.take_next(peer)) {
+        ++peer.receive_sequence;
+        if (!take(peer, packet->header, packet->payload.data())) return false;
+    }
+    return true;
+}
+
+// A packet for us that the protocol does not allow.
+void Dispatcher::refuse(Connection& connection, const PacketHeader& header) {
+    Peer& source = connections_.peer(Rank(header.source));
+    const std::string what =
+        fmt::format("a packet of kind {} from {} that the protocol does not allow", header.kind,
+                    commons_.name_of(source.rank));
+    // The neighbour may only have relayed it. The named source is to blame where its packets
+    // do come this way; where not, nobody can tell, and the packet is dropped.
+    if (source.rank == connection.peer) {
+        faults_.close(connection, Error::protocol, what);
+    } else if (source.comes_by == &connection) {
+        commons_.log(fmt::format("{} is given up: {}", commons_.name_of(source.rank), what));
+        faults_.lose(source, Error::protocol);
+    } else if (!connection.misled) {
+        connection.misled = true;
+        commons_.log(fmt::format("{} brought {}, which cannot come this way; dropped",
+                                 commons_.name_of(connection), what));
+    }
+}
+
+void Dispatcher::on_notice(transport::Channel& channel, std::uint64_t notice) {
+    commons_.stirred = true;
+    transfers_.on_notice(connection_of(channel), notice);
+}
+
+void Dispatcher::on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) {
+    commons_.stirred = true;
+    transfers_.on_transfer(connection_of(channel), cookie, ok);
+}
+
+void Dispatcher::on_connect(std::uint32_t port) {
+    if (connections_.answer(port)) commons_.stirred = true;
+}
+
+void Dispatcher::on_down(transport::Channel& channel, std::string_view why) {
+    commons_.stirred = true;
+    faults_.close(connection_of(channel), Error::unreachable, why);
+}
+
+void Dispatcher::report(std::string& text) const {
+    if (early_.empty()) return;
+    for (const Peer& peer : std::as_const(connections_).peers())
+        if (const std::size_t count = early_.waiting(peer); count != 0)
+            text += fmt::format(
+                "  {} packets of {} that came before their turn: number {} is missing\n", count,
+                commons_.name_of(peer.rank), peer.receive_sequence);
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,72 @@
+// Arrived packets: tokens, checks, order, and who handles what.
+//
+// Modules register the kinds they handle; a packet goes to its handler in its turn, or to the relay
+// where it is for another rank.
+#pragma once
+
+#include <array>
+
+#include "core/connection/packet_sender.h"
+#include "core/connection/transfer_listener.h"
+#include "core/dispatch/reorder_buffer.h"
+#include "core/fault/faults.h"
+#include "core/relay/relay.h"
+
+namespace torusmp::core {
+
+class Dispatcher final : public transport::Sink {
+  public:
+    Dispatcher(Commons& commons, Connections& connections, PacketSender& sender, Relay& relay,
+               Faults& faults, TransferListener& transfers)
+        : commons_(commons),
+          connections_(connections),
+          sender_(sender),
+          relay_(relay),
+          faults_(faults),
+          transfers_(transfers),
+          early_(connections.size()) {}
+
+    // From now on packets of that kind go to module.*method, which tells whether the protocol
+    // allows them.
+    template <auto method, class Module>
+    void handle(PacketKind kind, Module& module) {
+        handlers_[std::size_t(kind)] = {
+            &module, [](void* to, Peer& peer, const transport::PacketHeader& header,
+                        const std::byte* payload) {
+                return (static_cast<Module*>(to)->*method)(peer, header, payload);
+            }};
+    }
+
+    void report(std::string& text) const;
+
+  private:
+    struct Handler {
+        void* module = nullptr;
+        bool (*take)(void* module, Peer& peer, const transport::PacketHeader& header,
+                     const std::byte* payload) = nullptr;
+    };
+
+    transport::Verdict on_packet(transport::Channel& channel, const transport::PacketHeader& header,
+                                 const std::byte* payload) override;
+    void on_notice(transport::Channel& channel, std::uint64_t notice) override;
+    void on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) override;
+    void on_connect(std::uint32_t port) override;
+    void on_down(transport::Channel& channel, std::string_view why) override;
+
+    bool dispatch(Connection& connection, const transport::PacketHeader& header,
+                  const std::byte* payload);
+    bool take(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool take_early(Peer& peer);
+    void refuse(Connection& connection, const transport::PacketHeader& header);
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    Relay& relay_;
+    Faults& faults_;
+    TransferListener& transfers_;
+    ReorderBuffer early_;
+    std::array<Handler, std::size_t(PacketKind::last_kind) + 1> handlers_{};
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,57 @@
+// Dead links and dead ranks: who is told, and what ends with an error.
+//
+// A rank that sees a link die tells its neighbours, they tell theirs. Paths are fixed by
+// shortest direction first, so every rank works out for itself whom it cannot reach any more: those
+// whose path, there or back, crosses a dead link.
+//
+// Handles link_dead.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/connection/packet_sender.h"
+
+namespace torusmp::core {
+
+class Faults final : public FaultHandler {
+  public:
+    // listeners: who keeps something for peers, in the order in which they are told.
+    Faults(Commons& commons, Connections& connections, PacketSender& sender,
+           std::vector<PeerLossListener*> listeners)
+        : commons_(commons),
+          connections_(connections),
+          sender_(sender),
+          listeners_(std::move(listeners)) {}
+
+    void close(Connection& connection, Error error, std::string_view why) override;
+    // Ends everything that waits for this peer.
+    void lose(Peer& peer, Error error);
+    void peer_died(Rank peer, std::string_view why);
+    bool on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes);
+
+    // See Runtime::faults() and Runtime::lost_in().
+    std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+    std::optional<Rank> lost_in(std::span<const Rank> members) const;
+
+  private:
+    struct DeadLink {
+        Rank at;
+        routing::Direction direction;
+        Rank suspect;  // the end that has not spoken: of a dead rank, each of its links says so
+    };
+    void link_dead(Rank at, routing::Direction direction, const Connection* heard_from);
+    bool crosses(Rank from, Rank to, Rank at, routing::Direction direction) const;
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    std::vector<PeerLossListener*> listeners_;
+    std::vector<DeadLink> dead_links_;
+    std::atomic<std::uint64_t> count_{0};
+};
+
+}  // namespace torusmp::core

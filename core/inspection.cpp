@@ -1,0 +1,53 @@
+#include "core/inspection.h"
+
+#include "core/core.h"
+
+namespace torusmp::core {
+
+Rank Inspection::host_of(Rank rank) const {
+    return core_.connections.host_of(rank);
+}
+
+std::vector<Inspection::ConnectionInfo> Inspection::connections() const {
+    const Progress::Guard guard(core_.progress);
+    std::vector<ConnectionInfo> all;
+    for (const auto& c : core_.connections.all())
+        all.push_back({c->peer, c->link, c->statistics, c->down,
+                       c->interface != nullptr ? c->interface->name() : "self"});
+    return all;
+}
+
+void Inspection::for_each_unexpected(
+    const std::function<void(Context, const Status&)>& visit) const {
+    const Progress::Guard guard(core_.progress);
+    core_.matching.for_each_unexpected(
+        [&](const Unexpected& message) { visit(message.context, message.status()); });
+}
+
+bool Inspection::quiet() const {
+    const Progress::Guard guard(core_.progress);
+    if (!core_.sender.idle()) return false;
+    for (const transport::Interface* it : core_.connections.interfaces())
+        if (!it->idle()) return false;
+    return core_.commons.open_requests == 0 && core_.connections.loopback().empty();
+}
+
+bool Inspection::tokens_home() const {
+    const Progress::Guard guard(core_.progress);
+    return core_.sender.tokens_home();
+}
+
+std::string Inspection::report() const {
+    return core_.report();
+}
+
+std::uint64_t Inspection::faults() const {
+    return core_.faults.count();
+}
+
+std::optional<Rank> Inspection::lost_in(std::span<const Rank> members) const {
+    const Progress::Guard guard(core_.progress);
+    return core_.faults.lost_in(members);
+}
+
+}  // namespace torusmp::core

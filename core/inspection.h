@@ -1,0 +1,54 @@
+// What a Runtime says of itself: hosts, connections, faults, what waits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/connection/connection.h"
+#include "core/request.h"
+
+namespace torusmp::core {
+
+class Core;
+
+class Inspection {
+  public:
+    explicit Inspection(const Core& core) : core_(core) {}
+
+    // The host of a rank, by the lowest rank there; known once connected.
+    Rank host_of(Rank rank) const;
+
+    struct ConnectionInfo {
+        Rank peer;
+        std::optional<routing::Direction> link;  // nothing: a direct connection
+        Statistics statistics;
+        bool down;
+        std::string_view transport;
+    };
+    std::vector<ConnectionInfo> connections() const;
+    // Messages that have come and that no receive has asked for.
+    void for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const;
+    // True while nothing of ours is on its way: no queue holds a packet, no request is open.
+    bool quiet() const;
+    // All tokens of all connections at home: what tests check when everything has arrived.
+    bool tokens_home() const;
+    // Every pending wait: what, rank, peer, link, tokens held. Many lines.
+    std::string report() const;
+
+    // How many ranks and links have been lost, for those who look whether one more has.
+    std::uint64_t faults() const;
+    // A rank because of which not all of these can work together any more: one that is dead, or an
+    // end of a dead link that a path between two of them uses. Whether there is one is the same for
+    // all of them once all know of the fault. Nothing while all is well.
+    std::optional<Rank> lost_in(std::span<const Rank> members) const;
+
+  private:
+    const Core& core_;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,96 @@
+// The two ends of a declared channel. The n-th started send meets the n-th started receive; the
+// ends count, and nothing is searched.
+#pragma once
+
+#include <cstdint>
+
+#include "core/match/unexpected.h"
+#include "core/request.h"
+#include "core/transport/fifo.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::core {
+
+struct FlowKey {
+    Context context;
+    std::uint32_t kind;
+    friend bool operator==(const FlowKey&, const FlowKey&) = default;
+};
+
+// A started receive of the peer, told ahead.
+struct Ready {
+    std::uint32_t landing;
+    std::uint32_t ordinal;
+    std::uint64_t bytes;
+    transport::RemoteMemory memory;
+};
+
+class SendFlow {
+  public:
+    SendFlow(Rank to, FlowKey as, std::uint32_t number) : dest(to), key(as), label(number) {}
+    const Rank dest;
+    const FlowKey key;
+    const std::uint32_t label;       // how our packets call this flow
+    std::uint32_t started = 0;       // sends started so far
+    transport::Fifo<Ready> ready;    // in order of their ordinals
+    SendRequest* waiting = nullptr;  // sent a request, wait for ready or pulled; in order
+    SendRequest* waiting_last = nullptr;
+
+    void wait(SendRequest& request) {
+        request.next_waiting_ = nullptr;
+        (waiting == nullptr ? waiting : waiting_last->next_waiting_) = &request;
+        waiting_last = &request;
+    }
+    // Takes a send out of those whose receive is not known.
+    void stop_waiting(SendRequest& request) {
+        SendRequest* previous = nullptr;
+        for (SendRequest* r = waiting; r != nullptr; previous = r, r = r->next_waiting_) {
+            if (r != &request) continue;
+            (previous == nullptr ? waiting : previous->next_waiting_) = r->next_waiting_;
+            if (waiting_last == r) waiting_last = previous;
+            return;
+        }
+    }
+};
+
+class ReceiveFlow {
+  public:
+    ReceiveFlow(Rank from, FlowKey as, std::uint32_t number)
+        : source(from), key(as), label(number) {}
+    const Rank source;
+    const FlowKey key;
+    const std::uint32_t label;
+    std::uint32_t started = 0;        // receives started so far
+    ReceiveRequest* first = nullptr;  // started receives whose message has not come
+    ReceiveRequest* last = nullptr;
+    Unexpected* unexpected = nullptr;  // messages whose receive is not started
+    Unexpected* unexpected_last = nullptr;
+
+    void start(ReceiveRequest& request) {
+        request.posted_ = true;
+        request.next_ = nullptr;
+        (first == nullptr ? first : last->next_) = &request;
+        last = &request;
+    }
+    // Takes the oldest started receive off; null where none is started.
+    ReceiveRequest* take_started() {
+        ReceiveRequest* request = first;
+        if (request == nullptr) return nullptr;
+        first = request->next_;
+        if (first == nullptr) last = nullptr;
+        request->posted_ = false;
+        return request;
+    }
+    void keep(Unexpected& message) {
+        message.next_in_flow = nullptr;
+        (unexpected == nullptr ? unexpected : unexpected_last->next_in_flow) = &message;
+        unexpected_last = &message;
+    }
+    Unexpected* take_unexpected() {
+        Unexpected* message = unexpected;
+        if (message != nullptr) unexpected = message->next_in_flow;
+        return message;
+    }
+};
+
+}  // namespace torusmp::core

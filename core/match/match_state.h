@@ -1,0 +1,59 @@
+// What announcing receives to their senders needs to remember of each peer: which messages were
+// sent and got, and which announcements are held.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/request.h"
+
+namespace torusmp::core {
+
+// A receive that the peer has posted and told us of: the memory our next matching large message
+// may be written to.
+struct Announcement {
+    Context context;
+    Tag tag;
+    std::uint32_t landing;
+    std::uint64_t bytes;
+    transport::RemoteMemory memory;
+};
+
+struct MatchState {
+    // The last messages sent, to tell whether one of them crosses an announcement.
+    static constexpr std::uint32_t log_size = 64;
+    struct Sent {
+        Context context;
+        Tag tag;
+        bool taken;  // by an announcement it crossed
+    };
+    std::array<Sent, log_size> log{};
+    std::uint32_t sent = 0;  // matched messages sent so far
+    std::uint32_t seen = 0;  // and got, in order
+
+    std::vector<Announcement> held;  // the peer's, oldest first
+    std::uint32_t held_epoch = 0;    // announcements of earlier epochs are void
+
+    std::uint32_t announced = 0;  // ours that the peer may hold
+    std::uint32_t epoch = 0;      // of the announcements we make
+};
+
+// One for each peer, made with the first message that is matched by tag.
+class MatchStates {
+  public:
+    explicit MatchStates(int ranks) : states_(std::size_t(ranks)) {}
+
+    MatchState& operator[](Rank peer) {
+        auto& state = states_[std::size_t(peer)];
+        if (state == nullptr) state = std::make_unique<MatchState>();
+        return *state;
+    }
+
+  private:
+    std::vector<std::unique_ptr<MatchState>> states_;
+};
+
+}  // namespace torusmp::core

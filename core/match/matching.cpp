@@ -1,0 +1,153 @@
+#include "core/match/matching.h"
+
+#include <algorithm>
+
+namespace torusmp::core {
+namespace {
+
+constexpr std::size_t first_table_size = 64;
+
+// The key under which an unexpected message stands in table `which`.
+Rank source_key(const Unexpected& message, int which) {
+    return (which & 2) != 0 ? any_source : message.source;
+}
+Tag tag_key(const Unexpected& message, int which) {
+    return (which & 1) != 0 ? any_tag : message.tag;
+}
+
+}  // namespace
+
+Matching::Matching() : posted_table_(first_table_size) {
+    for (auto& table : unexpected_table_) table.resize(first_table_size);
+}
+
+void Matching::post(ReceiveRequest& receive) {
+    if (posted_ >= posted_table_.size()) grow_posted();
+    receive.ordinal_ = next_ordinal_++;
+    receive.posted_ = true;
+    ++posted_;
+    if (receive.peer_ == any_source || receive.tag_ == any_tag) ++wildcards_;
+    link(receive);
+}
+
+void Matching::link(ReceiveRequest& receive) {
+    PostedQueue& queue = queue_of(receive.context_, receive.peer_, receive.tag_);
+    receive.next_ = nullptr;
+    receive.previous_ = queue.tail;
+    (queue.tail == nullptr ? queue.head : queue.tail->next_) = &receive;
+    queue.tail = &receive;
+}
+
+void Matching::remove(ReceiveRequest& receive) {
+    PostedQueue& queue = queue_of(receive.context_, receive.peer_, receive.tag_);
+    (receive.previous_ == nullptr ? queue.head : receive.previous_->next_) = receive.next_;
+    (receive.next_ == nullptr ? queue.tail : receive.next_->previous_) = receive.previous_;
+    receive.posted_ = false;
+    --posted_;
+    if (receive.peer_ == any_source || receive.tag_ == any_tag) --wildcards_;
+}
+
+ReceiveRequest* Matching::first_posted(Context context, Rank source, Tag tag) const {
+    const auto& queue = posted_table_[hash(context, source, tag) & (posted_table_.size() - 1)];
+    for (ReceiveRequest* r = queue.head; r != nullptr; r = r->next_)
+        if (r->tag_ == tag && r->peer_ == source && r->context_ == context) return r;
+    return nullptr;
+}
+
+ReceiveRequest* Matching::last_posted(Context context, Rank source, Tag tag) const {
+    const auto& queue = posted_table_[hash(context, source, tag) & (posted_table_.size() - 1)];
+    for (ReceiveRequest* r = queue.tail; r != nullptr; r = r->previous_)
+        if (r->tag_ == tag && r->peer_ == source && r->context_ == context) return r;
+    return nullptr;
+}
+
+ReceiveRequest* Matching::match_posted(Context context, Rank source, Tag tag) {
+    ReceiveRequest* oldest = first_posted(context, source, tag);
+    if (wildcards_ != 0) {
+        const auto consider = [&](Rank s, Tag t) {
+            ReceiveRequest* r = first_posted(context, s, t);
+            if (r != nullptr && (oldest == nullptr || r->ordinal_ < oldest->ordinal_)) oldest = r;
+        };
+        consider(source, any_tag);
+        consider(any_source, tag);
+        consider(any_source, any_tag);
+    }
+    if (oldest != nullptr) remove(*oldest);
+    return oldest;
+}
+
+void Matching::keep(Unexpected& message) {
+    if (unexpected_ >= unexpected_table_[0].size()) grow_unexpected();
+    message.arrival = next_arrival_++;
+    ++unexpected_;
+    link(message);
+}
+
+void Matching::link(Unexpected& message) {
+    for (int which = 0; which < 4; ++which) {
+        auto& table = unexpected_table_[which];
+        UnexpectedQueue& queue =
+            table[hash(message.context, source_key(message, which), tag_key(message, which)) &
+                  (table.size() - 1)];
+        message.links[which] = {nullptr, queue.tail};
+        (queue.tail == nullptr ? queue.head : queue.tail->links[which].next) = &message;
+        queue.tail = &message;
+    }
+}
+
+void Matching::remove(Unexpected& message) {
+    for (int which = 0; which < 4; ++which) {
+        auto& table = unexpected_table_[which];
+        UnexpectedQueue& queue =
+            table[hash(message.context, source_key(message, which), tag_key(message, which)) &
+                  (table.size() - 1)];
+        const Unexpected::Link& link = message.links[which];
+        (link.previous == nullptr ? queue.head : link.previous->links[which].next) = link.next;
+        (link.next == nullptr ? queue.tail : link.next->links[which].previous) = link.previous;
+    }
+    --unexpected_;
+}
+
+Unexpected* Matching::find_unexpected(Context context, Rank source, Tag tag) const {
+    if (unexpected_ == 0) return nullptr;
+    const int which = (source == any_source ? 2 : 0) | (tag == any_tag ? 1 : 0);
+    const auto& table = unexpected_table_[which];
+    const UnexpectedQueue& queue = table[hash(context, source, tag) & (table.size() - 1)];
+    for (Unexpected* m = queue.head; m != nullptr; m = m->links[which].next) {
+        if (m->context == context && source_key(*m, which) == source && tag_key(*m, which) == tag)
+            return m;
+    }
+    return nullptr;
+}
+
+void Matching::grow_posted() {
+    std::vector<PostedQueue> old(posted_table_.size() * 4);
+    old.swap(posted_table_);
+    // A key's entries all stand in one old queue, in order, so their order survives.
+    for (PostedQueue& queue : old) {
+        for (ReceiveRequest* r = queue.head; r != nullptr;) {
+            ReceiveRequest* next = r->next_;
+            link(*r);
+            r = next;
+        }
+    }
+}
+
+void Matching::grow_unexpected() {
+    std::vector<UnexpectedQueue> old = unexpected_table_[0];
+    for (auto& table : unexpected_table_) {
+        const std::size_t size = table.size() * 4;
+        table.assign(size, {});
+    }
+    // Messages of one key stand in order in table 0 only for that exact key; the wildcard queues
+    // need the order of arrival over all of them.
+    std::vector<Unexpected*> all;
+    all.reserve(unexpected_);
+    for (UnexpectedQueue& queue : old)
+        for (Unexpected* m = queue.head; m != nullptr; m = m->links[0].next) all.push_back(m);
+    std::sort(all.begin(), all.end(),
+              [](const Unexpected* a, const Unexpected* b) { return a->arrival < b->arrival; });
+    for (Unexpected* m : all) link(*m);
+}
+
+}  // namespace torusmp::core

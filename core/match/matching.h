@@ -1,0 +1,83 @@
+// Posted receives and unexpected messages, matched by context, source and tag with wildcards.
+//
+// Queues are hashed by key, so that thousands of entries cost no more than a few: a posted receive
+// stands in the queue of its key as it is (wildcards are values of their own); an unexpected
+// message stands in the queues of all four keys that could ask for it. Among candidates the older
+// wins. Used under the Runtime's lock; links through the entries and owns none of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/match/unexpected.h"
+#include "core/request.h"
+
+namespace torusmp::core {
+
+class Matching {
+  public:
+    Matching();
+
+    void post(ReceiveRequest& receive);
+    void remove(ReceiveRequest& receive);
+    // The oldest posted receive that takes such a message; it is removed. Null: none.
+    ReceiveRequest* match_posted(Context context, Rank source, Tag tag);
+    // The youngest posted receive with exactly this key: it tells whether all before are announced.
+    ReceiveRequest* last_posted(Context context, Rank source, Tag tag) const;
+    bool wildcards_posted() const { return wildcards_ != 0; }
+
+    void keep(Unexpected& message);
+    void remove(Unexpected& message);
+    // The oldest unexpected message that such a receive takes; it stays.
+    Unexpected* find_unexpected(Context context, Rank source, Tag tag) const;
+
+    std::size_t posted() const { return posted_; }
+    std::size_t unexpected() const { return unexpected_; }
+    template <class Visit>
+    void for_each_posted(Visit&& visit) const {
+        for (const PostedQueue& queue : posted_table_)
+            for (ReceiveRequest* r = queue.head; r != nullptr; r = r->next_) visit(*r);
+    }
+    template <class Visit>
+    void for_each_unexpected(Visit&& visit) const {
+        for (const UnexpectedQueue& queue : unexpected_table_[0])
+            for (Unexpected* m = queue.head; m != nullptr; m = m->links[0].next) visit(*m);
+    }
+
+  private:
+    struct PostedQueue {
+        ReceiveRequest* head = nullptr;
+        ReceiveRequest* tail = nullptr;
+    };
+    struct UnexpectedQueue {
+        Unexpected* head = nullptr;
+        Unexpected* tail = nullptr;
+    };
+
+    static std::size_t hash(Context context, Rank source, Tag tag) {
+        std::uint64_t h = (std::uint64_t(std::uint32_t(source)) << 32 | std::uint32_t(tag)) +
+                          0x9e3779b97f4a7c15u * (context + 1);
+        h ^= h >> 29;
+        h *= 0xbf58476d1ce4e5b9u;
+        return std::size_t(h >> 32);
+    }
+    PostedQueue& queue_of(Context context, Rank source, Tag tag) {
+        return posted_table_[hash(context, source, tag) & (posted_table_.size() - 1)];
+    }
+    ReceiveRequest* first_posted(Context context, Rank source, Tag tag) const;
+    void link(ReceiveRequest& receive);
+    void link(Unexpected& message);
+    void grow_posted();
+    void grow_unexpected();
+
+    std::vector<PostedQueue> posted_table_;
+    std::vector<UnexpectedQueue> unexpected_table_[4];  // (s,t) (s,*) (*,t) (*,*)
+    std::size_t posted_ = 0;
+    std::size_t unexpected_ = 0;
+    std::size_t wildcards_ = 0;  // posted receives with any wildcard
+    std::uint64_t next_ordinal_ = 0;
+    std::uint64_t next_arrival_ = 0;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,70 @@
+// What a Runtime is made with: who it is, what it may use, and how it goes about it.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/packets.h"
+#include "core/request.h"
+#include "core/transport/transport.h"
+#include "routing/torus.h"
+
+namespace torusmp::core {
+
+// Ports by use: links by direction, then one for each rank that connects directly.
+inline constexpr std::uint32_t direct_port_base = 2 * routing::max_dimensions;
+
+struct Options {
+    routing::Torus torus;
+    Rank rank = 0;
+    // Ranks that are reached directly, without a link: those of this host, this one included. The
+    // others are reached over the links, beyond the neighbours by relay. Empty: links only.
+    std::vector<Rank> direct;
+    std::size_t eager_limit = 16384;  // bytes; messages of this size and more go by remote write
+    // Messages of this size and more are spread over all shortest paths, where links are separate
+    // wires.
+    std::size_t spread_limit = 65536;  // bytes
+    bool far_direct = false;  // ranks beyond the links are reached directly: the network forwards
+    std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
+    int tokens = 64;                  // receive slots of a connection, for packets of its own ends
+    int relay_tokens = 16;            // and for each further slot class
+    std::chrono::nanoseconds spin = std::chrono::microseconds(20);  // polling before sleeping
+    bool oversubscribed = false;   // more ranks than cores: hardly poll, sleep
+    bool threads = false;          // several threads call
+    bool progress_thread = false;  // relays and remote writes move while the program computes
+    std::chrono::nanoseconds watchdog = std::chrono::seconds(60);  // zero: off
+    // Where reports of waits and faults go: whole lines without a newline at the end.
+    std::function<void(std::string_view)> log;
+    std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
+    std::function<void()> on_interrupt = {};   // see Runtime::interrupt()
+
+    // The largest body of a packet.
+    std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }
+    // Payload of one packet of a large message: so much that the packet with its headers fills a
+    // power of two, and so whole packets of a network that sends those.
+    std::size_t fragment() const {
+        return body() - sizeof(transport::PacketHeader) - sizeof(DataBody);
+    }
+    // Throws std::invalid_argument that says what was found and what was expected.
+    void check() const;
+};
+
+using InterfaceFactory = std::function<std::unique_ptr<transport::Interface>(
+    const std::vector<transport::PortOptions>&)>;
+
+// What carries connections to ranks that are not in Options::direct.
+struct Wire {
+    InterfaceFactory make;
+    // Whether it carries this link or, without one, the connection to this far rank; the first
+    // wire that does takes it, so both ends must come to the same answer. Empty: all.
+    std::function<bool(Rank peer, std::optional<routing::Direction> link)> carries = {};
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,189 @@
+#include "core/persistent/persistent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+
+namespace {
+
+// Receives started ahead of their sends that a peer may tell us of.
+constexpr std::size_t most_ready = 1u << 16;
+
+bool before(std::uint32_t a, std::uint32_t b) {
+    return std::int32_t(a - b) < 0;
+}
+
+}  // namespace
+
+Persistent::~Persistent() {
+    for (const Flows& flows : peers_)
+        for (const auto& flow : flows.receives)
+            while (Unexpected* message = flow->take_unexpected())
+                give_back(commons_.pool, *message);
+}
+
+template <class Flow>
+Flow& Persistent::open(std::vector<std::unique_ptr<Flow>>& flows, Rank peer, FlowKey key,
+                       bool sends) {
+    for (const auto& flow : flows)
+        if (flow->key == key) return *flow;
+    flows.push_back(std::make_unique<Flow>(peer, key, std::uint32_t(flows.size())));
+    Flow& flow = *flows.back();
+    sender_.send(connections_.peer(peer), PacketKind::flow_open,
+                 FlowOpenBody{key.context, key.kind, sends ? 1u : 0u, 0}, flow.label);
+    return flow;
+}
+
+SendFlow& Persistent::open_send(Rank dest, FlowKey key) {
+    return open(with(dest).sends, dest, key, true);
+}
+
+ReceiveFlow& Persistent::open_receive(Rank source, FlowKey key) {
+    return open(with(source).receives, source, key, false);
+}
+
+void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
+    commons_.open(request, buffer, flow.dest);
+    Peer& peer = connections_.peer(flow.dest);
+    request.flow_ = &flow;
+    request.link_ = nullptr;
+    request.ordinal_ = flow.started++;
+    if (peer.dead) return sends_.finish(request, Error::unreachable);
+    Connection& connection = connections_.to(peer);
+
+    while (!flow.ready.empty() && before(flow.ready.front().ordinal, request.ordinal_))
+        flow.ready.pop_front();
+    if (!flow.ready.empty() && flow.ready.front().ordinal == request.ordinal_) {
+        const Ready ready = flow.ready.front();
+        flow.ready.pop_front();
+        const bool cheap = ready.memory.length != 0 && connection.peer == peer.rank &&
+                           connection.channel->can_write(ready.memory);
+        if (buffer.bytes <= ready.bytes && buffer.bytes != 0 &&
+            (buffer.bytes >= commons_.options.eager_limit ||
+             (cheap && buffer.bytes >= commons_.options.direct_limit)))
+            return writes_.begin(request, ready.landing, ready.memory, true);
+    }
+    if (buffer.bytes < commons_.options.eager_limit) {
+        if (!connection.messages.empty() || !connection.may_enter())
+            return messages_.queue(request, peer, connection);
+        PacketHeader header = sender_.header_to(peer, PacketKind::flow_eager, buffer.bytes);
+        header.sequence = peer.send_sequence++;
+        header.context = flow.label;
+        sender_.transmit_message(connection, header, buffer);
+        return sends_.finish(request);
+    }
+    flow.wait(request);
+    rendezvous_.ask(request, peer);
+}
+
+void Persistent::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) {
+    commons_.open(request, buffer, flow.source);
+    request.flow_ = &flow;
+    const std::uint32_t ordinal = flow.started++;
+    if (Unexpected* message = flow.take_unexpected()) return messages_.take(request, *message);
+    Peer& peer = connections_.peer(flow.source);
+    if (peer.dead) return commons_.complete(request, Error::unreachable);
+    flow.start(request);
+    if (buffer.bytes < commons_.options.direct_limit || buffer.bytes == 0) return;
+    const transport::RemoteMemory memory = receives_.open(request, peer);
+    // Below the eager limit telling pays only where the sender can store right into our memory.
+    if (buffer.bytes < commons_.options.eager_limit &&
+        (request.exposed_at_ == nullptr || !request.exposed_at_->is_mapped(memory))) {
+        receives_.close(request);
+        return;
+    }
+    sender_.send(peer, PacketKind::flow_ready,
+                 ReadyBody{request.landing_, ordinal, buffer.bytes, memory}, flow.label);
+}
+
+bool Persistent::on_open(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    FlowOpenBody body;
+    if (!read_body(header, payload, body)) return false;
+    const FlowKey key{body.context, body.kind};
+    if (body.from_sender != 0) {
+        if (header.context != with(peer.rank).receive_labels.size()) return false;
+        with(peer.rank).receive_labels.push_back(&open_receive(peer.rank, key));
+    } else {
+        if (header.context != with(peer.rank).send_labels.size()) return false;
+        with(peer.rank).send_labels.push_back(&open_send(peer.rank, key));
+    }
+    return true;
+}
+
+bool Persistent::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    if (header.context >= with(peer.rank).receive_labels.size() ||
+        header.length >= std::max<std::size_t>(commons_.options.eager_limit, 1))
+        return false;
+    ReceiveFlow& flow = *with(peer.rank).receive_labels[header.context];
+    ReceiveRequest* request = flow.take_started();
+    if (request == nullptr) {
+        flow.keep(make_unexpected(commons_.pool, peer.rank, 0, 0, payload, header.length));
+        return true;
+    }
+    messages_.deliver(*request, peer.rank, 0, payload, header.length);
+    return true;
+}
+
+bool Persistent::on_request(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    RequestBody body;
+    if (header.context >= with(peer.rank).receive_labels.size() ||
+        !read_body(header, payload, body))
+        return false;
+    ReceiveFlow& flow = *with(peer.rank).receive_labels[header.context];
+    ReceiveRequest* request = flow.take_started();
+    if (request == nullptr) {
+        flow.keep(make_unexpected(commons_.pool, peer.rank, 0, 0, body));
+    } else if (request->landing_ != 0 && body.bytes <= request->buffer_.bytes) {
+        // Our ready crossed this request: the sender will write where that says.
+        request->crossed_ = true;
+        request->status_.source = peer.rank;
+        request->expected_ = body.bytes;
+    } else {
+        rendezvous_.answer(*request, peer.rank, 0, body);
+    }
+    return true;
+}
+
+bool Persistent::on_ready(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    ReadyBody body;
+    if (header.context >= with(peer.rank).send_labels.size() || !read_body(header, payload, body))
+        return false;
+    SendFlow& flow = *with(peer.rank).send_labels[header.context];
+    if (!before(body.ordinal, flow.started)) {
+        if (flow.ready.size() >= most_ready) return false;
+        flow.ready.push_back({body.landing, body.ordinal, body.bytes, body.memory});
+        return true;
+    }
+    // That send has begun: it asked and waits, or it was small and is gone.
+    for (SendRequest* r = flow.waiting; r != nullptr; r = r->next_waiting_) {
+        if (r->ordinal_ != body.ordinal) continue;
+        if (r->buffer_.bytes > body.bytes) return true;  // the receiver sees it in our request
+        flow.stop_waiting(*r);
+        writes_.begin(*r, body.landing, body.memory, true);
+        return true;
+    }
+    return true;
+}
+
+void Persistent::peer_lost(Peer& peer, Error error) {
+    for (const auto& flow : with(peer.rank).receives)
+        while (ReceiveRequest* request = flow->take_started()) {
+            if (request->landing_ != 0) receives_.close(*request);
+            request->status_.source = peer.rank;
+            commons_.complete(*request, error);
+        }
+}
+
+void Persistent::report(std::string& text) const {
+    for (const Flows& flows : peers_)
+        for (const auto& flow : flows.receives)
+            for (const ReceiveRequest* r = flow->first; r != nullptr; r = r->next_)
+                text += fmt::format("  channel receive of up to {} B from {}: no message yet\n",
+                                    r->buffer_.bytes, commons_.name_of(flow->source));
+}
+
+}  // namespace torusmp::core

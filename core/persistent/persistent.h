@@ -1,0 +1,67 @@
+// Declared channels: the ends count their starts, and nothing is matched.
+//
+// Handles flow_open, flow_eager, flow_request and flow_ready.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/connection/packet_sender.h"
+#include "core/match/flow.h"
+#include "core/pt2pt/messages.h"
+
+namespace torusmp::core {
+
+class Persistent final : public PeerLossListener {
+  public:
+    Persistent(Commons& commons, Connections& connections, PacketSender& sender, Sends& sends,
+               Receives& receives, RemoteWrites& writes, Rendezvous& rendezvous, Messages& messages)
+        : commons_(commons),
+          connections_(connections),
+          sender_(sender),
+          sends_(sends),
+          receives_(receives),
+          writes_(writes),
+          rendezvous_(rendezvous),
+          messages_(messages),
+          peers_(std::size_t(connections.size())) {}
+    ~Persistent();
+    Persistent(const Persistent&) = delete;
+    Persistent& operator=(const Persistent&) = delete;
+
+    SendFlow& open_send(Rank dest, FlowKey key);
+    ReceiveFlow& open_receive(Rank source, FlowKey key);
+    void start(SendFlow& flow, SendRequest& request, Buffer buffer);
+    void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer);
+
+    bool on_open(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_ready(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+
+    void peer_lost(Peer& peer, Error error) override;
+    void report(std::string& text) const;
+
+  private:
+    struct Flows {                                 // with one peer
+        std::vector<ReceiveFlow*> receive_labels;  // the peer's labels of flows it sends on
+        std::vector<SendFlow*> send_labels;        // and of flows it receives on
+        std::vector<std::unique_ptr<SendFlow>> sends;
+        std::vector<std::unique_ptr<ReceiveFlow>> receives;
+    };
+    Flows& with(Rank peer) { return peers_[std::size_t(peer)]; }
+    template <class Flow>
+    Flow& open(std::vector<std::unique_ptr<Flow>>& flows, Rank peer, FlowKey key, bool sends);
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    Sends& sends_;
+    Receives& receives_;
+    RemoteWrites& writes_;
+    Rendezvous& rendezvous_;
+    Messages& messages_;
+    std::vector<Flows> peers_;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,33 @@
+#include "core/progress/cpu_contention.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+namespace torusmp::core {
+namespace {
+
+// A thread that is woken gets an idle core at once; this much later, on average, others had it.
+constexpr std::uint64_t long_wait = 10'000;  // ns
+
+}  // namespace
+
+// schedstat: ns on a core, ns ready without one, number of turns. Where the kernel keeps none,
+// there are no rivals.
+bool CpuContention::look() {
+    if (!file_)
+        file_ = config::Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+    std::array<char, 96> text{};
+    if (!file_ || ::pread(file_.get(), text.data(), text.size() - 1, 0) <= 0) return false;
+    unsigned long long ran = 0, waited = 0;
+    if (std::sscanf(text.data(), "%llu %llu", &ran, &waited) != 2) return false;
+    const bool first = waited_ == 0;
+    const std::uint64_t since = waited - waited_;
+    waited_ = waited;
+    present_ = !first && since > long_wait * sleeps_per_look;
+    return true;
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,31 @@
+// Whether other processes want our core, told by how long this thread stood ready without one.
+// Ranks that share cores unknown to each other (several nodes of a torus on one machine, other
+// people's jobs) find out this way that polling only keeps the peers from answering.
+//
+// How long a wait lasts says nothing: a peer that sleeps itself, or is just late, takes as long.
+// Used by the one thread that sleeps for a Runtime.
+#pragma once
+
+#include <cstdint>
+
+#include "config/descriptor.h"
+
+namespace torusmp::core {
+
+class CpuContention {
+  public:
+    // After a sleep. True: the answer of present() may have changed.
+    bool slept() { return ++sleeps_ % sleeps_per_look == 0 && look(); }
+    bool present() const { return present_; }
+
+  private:
+    static constexpr unsigned sleeps_per_look = 32;
+    bool look();
+
+    config::Descriptor file_;  // the kernel's account of this thread's waits for a core
+    unsigned sleeps_ = 0;
+    std::uint64_t waited_ = 0;  // ns
+    bool present_ = false;
+};
+
+}  // namespace torusmp::core

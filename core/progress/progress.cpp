@@ -1,0 +1,209 @@
+#include "core/progress/progress.h"
+
+#include <fmt/format.h>
+
+#include <poll.h>
+#include <sched.h>
+#include <utility>
+
+#include <algorithm>
+
+namespace torusmp::core {
+namespace {
+
+using transport::Clock;
+
+// Polls without the clock between two looks at it, where a poll costs less than a look or more.
+constexpr unsigned polls_per_look = 64;
+constexpr unsigned kernel_polls_per_look = 4;
+// Where others want the core, polling before sleep is cut down to this part of Options::spin.
+constexpr int spin_under_contention = 8;
+// Turns given to other ranks before sleeping, where ranks outnumber cores.
+constexpr unsigned yields_when_crowded = 16;
+
+inline void pause() {
+    __builtin_ia32_pause();
+}
+
+}  // namespace
+
+Progress::Progress(Commons& commons, Connections& connections, PacketSender& sender,
+                   transport::Sink& sink, std::function<std::string()> report)
+    : commons_(commons),
+      options_(commons.options),
+      connections_(connections),
+      sender_(sender),
+      sink_(sink),
+      report_(std::move(report)),
+      locking_(options_.threads || options_.progress_thread),
+      spin_(options_.spin.count()),
+      polls_per_look_(polls_per_look) {
+    for (const transport::Interface* it : connections_.interfaces())
+        if (it->polls_kernel()) polls_per_look_ = kernel_polls_per_look;
+}
+
+void Progress::start() {
+    if (options_.progress_thread) thread_ = std::thread([this] { thread_main(); });
+}
+
+void Progress::stop() {
+    stopping_ = true;
+    if (!thread_.joinable()) return;
+    wake_sleepers();
+    thread_.join();
+}
+
+bool Progress::poll_unlocked() {
+    bool moved = false;
+    for (transport::Interface* it : connections_.interfaces()) moved |= it->poll(sink_) > 0;
+    moved |= std::exchange(commons_.stirred, false);
+    Loopback& loopback = connections_.loopback();
+    if (!loopback.empty()) moved |= loopback.poll(sink_) > 0;
+    if (sender_.has_backlog()) moved |= sender_.flush_backlog();
+    if (moved && !tasks_.empty()) advance_tasks();
+    if (moved) moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (asked_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        answer_asked();
+    // Others may sleep although what they wait for has just been done here.
+    if (moved && (asleep_ || others_asleep_ != 0)) wake_sleepers();
+    return moved;
+}
+
+void Progress::wake_sleepers() noexcept {
+    connections_.interfaces().front()->wake();
+    moved_.notify_all();
+}
+
+bool Progress::advance_tasks() {
+    // A task may add tasks; those wait for the next turn.
+    bool finished = false;
+    for (std::size_t i = 0; i < tasks_.size();) {
+        Task* task = tasks_[i];
+        if (task->advance()) {
+            tasks_.erase(tasks_.begin() + std::ptrdiff_t(i));
+            finished = true;
+        } else {
+            ++i;
+        }
+    }
+    return finished;
+}
+
+void Progress::add_task(Task& task) {
+    Guard guard(*this);
+    if (!task.advance()) tasks_.push_back(&task);
+}
+
+void Progress::Waiter::turn() {
+    progress_.poll();
+    // Another thread may have moved what this one waits for, since it last looked.
+    if (const std::uint64_t moves = progress_.moves_.load(std::memory_order_acquire);
+        moves != moves_seen_) {
+        moves_seen_ = moves;
+        idle_turns_ = 0;
+        began_ = {};
+        return;
+    }
+    ++idle_turns_;
+    const Options& options = progress_.options_;
+    if (options.oversubscribed) {
+        // The peer can only answer when it has the core: hand it over, and sleep if that does not
+        // help. Waking a sleeper costs more than a few turns of all ranks.
+        if (idle_turns_ <= yields_when_crowded) {
+            sched_yield();
+            return;
+        }
+    } else if (idle_turns_ % progress_.polls_per_look_ != 0) {
+        pause();
+        return;
+    }
+    const auto now = Clock::now();
+    if (began_ == Clock::time_point{}) began_ = warned_ = now;
+    const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
+    if (!options.oversubscribed && now - began_ < spin) return;
+    if (options.watchdog.count() != 0 && now - warned_ >= options.watchdog) {
+        const double seconds = std::chrono::duration<double>(now - began_).count();
+        progress_.commons_.log(fmt::format("{} has waited for {:.1f} s in {}\n{}",
+                                           progress_.commons_.name_of(options.rank), seconds, what_,
+                                           progress_.report_()));
+        warned_ = now;
+    }
+    progress_.sleep_until(
+        options.watchdog.count() != 0 ? warned_ + options.watchdog : Clock::time_point::max(),
+        moves_seen_);
+}
+
+// Sleeps unless something has moved since the caller saw `moves_seen`: with several threads that
+// may have been what it waits for, and nobody would wake it again. One thread sleeps in the
+// interfaces, the others until that one, or any, has moved something.
+void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen) {
+    std::unique_lock<std::recursive_mutex> lock(mutex_, std::defer_lock);
+    if (locking_) lock.lock();
+    if (asleep_) {
+        ++others_asleep_;
+        const auto news = [&] { return !asleep_ || moves_ != moves_seen; };
+        if (deadline == Clock::time_point::max())
+            moved_.wait(lock, news);
+        else
+            moved_.wait_until(lock, deadline, news);
+        --others_asleep_;
+        return;
+    }
+    for (transport::Interface* it : connections_.interfaces()) it->prepare_sleep();
+    poll_unlocked();
+    if (moves_.load(std::memory_order_relaxed) == moves_seen && !stopping_) {
+        asleep_ = true;
+        if (locking_) lock.unlock();
+        sleep_in_interfaces(deadline);
+        if (contention_.slept())
+            spin_ = options_.spin.count() / (contention_.present() ? spin_under_contention : 1);
+        if (locking_) lock.lock();
+        asleep_ = false;
+        if (others_asleep_ != 0) moved_.notify_all();  // one of them watches from now on
+    }
+    for (transport::Interface* it : connections_.interfaces()) it->cancel_sleep();
+}
+
+void Progress::sleep_in_interfaces(transport::Clock::time_point deadline) {
+    const auto interfaces = connections_.interfaces();
+    if (interfaces.size() == 1) return interfaces.front()->sleep(deadline);
+    std::array<pollfd, Connections::most_interfaces> watched{};
+    for (std::size_t i = 0; i < interfaces.size(); ++i)
+        watched[i] = {interfaces[i]->descriptor(), POLLIN, 0};
+    // Interfaces with time limits of their own want to be looked at now and then.
+    const auto most = std::chrono::seconds(1);
+    const auto left = std::clamp<std::chrono::nanoseconds>(deadline - Clock::now(),
+                                                           std::chrono::nanoseconds(0), most);
+    const timespec time{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    ppoll(watched.data(), interfaces.size(), &time, nullptr);
+}
+
+void Progress::thread_main() {
+    while (!stopping_) {
+        const std::uint64_t moves = moves_.load(std::memory_order_acquire);
+        if (poll())
+            std::this_thread::yield();
+        else
+            sleep_until(Clock::time_point::max(), moves);
+    }
+}
+
+void Progress::ask_for(unsigned what) noexcept {
+    asked_ |= what;
+    connections_.interfaces().front()->wake();
+}
+
+void Progress::answer_asked() {
+    const unsigned asked = asked_.exchange(0);
+    if ((asked & report_wanted) != 0) commons_.log(report_());
+    if ((asked & interrupt_wanted) != 0 && options_.on_interrupt) {
+        options_.on_interrupt();
+        commons_.stirred = true;  // what it did may have ended a wait
+    }
+}
+
+void Progress::report_tasks(std::string& text) const {
+    for (const Task* task : tasks_) text += fmt::format("  {}\n", task->describe());
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,20 @@
+// Something that progress advances: a collective's schedule. The owner keeps it alive until
+// advance() has returned true.
+#pragma once
+
+#include <string>
+
+namespace torusmp::core {
+
+class Task {
+  public:
+    // Called when anything has moved. True: finished, forget this task.
+    virtual bool advance() = 0;
+    // What it waits for, for reports.
+    virtual std::string describe() const = 0;
+
+  protected:
+    ~Task() = default;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,86 @@
+#include "core/pt2pt/announcements.h"
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+
+namespace {
+
+constexpr std::uint32_t most_announced = 16;  // to one peer at a time
+constexpr std::size_t most_held = 64;         // of one peer; more breaks the protocol
+
+}  // namespace
+
+bool Announcements::worth_it(const ReceiveRequest& request) {
+    if (request.buffer_.bytes < commons_.options.eager_limit || request.buffer_.bytes == 0 ||
+        request.peer_ == any_source || request.tag_ == any_tag ||
+        request.peer_ == commons_.rank() || matching_.wildcards_posted())
+        return false;
+    if (states_[request.peer_].announced >= most_announced) return false;
+    const ReceiveRequest* before =
+        matching_.last_posted(request.context_, request.peer_, request.tag_);
+    return before == nullptr || before->announced_;
+}
+
+void Announcements::announce(ReceiveRequest& request) {
+    Peer& peer = connections_.peer(request.peer_);
+    MatchState& match = states_[peer.rank];
+    const transport::RemoteMemory memory = receives_.open(request, peer);
+    request.announced_ = true;
+    ++match.announced;
+    sender_.send(
+        peer, PacketKind::announce,
+        AnnounceBody{request.landing_, match.epoch, match.seen, 0, request.buffer_.bytes, memory},
+        request.context_, request.tag_);
+}
+
+std::optional<Announcement> Announcements::take(Rank peer, Context context, Tag tag) {
+    MatchState& match = states_[peer];
+    std::optional<Announcement> found;
+    for (auto a = match.held.begin(); a != match.held.end(); ++a) {
+        if (a->context != context || a->tag != tag) continue;
+        found = *a;
+        match.held.erase(a);
+        break;
+    }
+    match.log[match.sent++ % MatchState::log_size] = {context, tag, found.has_value()};
+    return found;
+}
+
+bool Announcements::on_announce(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    AnnounceBody body;
+    if (header.tag < 0 || !read_body(header, payload, body)) return false;
+    MatchState& match = states_[peer.rank];
+    if (body.epoch != match.held_epoch) return body.epoch < match.held_epoch;
+    const std::uint32_t unseen = match.sent - body.seen;
+    if (unseen > MatchState::log_size) {
+        if (unseen > (1u << 31)) return false;  // claims to have seen what was never sent
+        match.held.clear();
+        ++match.held_epoch;
+        sender_.send(peer, PacketKind::refuse, EpochBody{match.held_epoch, 0});
+        return true;
+    }
+    for (std::uint32_t i = body.seen; i != match.sent; ++i) {
+        MatchState::Sent& sent = match.log[i % MatchState::log_size];
+        if (sent.taken || sent.context != header.context || sent.tag != header.tag) continue;
+        sent.taken = true;
+        return true;
+    }
+    if (match.held.size() >= most_held) return false;
+    match.held.push_back({header.context, header.tag, body.landing, body.bytes, body.memory});
+    return true;
+}
+
+bool Announcements::on_refuse(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    EpochBody body;
+    if (!read_body(header, payload, body)) return false;
+    MatchState& match = states_[peer.rank];
+    if (body.epoch != match.epoch + 1) return false;
+    match.epoch = body.epoch;
+    matching_.for_each_posted([&](ReceiveRequest& request) {
+        if (request.announced_ && request.peer_ == peer.rank) receives_.close(request);
+    });
+    return true;
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,59 @@
+// Receiver-announced remote writes for messages matched by tag (sender-side matching).
+//
+// A posted receive with a known source and tag sends its memory ahead; the sender's next matching
+// message goes straight there. Both ends must agree which message takes which receive although
+// messages and announcements cross on the way. They agree by counting:
+//  - An announcement says how many messages of the sender the receiver had seen. The sender keeps
+//    the last log_size (context, tag) it sent; a message behind that count which matches is on its
+//    way to this very receive, so the announcement is void. Each such message voids one.
+//  - Otherwise the announcement is held, and the next matching message takes the oldest: a large
+//    one is written there, a small one travels whole and meets the same receive by order.
+//  - This is right only while the receiver would match in the order it announced. So a receive is
+//    announced only when no wildcard is posted and the receive before it with the same key, if any,
+//    is announced too.
+//  - When the log does not reach back far enough, the sender refuses: everything it holds is void,
+//    and so is what is on its way, by epoch. The refusal takes its place in the sender's stream, so
+//    the receiver knows which landings were used before it.
+//
+// Handles announce and refuse.
+#pragma once
+
+#include <optional>
+
+#include "core/connection/packet_sender.h"
+#include "core/match/match_state.h"
+#include "core/match/matching.h"
+#include "core/pt2pt/receives.h"
+
+namespace torusmp::core {
+
+class Announcements {
+  public:
+    Announcements(Commons& commons, Connections& connections, PacketSender& sender,
+                  Matching& matching, MatchStates& states, Receives& receives)
+        : commons_(commons),
+          connections_(connections),
+          sender_(sender),
+          matching_(matching),
+          states_(states),
+          receives_(receives) {}
+
+    // Whether this receive, not posted yet, is to be announced once it is.
+    bool worth_it(const ReceiveRequest& request);
+    void announce(ReceiveRequest& request);
+    // Counts a message that is sent now, and takes the announcement it goes by, if there is one.
+    std::optional<Announcement> take(Rank peer, Context context, Tag tag);
+
+    bool on_announce(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_refuse(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+
+  private:
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    Matching& matching_;
+    MatchStates& states_;
+    Receives& receives_;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,84 @@
+#include "core/pt2pt/cancellation.h"
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+
+void Cancellation::cancel(ReceiveRequest& request) {
+    if (request.complete() || !request.posted_ || request.flow_ != nullptr) return;
+    if (request.announced_) {
+        // The sender may be using the memory at this moment: it must give the announcement back.
+        sender_.send(connections_.peer(request.peer_), PacketKind::withdraw,
+                     LandingBody{request.landing_, 0});
+        return;
+    }
+    matching_.remove(request);
+    commons_.complete(request, Error::cancelled);
+}
+
+bool Cancellation::on_withdraw(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    LandingBody body;
+    if (!read_body(header, payload, body)) return false;
+    MatchState& match = states_[peer.rank];
+    std::uint32_t found = 0;
+    for (auto a = match.held.begin(); a != match.held.end(); ++a) {
+        if (a->landing != body.landing) continue;
+        match.held.erase(a);
+        found = 1;
+        break;
+    }
+    sender_.send(peer, PacketKind::withdrawn, WithdrawnBody{body.landing, found});
+    return true;
+}
+
+bool Cancellation::on_withdrawn(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    WithdrawnBody body;
+    if (!read_body(header, payload, body)) return false;
+    ReceiveRequest* request = receives_.find(body.landing);
+    // Not found: the message that took it was ahead of this answer, or a refusal was.
+    if (request == nullptr || request->peer_ != peer.rank || !request->posted_) return true;
+    receives_.close(*request);
+    matching_.remove(*request);
+    commons_.complete(*request, Error::cancelled);
+    return true;
+}
+
+void Cancellation::cancel(SendRequest& request) {
+    // What is on its way arrives; only what waits for a receive can still be taken back.
+    if (request.complete() || request.stage_ != SendRequest::Stage::wait_answer ||
+        request.flow_ != nullptr)
+        return;
+    request.retracting_ = true;
+    sender_.send(connections_.peer(request.peer_), PacketKind::retract,
+                 DepartureBody{request.departure_, 0});
+}
+
+// Not found: the message has met its receive, and our answer is on its way.
+bool Cancellation::on_retract(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    DepartureBody body;
+    if (!read_body(header, payload, body)) return false;
+    Unexpected* found = nullptr;
+    matching_.for_each_unexpected([&](Unexpected& message) {
+        if (message.is_request && message.source == peer.rank &&
+            message.request.departure == body.departure)
+            found = &message;
+    });
+    if (found == nullptr) return true;
+    matching_.remove(*found);
+    give_back(commons_.pool, *found);
+    sender_.send(peer, PacketKind::retracted, body);
+    return true;
+}
+
+bool Cancellation::on_retracted(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    DepartureBody body;
+    if (!read_body(header, payload, body)) return false;
+    SendRequest* request = sends_.find(body.departure);
+    if (request == nullptr || !request->retracting_ ||
+        sends_.take_answered(peer, body.departure) == nullptr)
+        return false;
+    sends_.finish(*request, Error::cancelled);
+    return true;
+}
+
+}  // namespace torusmp::core

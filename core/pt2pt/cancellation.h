@@ -1,0 +1,45 @@
+// Taking receives and sends back. What the peer may be using at this moment it must give back
+// first: an announced receive is withdrawn, a send that waits for its receive is retracted.
+//
+// Handles withdraw, withdrawn, retract and retracted.
+#pragma once
+
+#include "core/connection/packet_sender.h"
+#include "core/match/match_state.h"
+#include "core/match/matching.h"
+#include "core/pt2pt/receives.h"
+#include "core/pt2pt/sends.h"
+
+namespace torusmp::core {
+
+class Cancellation {
+  public:
+    Cancellation(Commons& commons, Connections& connections, PacketSender& sender,
+                 Matching& matching, MatchStates& states, Sends& sends, Receives& receives)
+        : commons_(commons),
+          connections_(connections),
+          sender_(sender),
+          matching_(matching),
+          states_(states),
+          sends_(sends),
+          receives_(receives) {}
+
+    void cancel(ReceiveRequest& request);
+    void cancel(SendRequest& request);
+
+    bool on_withdraw(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_withdrawn(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_retract(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_retracted(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+
+  private:
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    Matching& matching_;
+    MatchStates& states_;
+    Sends& sends_;
+    Receives& receives_;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,164 @@
+#include "core/pt2pt/messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+
+Messages::~Messages() {
+    std::vector<Unexpected*> left;
+    matching_.for_each_unexpected([&](Unexpected& message) { left.push_back(&message); });
+    for (Unexpected* message : left) give_back(commons_.pool, *message);
+}
+
+Connection* Messages::cable(routing::Direction direction) {
+    const Rank dest = *commons_.torus().neighbour(commons_.rank(), direction);
+    return connections_.peer(dest).ways_out != 0 ? connections_.link(direction) : nullptr;
+}
+
+void Messages::send(SendRequest& request, Buffer buffer, Rank dest, Connection* link,
+                    Context context, Tag tag, SendMode mode) {
+    commons_.open(request, buffer, dest);
+    request.context_ = context;
+    request.tag_ = tag;
+    request.flow_ = nullptr;
+    request.link_ = link;
+    request.mode_ = mode;
+    Peer& peer = connections_.peer(dest);
+    if (peer.dead) return sends_.finish(request, Error::unreachable);
+
+    const auto told = announcements_.take(dest, context, tag);
+    const bool large =
+        buffer.bytes >= commons_.options.eager_limit || mode == SendMode::synchronous;
+    if (!large) {
+        Connection& connection = link != nullptr ? *link : connections_.to(peer);
+        if (!connection.messages.empty() || !connection.may_enter())
+            return queue(request, peer, connection);
+        PacketHeader header = sender_.header_to(peer, PacketKind::eager, buffer.bytes);
+        header.sequence = peer.send_sequence++;
+        header.context = context;
+        header.tag = tag;
+        sender_.transmit_message(connection, header, buffer);
+        return sends_.finish(request);
+    }
+    if (told && buffer.bytes <= told->bytes && buffer.bytes != 0)
+        return writes_.begin(request, told->landing, told->memory, true);
+    rendezvous_.ask(request, peer);
+}
+
+void Messages::queue(SendRequest& request, Peer& peer, Connection& connection) {
+    request.stage_ = SendRequest::Stage::eager;
+    request.sender_ = this;
+    request.sequence_ = peer.send_sequence++;
+    sender_.enqueue(connection, request, PacketSender::Lane::message);
+}
+
+// The turn of one that had to wait.
+bool Messages::emit(SendRequest& request, Connection& connection) {
+    const Peer& peer = connections_.peer(request.peer_);
+    if (peer.dead) {
+        sends_.finish(request, Error::unreachable);
+        return true;
+    }
+    const bool flows = request.flow_ != nullptr;
+    PacketHeader header = sender_.header_to(
+        peer, flows ? PacketKind::flow_eager : PacketKind::eager, request.buffer_.bytes);
+    header.sequence = request.sequence_;
+    header.context = flows ? request.flow_->label : request.context_;
+    header.tag = request.tag_;
+    sender_.transmit_message(connection, header, request.buffer_);
+    sends_.finish(request);
+    return true;
+}
+
+void Messages::receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context,
+                       Tag tag) {
+    commons_.open(request, buffer, source);
+    request.context_ = context;
+    request.tag_ = tag;
+    request.flow_ = nullptr;
+    if (Unexpected* message = claim(source, context, tag)) return take(request, *message);
+    if (source != any_source && connections_.peer(source).dead)
+        return commons_.complete(request, Error::unreachable);
+    const bool tell = announcements_.worth_it(request);
+    matching_.post(request);
+    if (tell) announcements_.announce(request);
+}
+
+Unexpected* Messages::claim(Rank source, Context context, Tag tag) {
+    Unexpected* message = matching_.find_unexpected(context, source, tag);
+    if (message != nullptr) matching_.remove(*message);
+    return message;
+}
+
+void Messages::receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed) {
+    commons_.open(request, buffer, claimed.source);
+    request.context_ = claimed.context;
+    request.tag_ = claimed.tag;
+    request.flow_ = nullptr;
+    take(request, claimed);
+}
+
+bool Messages::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    if (header.tag < 0 || header.length >= std::max<std::size_t>(commons_.options.eager_limit, 1))
+        return false;
+    ++states_[peer.rank].seen;
+    if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag)) {
+        deliver(*request, peer.rank, header.tag, payload, header.length);
+        return true;
+    }
+    matching_.keep(make_unexpected(commons_.pool, peer.rank, header.context, header.tag, payload,
+                                   header.length));
+    return true;
+}
+
+void Messages::deliver(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,
+                       std::size_t bytes) {
+    if (request.landing_ != 0) receives_.close(request);
+    request.status_.source = source;
+    request.status_.tag = tag;
+    request.status_.bytes = bytes;
+    request.buffer_.unpack(0, payload, std::min(bytes, request.buffer_.bytes));
+    commons_.complete(request, bytes > request.buffer_.bytes ? Error::truncated : Error::none);
+}
+
+void Messages::take(ReceiveRequest& request, Unexpected& message) {
+    if (message.is_request && connections_.peer(message.source).dead) {
+        request.status_.source = message.source;
+        request.status_.tag = message.tag;
+        commons_.complete(request, Error::unreachable);
+    } else if (message.is_request) {
+        rendezvous_.answer(request, message.source, message.tag, message.request);
+    } else {
+        deliver(request, message.source, message.tag, message.payload(), message.bytes);
+    }
+    give_back(commons_.pool, message);
+}
+
+// Wildcard receives end too: what they wait for may have been the message that will not come.
+void Messages::peer_lost(Peer& peer, Error error) {
+    std::vector<ReceiveRequest*> lost;
+    matching_.for_each_posted([&](ReceiveRequest& request) {
+        if (request.peer_ == peer.rank || request.peer_ == any_source) lost.push_back(&request);
+    });
+    for (ReceiveRequest* request : lost) {
+        matching_.remove(*request);
+        if (request->landing_ != 0) receives_.close(*request);
+        request->status_.source = peer.rank;
+        commons_.complete(*request, error);
+    }
+}
+
+void Messages::report(std::string& text) const {
+    matching_.for_each_posted([&](const ReceiveRequest& r) {
+        text +=
+            fmt::format("  receive of up to {} B from {} (context {}, tag {}): no message yet\n",
+                        r.buffer_.bytes, commons_.name_of_source(r.peer_), r.context_,
+                        r.tag_ == any_tag ? std::string("any") : std::to_string(r.tag_));
+    });
+}
+
+}  // namespace torusmp::core

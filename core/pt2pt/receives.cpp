@@ -1,0 +1,150 @@
+#include "core/pt2pt/receives.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+
+namespace {
+
+// Cables between the same two ranks, at most: a ring of two has both.
+constexpr std::uint32_t most_parts = 2;
+
+// Whether bytes for this landing may come from that peer now: its message is matched, or is about
+// to be because the receive was announced to it alone.
+bool may_land(const ReceiveRequest& request, const Peer& peer) {
+    return request.posted_ ? request.peer_ == peer.rank : request.status_.source == peer.rank;
+}
+
+}  // namespace
+
+transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
+    request.landing_ = landings_.add(request);
+    request.landed_ = 0;
+    request.parts_ = request.parts_landed_ = 0;
+    request.crossed_ = false;
+    if (request.buffer_.layout != nullptr || request.buffer_.bytes == 0) return {};
+    const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
+    const Connection& connection = connections_.to(peer);
+    if (connection.interface == nullptr) return Loopback::expose(memory);
+    // Who is further away sends packets, whose bytes the last relay may put into place.
+    const bool far = connection.peer != peer.rank;
+    if (far && (peer.placing == nullptr || memory.size() < commons_.options.eager_limit)) return {};
+    request.exposed_at_ = far ? peer.placing : connection.interface;
+    request.exposed_ = request.exposed_at_->expose(memory, far ? nullptr : connection.channel);
+    return request.exposed_;
+}
+
+void Receives::close(ReceiveRequest& request) {
+    landings_.remove(request.landing_);
+    request.landing_ = 0;
+    if (request.exposed_at_ != nullptr)
+        std::exchange(request.exposed_at_, nullptr)->conceal(request.exposed_);
+    if (request.announced_) {
+        request.announced_ = false;
+        --states_[request.peer_].announced;
+    }
+}
+
+bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    MatchedBody body;
+    if (!read_body(header, payload, body)) return false;
+    ReceiveRequest* request = landings_.find(body.landing);
+    if (request == nullptr || request->peer_ != peer.rank || body.bytes > request->buffer_.bytes ||
+        body.bytes == 0)
+        return false;
+    if (request->flow_ != nullptr) {
+        if (request->posted_) {
+            if (request->flow_->first != request) return false;
+            request->flow_->take_started();
+        }
+    } else {
+        if (!request->posted_) return false;
+        matching_.remove(*request);
+        ++states_[peer.rank].seen;
+    }
+    request->status_.source = peer.rank;
+    request->status_.tag = request->tag_;
+    request->status_.bytes = body.bytes;
+    request->expected_ = body.bytes;
+    request->crossed_ = false;
+    if (request->landed_ > request->expected_) return false;
+    if (body.whole != 0)
+        finish(*request);
+    else
+        finish_if_landed(*request);  // over other links the bytes may have been faster than this
+    return true;
+}
+
+void Receives::finish_if_landed(ReceiveRequest& request) {
+    if (request.posted_ || request.crossed_) return;
+    const bool written = request.parts_ != 0 && request.parts_landed_ == request.parts_;
+    if (written || request.landed_ == request.expected_) finish(request);
+}
+
+bool Receives::on_data(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    DataBody body;
+    if (!read_body(header, payload, body)) return false;
+    ReceiveRequest* request = landings_.find(body.landing);
+    const std::size_t behind = header.length - sizeof body;
+    if (body.placed != 0 && behind != 0) return false;
+    const std::size_t bytes = body.placed != 0 ? body.placed : behind;
+    if (request == nullptr || !may_land(*request, peer)) return false;
+    const std::size_t room = request->posted_ ? request->buffer_.bytes : request->expected_;
+    if (body.offset > room || bytes > room - body.offset || bytes > room - request->landed_)
+        return false;
+    // Placed bytes were written ahead of this packet, to where our own name of the memory allows.
+    if (body.placed == 0) request->buffer_.unpack(body.offset, payload + sizeof body, bytes);
+    request->landed_ += bytes;
+    finish_if_landed(*request);
+    return true;
+}
+
+bool Receives::on_written(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    WrittenBody body;
+    if (!read_body(header, payload, body)) return false;
+    return part_written(peer, body);
+}
+
+void Receives::on_notice(Connection& connection, std::uint64_t notice) {
+    if (connection.down) return;
+    const Peer& peer = connections_.peer(connection.peer);
+    if (!peer.dead &&
+        !part_written(peer, WrittenBody{std::uint32_t(notice), std::uint32_t(notice >> 32)}))
+        faults_.close(connection, Error::protocol, "a write for memory that awaits none");
+}
+
+bool Receives::part_written(const Peer& peer, const WrittenBody& body) {
+    ReceiveRequest* request = landings_.find(body.landing);
+    if (request == nullptr || !may_land(*request, peer) || body.parts == 0 ||
+        body.parts > most_parts || (request->parts_ != 0 && request->parts_ != body.parts))
+        return false;
+    request->parts_ = std::uint8_t(body.parts);
+    ++request->parts_landed_;
+    finish_if_landed(*request);
+    return true;
+}
+
+void Receives::peer_lost(Peer& peer, Error error) {
+    std::vector<ReceiveRequest*> lost;
+    const bool cables_live = connections_.reaches(peer);
+    landings_.for_each([&](ReceiveRequest& request) {
+        if (request.posted_ || request.status_.source != peer.rank) return;
+        if (request.reading_ && cables_live) return;
+        lost.push_back(&request);
+    });
+    for (ReceiveRequest* request : lost) finish(*request, error);
+}
+
+void Receives::report(std::string& text) const {
+    landings_.for_each([&](const ReceiveRequest& r) {
+        if (!r.posted_)
+            text += fmt::format("  receive from {}: {} of {} B have come\n",
+                                commons_.name_of_source(r.status_.source), r.landed_, r.expected_);
+    });
+}
+
+}  // namespace torusmp::core

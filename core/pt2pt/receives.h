@@ -1,0 +1,56 @@
+// The receives whose memory a peer may write to, by id: a landing is the memory of one message. It
+// is complete when the match is known and every byte has come, in whatever order.
+//
+// Handles matched, data and written, and the notices of remote writes.
+#pragma once
+
+#include "core/connection/connections.h"
+#include "core/connection/fault_handler.h"
+#include "core/match/flow.h"
+#include "core/match/match_state.h"
+#include "core/match/matching.h"
+#include "core/pt2pt/id_table.h"
+
+namespace torusmp::core {
+
+class Receives final : public PeerLossListener {
+  public:
+    Receives(Commons& commons, Connections& connections, Matching& matching, MatchStates& states,
+             FaultHandler& faults)
+        : commons_(commons),
+          connections_(connections),
+          matching_(matching),
+          states_(states),
+          faults_(faults) {}
+
+    // Gives the receive an id under which its memory may be written, and the memory's name; length
+    // 0: it has none, the bytes come in packets.
+    transport::RemoteMemory open(ReceiveRequest& request, Peer& peer);
+    void close(ReceiveRequest& request);
+    void finish(ReceiveRequest& request, Error error = Error::none) {
+        close(request);
+        commons_.complete(request, error);
+    }
+    ReceiveRequest* find(std::uint32_t landing) const { return landings_.find(landing); }
+
+    bool on_matched(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_data(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_written(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    void on_notice(Connection& connection, std::uint64_t notice);
+
+    void peer_lost(Peer& peer, Error error) override;
+    void report(std::string& text) const;
+
+  private:
+    bool part_written(const Peer& peer, const WrittenBody& body);
+    void finish_if_landed(ReceiveRequest& request);
+
+    Commons& commons_;
+    Connections& connections_;
+    Matching& matching_;
+    MatchStates& states_;
+    FaultHandler& faults_;
+    IdTable<ReceiveRequest> landings_;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,168 @@
+#include "core/pt2pt/remote_writes.h"
+
+#include "core/pt2pt/scattered.h"
+
+namespace torusmp::core {
+
+using transport::Transfer;
+
+// The cables to a neighbour by which this memory of its can be written. It was named for the
+// interface of the cable that leads there, and another one's makes nothing of that name.
+int RemoteWrites::cables_to(const Peer& peer, const transport::RemoteMemory& memory,
+                            Cables& cables) const {
+    Cables all{};
+    const int found = connections_.cables_to(peer, all);
+    int count = 0;
+    for (int i = 0; i < found; ++i)
+        if (Connection* cable = all[std::size_t(i)];
+            cable->interface == peer.via->interface && cable->channel->can_write(memory))
+            cables[std::size_t(count++)] = cable;
+    return count;
+}
+
+// Starts the remote writes of a message: one, or one for each of two cables to the same neighbour.
+Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const Peer& peer,
+                             const transport::RemoteMemory& memory) {
+    if (connection.peer != peer.rank || memory.length < request.buffer_.bytes ||
+        connection.interface != peer.via->interface || !connection.channel->can_write(memory))
+        return Transfer::refused;
+    if (request.buffer_.layout != nullptr) return write_layout(request, connection, memory);
+    sends_.name(request);
+    Cables cables{};
+    const transport::ConstBytes whole{request.buffer_.base, request.buffer_.bytes};
+    const bool one = request.link_ != nullptr || whole.size() < commons_.options.spread_limit;
+    request.parts_ = std::uint8_t(one ? 1 : cables_to(peer, memory, cables));
+    request.part_failed_ = false;
+    request.parts_left_ = request.parts_;
+    if (request.parts_ == 1) return write_part(request, connection, memory, 0, whole.size());
+    std::size_t from = 0;
+    for (int i = 0; i < request.parts_; ++i) {
+        const std::size_t bytes = (whole.size() - from) / std::size_t(request.parts_ - i);
+        const Transfer transfer = write_part(request, *cables[std::size_t(i)], memory, from, bytes);
+        if (transfer == Transfer::refused) return transfer;  // the first: see separate_links()
+        from += bytes;
+        if (transfer != Transfer::pending) {
+            --request.parts_left_;
+            request.parts_out_ |= std::uint8_t(1u << i);
+        }
+    }
+    return Transfer::pending;
+}
+
+Transfer RemoteWrites::write_part(SendRequest& request, Connection& connection,
+                                  const transport::RemoteMemory& memory, std::size_t from,
+                                  std::size_t bytes) {
+    transport::Channel& channel = *connection.channel;
+    const transport::ConstBytes local{request.buffer_.base + from, bytes};
+    const std::uint64_t notice = request.landing_ | std::uint64_t(request.parts_) << 32;
+    const Transfer transfer =
+        channel.notifies()
+            ? channel.write_with_notice(memory, from, local, request.departure_, notice)
+            : channel.write(memory, from, local, request.departure_);
+    if (transfer != Transfer::refused) connection.statistics.bytes_written += bytes;
+    return transfer;
+}
+
+// Tells the receiver that the write over this link is complete: the notice comes behind it.
+void RemoteWrites::tell_written(SendRequest& request, Connection& connection) {
+    if (connection.channel->notifies()) return;  // the write has told
+    const WrittenBody body{request.landing_, request.parts_};
+    sender_.send_over(connection, connections_.peer(request.peer_), PacketKind::written, body);
+}
+
+void RemoteWrites::begin(SendRequest& request, std::uint32_t landing,
+                         const transport::RemoteMemory& memory, bool tell_matched) {
+    Peer& peer = connections_.peer(request.peer_);
+    Connection& connection = request.link_ != nullptr ? *request.link_ : connections_.to(peer);
+    request.landing_ = landing;
+    request.parts_out_ = 0;
+    // Where the write itself tells that it is complete, the match goes ahead and both go together.
+    const bool ahead =
+        tell_matched && connection.peer == peer.rank && connection.channel->notifies();
+    const MatchedBody matched{landing, 0, request.buffer_.bytes};
+    if (ahead) {
+        connection.channel->cork();
+        sender_.send_over(connection, peer, PacketKind::matched, matched);
+    }
+    const Transfer transfer = write(request, connection, peer, memory);
+    const bool whole = transfer == Transfer::done;
+    if (tell_matched && !ahead)
+        sender_.send(peer, PacketKind::matched,
+                     MatchedBody{landing, whole ? 1u : 0u, request.buffer_.bytes});
+    else if (whole)
+        tell_written(request, connection);
+    if (whole) return sends_.finish(request);
+    if (transfer == Transfer::pending) {
+        request.stage_ = SendRequest::Stage::writing;
+        if (request.parts_out_ != 0) {
+            Cables cables{};
+            cables_to(peer, memory, cables);
+            for (std::size_t i = 0; i < cables.size(); ++i)
+                if ((request.parts_out_ >> i & 1) != 0) tell_written(request, *cables[i]);
+            if (request.parts_left_ == 0) sends_.finish(request);
+        }
+        return;
+    }
+    streams_.start(request, peer, connection, memory);
+}
+
+void RemoteWrites::on_transfer(Connection& connection, std::uint32_t departure, bool ok) {
+    SendRequest* request = sends_.find(departure);
+    if (request == nullptr) return;
+    if (!ok) request->part_failed_ = true;
+    // Of a message that takes many writes over one link the last tells of all.
+    if (ok && (request->parts_ > 1 || (request->parts_left_ == 1 && !request->part_failed_)))
+        tell_written(*request, connection);
+    if (--request->parts_left_ == 0)
+        sends_.finish(*request, request->part_failed_ ? Error::unreachable : Error::none);
+}
+
+Transfer RemoteWrites::write_layout(SendRequest& request, Connection& connection,
+                                    const transport::RemoteMemory& memory) {
+    const Buffer& buffer = request.buffer_;
+    if (std::byte* const place = connection.channel->map(memory, 0, buffer.bytes)) {
+        buffer.pack(0, place, buffer.bytes);
+        request.parts_ = 1;
+        connection.statistics.bytes_written += buffer.bytes;
+        return Transfer::done;
+    }
+    if (!goes_in_pieces(*connection.channel, *buffer.layout)) return Transfer::refused;
+    // Two cables carry more than one: packets go over both.
+    Cables cables{};
+    if (request.link_ == nullptr && buffer.bytes >= commons_.options.spread_limit &&
+        connections_.cables_to(connections_.peer(connection.peer), cables) > 1)
+        return Transfer::refused;
+    return write_pieces(request, connection, memory);
+}
+
+// As many writes as the pieces need, all at once; the last of them tells, where writes can.
+Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection,
+                                    const transport::RemoteMemory& memory) {
+    transport::Channel& channel = *connection.channel;
+    const Buffer& buffer = request.buffer_;
+    sends_.name(request);
+    request.parts_ = 1;
+    request.part_failed_ = false;
+    request.parts_left_ = 0;
+    const std::uint64_t notice = request.landing_ | std::uint64_t(request.parts_) << 32;
+    for (std::size_t from = 0; from < buffer.bytes;) {
+        const Batch<transport::ConstBytes> batch(buffer, from, buffer.bytes - from,
+                                                 channel.most_pieces());
+        const bool last = from + batch.bytes() == buffer.bytes;
+        const Transfer transfer = channel.write_gathered(
+            memory, from, batch.pieces(), request.departure_,
+            last && channel.notifies() ? std::optional(notice) : std::nullopt);
+        if (transfer == Transfer::refused) {
+            if (request.parts_left_ == 0) return transfer;
+            // The link has failed behind those that are under way; their end ends the message.
+            request.part_failed_ = true;
+            return Transfer::pending;
+        }
+        if (transfer == Transfer::pending) ++request.parts_left_;
+        from += batch.bytes();
+    }
+    connection.statistics.bytes_written += buffer.bytes;
+    return request.parts_left_ == 0 ? Transfer::done : Transfer::pending;
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,48 @@
+// Large messages written into the receiver's memory without a copy, where the channel can: over one
+// cable, or half over each of two to the same neighbour. What cannot be written goes as a stream.
+#pragma once
+
+#include "core/connection/packet_sender.h"
+#include "core/pt2pt/sends.h"
+#include "core/pt2pt/streams.h"
+
+namespace torusmp::core {
+
+class RemoteWrites {
+  public:
+    RemoteWrites(Commons& commons, Connections& connections, PacketSender& sender, Sends& sends,
+                 Streams& streams)
+        : commons_(commons),
+          connections_(connections),
+          sender_(sender),
+          sends_(sends),
+          streams_(streams) {}
+
+    // Sends the message into memory that the receiver has named. tell_matched: the receiver does
+    // not know yet that this message takes that landing.
+    void begin(SendRequest& request, std::uint32_t landing, const transport::RemoteMemory& memory,
+               bool tell_matched);
+    // A write of this message that was pending has come to its end.
+    void on_transfer(Connection& connection, std::uint32_t departure, bool ok);
+
+  private:
+    transport::Transfer write(SendRequest& request, Connection& way, const Peer& peer,
+                              const transport::RemoteMemory& memory);
+    transport::Transfer write_part(SendRequest& request, Connection& connection,
+                                   const transport::RemoteMemory& memory, std::size_t from,
+                                   std::size_t bytes);
+    transport::Transfer write_layout(SendRequest& request, Connection& connection,
+                                     const transport::RemoteMemory& memory);
+    transport::Transfer write_pieces(SendRequest& request, Connection& connection,
+                                     const transport::RemoteMemory& memory);
+    int cables_to(const Peer& peer, const transport::RemoteMemory& memory, Cables& cables) const;
+    void tell_written(SendRequest& request, Connection& connection);
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    Sends& sends_;
+    Streams& streams_;
+};
+
+}  // namespace torusmp::core

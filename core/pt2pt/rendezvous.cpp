@@ -1,0 +1,133 @@
+#include "core/pt2pt/rendezvous.h"
+
+#include "core/pt2pt/scattered.h"
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+using transport::Transfer;
+
+namespace {
+
+// The sender's memory is one block and ours is not.
+Transfer read_layout(ReceiveRequest& request, Connection& connection,
+                     const transport::RemoteMemory& memory, std::size_t bytes) {
+    transport::Channel& channel = *connection.channel;
+    const Buffer& buffer = request.buffer_;
+    if (const std::byte* const place = channel.map(memory, 0, bytes)) {
+        buffer.unpack(0, place, bytes);
+        return Transfer::done;
+    }
+    if (!goes_in_pieces(channel, *buffer.layout)) return Transfer::refused;
+    for (std::size_t from = 0; from < bytes;) {
+        const Batch<transport::Bytes> batch(buffer, from, bytes - from, channel.most_pieces());
+        if (channel.read_scattered(memory, from, batch.pieces()) != Transfer::done)
+            return Transfer::refused;
+        from += batch.bytes();
+    }
+    return Transfer::done;
+}
+
+}  // namespace
+
+void Rendezvous::ask(SendRequest& request, Peer& peer) {
+    request.stage_ = SendRequest::Stage::wait_answer;
+    request.retracting_ = false;
+    sends_.name(request);
+    RequestBody body{request.departure_, request.ordinal_, request.buffer_.bytes, {}};
+    if (request.buffer_.layout == nullptr && request.buffer_.bytes != 0) {
+        const Connection& connection = connections_.to(peer);
+        const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
+        if (connection.interface == nullptr)
+            body.memory = Loopback::expose(memory);
+        else if (connection.peer == peer.rank && connection.interface->reads()) {
+            request.exposed_at_ = connection.interface;
+            body.memory = request.exposed_ =
+                connection.interface->expose(memory, connection.channel);
+        }
+    }
+    if (request.flow_ != nullptr)
+        sender_.send(peer, PacketKind::flow_request, body, request.flow_->label);
+    else
+        sender_.send(peer, PacketKind::request, body, request.context_, request.tag_);
+}
+
+void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body) {
+    Peer& peer = connections_.peer(source);
+    if (request.landing_ != 0) receives_.close(request);
+    request.status_.source = source;
+    request.status_.tag = tag;
+    request.status_.bytes = body.bytes;
+    request.departure_ = body.departure;
+    const DepartureBody pulled{body.departure, 0};
+    if (body.bytes > request.buffer_.bytes || body.bytes == 0) {
+        sender_.send(peer, PacketKind::pulled, pulled);
+        return commons_.complete(request, body.bytes == 0 ? Error::none : Error::truncated);
+    }
+    request.expected_ = body.bytes;
+    const transport::RemoteMemory mine = receives_.open(request, peer);
+    Connection& connection = connections_.to(peer);
+    if (connection.peer == source && body.memory.length >= body.bytes &&
+        connection.channel->can_read(body.memory)) {
+        const Transfer transfer =
+            request.buffer_.layout != nullptr
+                ? read_layout(request, connection, body.memory, std::size_t(body.bytes))
+                : connection.channel->read(body.memory, 0,
+                                           {request.buffer_.base, std::size_t(body.bytes)},
+                                           std::uint64_t(request.landing_) << 32);
+        if (transfer != Transfer::refused) {
+            connection.statistics.bytes_read += body.bytes;
+            if (transfer == Transfer::pending) {
+                request.reading_ = true;
+                return;
+            }
+            sender_.send(peer, PacketKind::pulled, pulled);
+            return receives_.finish(request);
+        }
+    }
+    sender_.send(peer, PacketKind::clear, ClearBody{body.departure, request.landing_, mine});
+}
+
+bool Rendezvous::on_request(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    RequestBody body;
+    if (header.tag < 0 || !read_body(header, payload, body)) return false;
+    ++states_[peer.rank].seen;
+    if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag))
+        answer(*request, peer.rank, header.tag, body);
+    else
+        matching_.keep(make_unexpected(commons_.pool, peer.rank, header.context, header.tag, body));
+    return true;
+}
+
+bool Rendezvous::on_clear(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    ClearBody body;
+    if (!read_body(header, payload, body)) return false;
+    SendRequest* request = sends_.take_answered(peer, body.departure);
+    if (request == nullptr) return false;
+    writes_.begin(*request, body.landing, body.memory, false);
+    return true;
+}
+
+bool Rendezvous::on_pulled(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    DepartureBody body;
+    if (!read_body(header, payload, body)) return false;
+    SendRequest* request = sends_.take_answered(peer, body.departure);
+    if (request == nullptr) return false;
+    sends_.finish(*request);
+    return true;
+}
+
+void Rendezvous::on_transfer(Connection& connection, std::uint64_t cookie, bool ok) {
+    // Our writes carry a departure, our reads a landing in the upper half.
+    if (const auto departure = std::uint32_t(cookie); departure != 0)
+        return writes_.on_transfer(connection, departure, ok);
+    ReceiveRequest* request = receives_.find(std::uint32_t(cookie >> 32));
+    if (request == nullptr) return;
+    request->reading_ = false;
+    if (ok)
+        sender_.send(connections_.peer(connection.peer), PacketKind::pulled,
+                     DepartureBody{request->departure_, 0});
+    receives_.finish(*request, ok ? Error::none : Error::unreachable);
+}
+
+}  // namespace torusmp::core

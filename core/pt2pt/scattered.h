@@ -1,0 +1,46 @@
+// Large messages of which one end does not lie in one block, and the other end's memory can be
+// reached: packed straight into it, or written and read in pieces, so that no copy is made on the
+// way. Where both ends are scattered, or the pieces are short, packets carry the message: packing
+// into them costs less than the pieces would.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "core/layout/layout.h"
+#include "core/transport/transport.h"
+
+namespace torusmp::core {
+
+// Shorter pieces cost the kernel more than their copy costs us.
+inline constexpr std::size_t worth_a_piece = 1024;
+inline constexpr std::size_t most_together = 64;
+
+// The next pieces of the message from byte `from` on, as many as one call takes.
+template <class Piece>
+class Batch {
+  public:
+    Batch(const Buffer& buffer, std::size_t from, std::size_t bytes, std::size_t most) {
+        std::array<Layout::Piece, most_together> found;
+        const Layout::Pieces pieces = buffer.layout->pieces(
+            from, bytes, std::span(found).first(std::min(most, most_together)));
+        for (; count_ < pieces.count; ++count_)
+            memory_[count_] =
+                Piece(displaced(buffer.base, found[count_].offset), found[count_].bytes);
+        bytes_ = pieces.bytes;
+    }
+    std::span<const Piece> pieces() const { return {memory_.data(), count_}; }
+    std::size_t bytes() const { return bytes_; }
+
+  private:
+    std::array<Piece, most_together> memory_;
+    std::size_t count_ = 0;
+    std::size_t bytes_ = 0;
+};
+
+inline bool goes_in_pieces(const transport::Channel& channel, const Layout& layout) {
+    return channel.most_pieces() != 0 && layout.mean_block() >= worth_a_piece;
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,63 @@
+#include "core/pt2pt/sends.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/pt2pt/strand.h"
+
+namespace torusmp::core {
+namespace {
+
+void stop_waiting(SendRequest& request) {
+    if (request.flow_ != nullptr) request.flow_->stop_waiting(request);
+}
+
+}  // namespace
+
+SendRequest* Sends::take_answered(const Peer& peer, std::uint32_t departure) {
+    SendRequest* request = departures_.find(departure);
+    if (request == nullptr || request->peer_ != peer.rank ||
+        request->stage_ != SendRequest::Stage::wait_answer)
+        return nullptr;
+    stop_waiting(*request);
+    return request;
+}
+
+void Sends::finish(SendRequest& request, Error error) {
+    if (request.departure_ != 0) {
+        departures_.remove(request.departure_);
+        request.departure_ = 0;
+    }
+    if (request.strands_ != nullptr) Strand::forget(request);
+    if (request.exposed_at_ != nullptr)
+        std::exchange(request.exposed_at_, nullptr)->conceal(request.exposed_);
+    request.stage_ = SendRequest::Stage::idle;
+    commons_.complete(request, error);
+}
+
+void Sends::peer_lost(Peer& peer, Error error) {
+    std::vector<SendRequest*> lost;
+    const bool cables_live = connections_.reaches(peer);
+    departures_.for_each([&](SendRequest& request) {
+        // A stream stands in a queue and ends when its turn comes.
+        if (request.peer_ != peer.rank || request.stage_ == SendRequest::Stage::stream) return;
+        if (request.stage_ == SendRequest::Stage::writing && cables_live) return;
+        lost.push_back(&request);
+    });
+    for (SendRequest* request : lost) {
+        stop_waiting(*request);
+        finish(*request, error);
+    }
+}
+
+void Sends::report(std::string& text) const {
+    departures_.for_each([&](const SendRequest& r) {
+        const bool asked = r.stage_ == SendRequest::Stage::wait_answer;
+        text +=
+            fmt::format("  send of {} B to {}: {}\n", r.buffer_.bytes, commons_.name_of(r.peer_),
+                        asked ? "its receive has not started" : "is being written");
+    });
+}
+
+}  // namespace torusmp::core

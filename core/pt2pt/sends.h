@@ -1,0 +1,38 @@
+// The sends that a peer may refer to, by id, and their end.
+#pragma once
+
+#include "core/connection/connections.h"
+#include "core/connection/fault_handler.h"
+#include "core/match/flow.h"
+#include "core/pt2pt/id_table.h"
+
+namespace torusmp::core {
+
+class Sends final : public PeerLossListener {
+  public:
+    Sends(Commons& commons, const Connections& connections)
+        : commons_(commons), connections_(connections) {}
+
+    void open(SendRequest& request, Buffer buffer, Rank dest) {
+        commons_.open(request, buffer, dest);
+    }
+    // Gives the request an id, unless it has one.
+    void name(SendRequest& request) {
+        if (request.departure_ == 0) request.departure_ = departures_.add(request);
+    }
+    SendRequest* find(std::uint32_t departure) const { return departures_.find(departure); }
+    // The send of ours that a peer's answer names, no longer waiting; null where the peer may not
+    // name it.
+    SendRequest* take_answered(const Peer& peer, std::uint32_t departure);
+    void finish(SendRequest& request, Error error = Error::none);
+
+    void peer_lost(Peer& peer, Error error) override;
+    void report(std::string& text) const;
+
+  private:
+    Commons& commons_;
+    const Connections& connections_;
+    IdTable<SendRequest> departures_;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,99 @@
+#include "core/pt2pt/streams.h"
+
+#include <algorithm>
+
+#include "core/pt2pt/strand.h"
+#include "routing/ways.h"
+
+namespace torusmp::core {
+namespace {
+
+// A strand in the pool, until it has left its queue.
+class PooledStrand final : public Strand {
+  public:
+    PooledStrand(Pool& pool, SendRequest::Sender& by, SendRequest& of)
+        : Strand(by, of), pool_(pool) {}
+
+    bool emit(Connection& connection) override {
+        if (request != nullptr && !sender.emit(*request, connection)) return false;
+        pool_.give(this, sizeof *this);
+        return true;
+    }
+    void drop(Error error) override {
+        if (request != nullptr) sender.drop(*request, error);
+        pool_.give(this, sizeof *this);
+    }
+
+  private:
+    Pool& pool_;
+};
+
+}  // namespace
+
+void Streams::start(SendRequest& request, Peer& peer, Connection& way,
+                    const transport::RemoteMemory& target) {
+    request.stage_ = SendRequest::Stage::stream;
+    request.sender_ = this;
+    request.position_ = 0;
+    request.target_ = target;
+    if (peer.ways_out != 0 && request.link_ == nullptr &&
+        request.buffer_.bytes >= commons_.options.spread_limit)
+        spread(request, peer);
+    else
+        sender_.enqueue(way, request, PacketSender::Lane::stream);
+}
+
+// Puts a message in the queues of all links by which it may leave.
+void Streams::spread(SendRequest& request, Peer& peer) {
+    const auto& links = connections_.links();
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        if ((peer.ways_out >> i & 1) == 0) continue;
+        auto* strand = ::new (commons_.pool.take(sizeof(PooledStrand)))
+            PooledStrand(commons_.pool, *this, request);
+        strand->sibling = request.strands_;
+        request.strands_ = strand;
+    }
+    std::size_t link = 0;
+    for (Strand* it = request.strands_; it != nullptr; it = it->sibling, ++link) {
+        while ((peer.ways_out >> link & 1) == 0) ++link;
+        sender_.enqueue(*links[link], *it, PacketSender::Lane::stream);
+    }
+}
+
+// Where the last relay may put the next piece of a message that leaves by that connection. Its key
+// is that of the peer's port by which that way ends.
+transport::Place Streams::place_of(const SendRequest& request, Peer& peer,
+                                   const Connection& connection) {
+    if (request.target_.length < request.buffer_.bytes || connection.peer == peer.rank ||
+        !connection.link)
+        return {};
+    std::uint8_t& port = peer.far_ports[std::size_t(connection.link->index())];
+    if (port == 0) {
+        const auto path =
+            routing::path_by(commons_.torus(), commons_.rank(), peer.rank, *connection.link);
+        port = std::uint8_t(1 + path.back().direction.opposite().index());
+    }
+    return {request.target_.address + request.position_, request.target_.port_key(port - 1u)};
+}
+
+// One piece. True: it was the last, or the peer is dead.
+bool Streams::emit(SendRequest& request, Connection& connection) {
+    Peer& peer = connections_.peer(request.peer_);
+    if (peer.dead) {
+        sends_.finish(request, Error::unreachable);
+        return true;
+    }
+    const std::size_t left = request.buffer_.bytes - request.position_;
+    const std::size_t piece = std::min(left, commons_.options.fragment());
+    const transport::Place place = place_of(request, peer, connection);
+    const DataBody body{request.landing_, 0, request.position_, place.address, place.key, 0};
+    transport::PacketHeader header = sender_.header_to(peer, PacketKind::data, 0);
+    sender_.transmit_packed(connection, header, std::as_bytes(std::span(&body, 1)), request.buffer_,
+                            request.position_, piece);
+    request.position_ += piece;
+    if (request.position_ < request.buffer_.bytes) return false;
+    sends_.finish(request);
+    return true;
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,31 @@
+// Large messages in packets, for receivers whose memory cannot be written from here: one piece
+// after the other, over one link or over all shortest ways at once.
+#pragma once
+
+#include "core/connection/packet_sender.h"
+#include "core/pt2pt/sends.h"
+
+namespace torusmp::core {
+
+class Streams final : private SendRequest::Sender {
+  public:
+    Streams(Commons& commons, Connections& connections, PacketSender& sender, Sends& sends)
+        : commons_(commons), connections_(connections), sender_(sender), sends_(sends) {}
+
+    // Sends the message to its landing; `target` names the receiver's memory for the last relay.
+    void start(SendRequest& request, Peer& peer, Connection& way,
+               const transport::RemoteMemory& target);
+
+  private:
+    bool emit(SendRequest& request, Connection& connection) override;
+    void drop(SendRequest& request, Error error) override { sends_.finish(request, error); }
+    void spread(SendRequest& request, Peer& peer);
+    transport::Place place_of(const SendRequest& request, Peer& peer, const Connection& connection);
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    Sends& sends_;
+};
+
+}  // namespace torusmp::core

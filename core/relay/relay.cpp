@@ -1,0 +1,69 @@
+#include "core/relay/relay.h"
+
+namespace torusmp::core {
+
+using transport::PacketHeader;
+using transport::Verdict;
+
+Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::byte* payload) {
+    const Peer& destination = connections_.peer(Rank(header.destination));
+    // On in the dimension it is in until that is finished, whatever its source chose to begin with.
+    Connection* out = in.link && (destination.unlike >> in.link->dimension & 1) != 0
+                          ? connections_.link(in.link->opposite())
+                          : destination.onward;
+    // A packet of our own never comes back to us: who brings one speaks in our name.
+    if (!in.link || out == nullptr || header.source == std::uint32_t(commons_.rank())) {
+        faults_.close(in, Error::protocol, "a packet that this rank does not relay");
+        return Verdict::taken;
+    }
+    // What cannot be delivered any more is dropped; its ends learn of the dead link. That we
+    // cannot talk to the destination is no reason: our way back from it may be the dead one.
+    if (out->down) return Verdict::taken;
+
+    const bool turns = out->link->dimension != in.link->dimension;
+    const int slot_class = header.slot_class + (turns ? 1 : 0);
+    if (slot_class >= out->classes) {
+        faults_.close(in, Error::protocol, "a packet off its shortest-direction-first path");
+        return Verdict::taken;
+    }
+    const unsigned needed = turns ? out->tokens_to_turn : 1;
+    if (transport::tokens_in(out->tokens, slot_class) < needed) {
+        sender_.collect_grants(*out);
+        if (out->down) return Verdict::taken;
+        if (transport::tokens_in(out->tokens, slot_class) < needed) {
+            if ((in.held & (1u << header.slot_class)) == 0) ++out->statistics.token_waits;
+            return Verdict::held;
+        }
+    }
+    PacketHeader onward = header;
+    onward.slot_class = std::uint8_t(slot_class);
+    ++onward.hops;
+    if (in.interface != out->interface) onward.stamp = 0;  // it means something else there
+    ++out->statistics.relayed;
+    if (!into_place(*out, onward, payload))
+        sender_.transmit(*out, onward, {payload, header.length});
+    return Verdict::taken;
+}
+
+// The last hop of a piece of a large message whose receiver has named a place for it; false: it
+// has not, or this is not the last hop.
+bool Relay::into_place(Connection& out, PacketHeader& header, const std::byte* payload) {
+    DataBody body;
+    if (header.destination != std::uint32_t(out.peer) ||
+        PacketKind(header.kind) != PacketKind::data || !out.channel->places() ||
+        !read_body(header, payload, body) || body.key == 0 || body.placed != 0 ||
+        header.length == sizeof body)
+        return false;
+    const transport::ConstBytes bytes{payload + sizeof body, header.length - sizeof body};
+    const transport::Place place{body.address, body.key};
+    body.placed = std::uint32_t(bytes.size());
+    header.length = sizeof body;
+    header.stamp = 0;  // it may have covered the payload
+    ++out.statistics.placed;
+    out.statistics.bytes_written += bytes.size();
+    sender_.take_token(out, header);
+    out.channel->send_placed(header, std::as_bytes(std::span(&body, 1)), bytes, place);
+    return true;
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,35 @@
+// Packets for others: on along the shortest-direction-first path, straight from the slot they
+// arrived in. Where the next hop is the last, and the channel can, payload of a large message goes
+// straight to its place in the receiver's memory, and only its description into a slot. The
+// receiver made that memory's key for this very link and counts what is announced to be placed as
+// it counts what it copies: who lies about it harms its own message alone.
+//
+// No deadlock: a packet's class is the number of dimensions it has finished, so classes are only
+// ever left upwards; inside one class of one ring, a packet may enter only where two slots are
+// free, and move on where one is, so a ring always keeps a bubble (bubble flow control, Puente et
+// al. 2001).
+#pragma once
+
+#include "core/connection/packet_sender.h"
+
+namespace torusmp::core {
+
+class Relay {
+  public:
+    Relay(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults)
+        : commons_(commons), connections_(connections), sender_(sender), faults_(faults) {}
+
+    // A packet for another rank: sent on, dropped, or held until there is a token.
+    transport::Verdict pass_on(Connection& in, const transport::PacketHeader& header,
+                               const std::byte* payload);
+
+  private:
+    bool into_place(Connection& out, transport::PacketHeader& header, const std::byte* payload);
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    FaultHandler& faults_;
+};
+
+}  // namespace torusmp::core
