@@ -50,7 +50,7 @@ class OutgoingQueue {
 
 struct Connection {
     transport::Channel* channel = nullptr;
-    transport::Interface* interface = nullptr;  // the channel's; null: the loopback
+    transport::Interface* interface = nullptr;  // the channel's; null: loopback, or Nowhere
     transport::TokenWord tokens = 0;            // packets we may send now, by class
     transport::TokenWord owed = 0;              // slots freed here and not yet told to the peer
     // A packet of ours may enter while this many tokens of class 0 are there: 2 where it enters a

@@ -39,11 +39,26 @@ void Runtime::close(Connection& connection, Error error, std::string_view why) {
     connection.down = true;
     connection.held = 0;
     connection.channel->close(why);
-    log(fmt::format("{} is closed: {}", name_of(connection), why));
+    const bool unreached = starting_ || connection.channel == &nowhere_;
+    tell_fault(fmt::format("{} {}: {}", name_of(connection),
+                           unreached ? "does not come about" : "is closed", why));
     if (error == Error::protocol || !connection.link) fail_peer(peers_[connection.peer], error);
     while (!connection.messages.empty()) connection.messages.pop()->drop(*this, Error::unreachable);
     while (!connection.streams.empty()) connection.streams.pop()->drop(*this, Error::unreachable);
     if (connection.link) link_dead(options_.rank, *connection.link, nullptr);
+}
+
+void Runtime::close_unreached() {
+    for (const auto& [connection, why] : std::exchange(unreached_, {}))
+        close(*connection, Error::unreachable, why);
+}
+
+// While links are awaited the first fault is the reason why they do not come up.
+void Runtime::tell_fault(std::string text) {
+    if (starting_)
+        start_troubles_.push_back(std::move(text));
+    else
+        log(text);
 }
 
 bool Runtime::on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes) {
@@ -87,8 +102,8 @@ void Runtime::link_dead(Rank at, routing::Direction direction, const Connection*
                    crosses(from, to, other, direction.opposite());
         };
         if (!cut(options_.rank, peer.rank) && !cut(peer.rank, options_.rank)) continue;
-        log(fmt::format("{} cannot be reached: the link between {} and {} is dead",
-                        name_of(peer.rank), name_of(at), name_of(other)));
+        tell_fault(fmt::format("{} cannot be reached: the link between {} and {} is dead",
+                               name_of(peer.rank), name_of(at), name_of(other)));
         fail_peer(peer, Error::unreachable);
     }
 }
@@ -97,8 +112,12 @@ void Runtime::peer_died(Rank peer, std::string_view why) {
     Guard guard(*this);
     if (peers_[peer].dead) return;
     stirred_ = true;
-    log(fmt::format("{} is dead: {}", name_of(peer), why));
+    tell_fault(fmt::format("{} is dead: {}", name_of(peer), why));
     fail_peer(peers_[peer], Error::unreachable);
+    // A link that waits for its other end would do so for ever.
+    for (Connection* link : links_)
+        if (link != nullptr && link->peer == peer && link->channel->connecting())
+            close(*link, Error::unreachable, "its other end is dead");
 }
 
 std::optional<Rank> Runtime::lost_in(std::span<const Rank> members) const {

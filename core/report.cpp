@@ -33,8 +33,10 @@ std::string Runtime::name_of(Rank rank) const {
 
 std::string Runtime::name_of(const Connection& connection) const {
     if (!connection.link)
-        return fmt::format("the {} connection to {}", connection.interface->name(),
-                           name_of(connection.peer));
+        return fmt::format(
+            "the {}connection to {}",
+            connection.interface != nullptr ? fmt::format("{} ", connection.interface->name()) : "",
+            name_of(connection.peer));
     return fmt::format("link {}{} to {}", connection.link->dimension,
                        connection.link->sign > 0 ? '+' : '-', name_of(connection.peer));
 }

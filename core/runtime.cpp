@@ -96,11 +96,7 @@ void Runtime::open_interfaces(const InterfaceFactory& make_interface) {
 }
 
 Runtime::~Runtime() {
-    stopping_ = true;
-    if (progress_thread_.joinable()) {
-        wake_sleepers();
-        progress_thread_.join();
-    }
+    end_progress_thread();
     std::vector<Unexpected*> left;
     matching_.for_each_unexpected([&](Unexpected& message) { left.push_back(&message); });
     for (Unexpected* message : left) pool_.give(message, sizeof(Unexpected) + message->bytes);
@@ -247,11 +243,18 @@ Connection& Runtime::open_connection(Rank peer, std::optional<routing::Direction
     connection.tokens = connection.all_tokens;
     const bool ring = link && options_.torus.is_ring(link->dimension);
     connection.tokens_to_enter = connection.tokens_to_turn = ring ? 2 : 1;
+    try {
+        const std::size_t carrier = carrier_of(peer, link);
+        connection.channel = &carriers_[carrier]->connect(address_of(peer, carrier), ports);
+        connection.channel->owner = &connection;
+        connection.interface = carriers_[carrier].get();
+    } catch (const std::exception& error) {
+        connection.channel = &nowhere_;
+        connection.tokens = 0;
+        unreached_.emplace_back(&connection, error.what());
+        stirred_ = true;
+    }
     if (!link) peers_[peer].via = peers_[peer].comes_by = &connection;
-    const std::size_t carrier = carrier_of(peer, link);
-    connection.interface = carriers_[carrier].get();
-    connection.channel = &connection.interface->connect(address_of(peer, carrier), ports);
-    connection.channel->owner = &connection;
     return connection;
 }
 
@@ -274,8 +277,31 @@ void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
     }
     if (!all_direct())
         for (Peer& peer : peers_) route(peer);
+}
+
+void Runtime::await_links(bool keeps_going) {
+    starting_ = true;
+    progress();  // what could not even begin
+    wait_until(
+        [&] {
+            if (!start_troubles_.empty() && !keeps_going) return true;
+            return std::none_of(links_.begin(), links_.end(), [](const Connection* link) {
+                return link != nullptr && link->channel->connecting();
+            });
+        },
+        "the links to come up");
+    starting_ = false;
+    const auto troubles = std::exchange(start_troubles_, {});
+    if (!keeps_going && !troubles.empty()) throw std::runtime_error(troubles.front());
+    for (const std::string& trouble : troubles) log(trouble);
     if (options_.progress_thread)
         progress_thread_ = std::thread([this] { progress_thread_main(); });
+}
+
+void Runtime::say_farewell() {
+    end_progress_thread();
+    Guard guard(*this);
+    for (transport::Interface* it : interfaces_) it->say_farewell();
 }
 
 // The way to a peer over the links; none where it is reached directly, on first use.
@@ -295,7 +321,8 @@ void Runtime::route(Peer& peer) {
     peer.comes_by = links_[path.back().direction.opposite().index()];
     if (distance > 1 && peer.comes_by->channel->places()) peer.placing = peer.comes_by->interface;
     for (const auto direction : routing::first_directions(torus, self, peer.rank))
-        if (links_[direction.index()]->interface->separate_links())
+        if (const auto* it = links_[direction.index()]->interface;
+            it != nullptr && it->separate_links())
             peer.ways_out |= std::uint16_t(1u << direction.index());
     if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // one way is no choice
 }
@@ -347,7 +374,10 @@ bool Runtime::poll_interfaces() {
 
 bool Runtime::progress_unlocked() {
     bool moved = poll_interfaces();
-    moved |= std::exchange(stirred_, false);
+    if (std::exchange(stirred_, false)) {
+        moved = true;
+        if (!unreached_.empty()) close_unreached();
+    }
     if (!loopback_->empty()) moved |= loopback_->poll(*this) > 0;
     if (!backlog_.empty()) moved |= flush_backlog();
     if (moved && !tasks_.empty()) advance_tasks();
@@ -470,6 +500,13 @@ void Runtime::sleep_in_interfaces(Clock::time_point deadline) {
                                                            std::chrono::nanoseconds(0), most);
     const timespec time{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
     ppoll(watched.data(), interfaces_.size(), &time, nullptr);
+}
+
+void Runtime::end_progress_thread() {
+    stopping_ = true;
+    if (!progress_thread_.joinable()) return;
+    wake_sleepers();
+    progress_thread_.join();
 }
 
 void Runtime::progress_thread_main() {

@@ -28,6 +28,7 @@
 #include "core/id_table.h"
 #include "core/loopback.h"
 #include "core/matching.h"
+#include "core/nowhere.h"
 #include "core/peer.h"
 #include "core/pool.h"
 #include "core/request.h"
@@ -112,7 +113,16 @@ class Runtime final : private transport::Sink {
     Runtime& operator=(const Runtime&) = delete;
 
     std::vector<std::byte> address() const;
+    // Begins to connect the links. A peer that cannot be reached shows as a fault when the Runtime
+    // next runs; so it does where a connection is made later, on first use.
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
+    // Waits until all links are up, however long their other ends take; a progress thread begins
+    // with that. Throws std::runtime_error that names the link that does not come up and says why;
+    // keeps_going: it is reported like any other fault instead.
+    void await_links(bool keeps_going);
+    // Tells all peers that nothing more comes from this rank; see transport::Interface. Only
+    // memory may be allocated and freed afterwards.
+    void say_farewell();
 
     Rank rank() const { return options_.rank; }
     int size() const { return options_.torus.size(); }
@@ -280,6 +290,7 @@ class Runtime final : private transport::Sink {
     bool advance_tasks();
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void progress_thread_main();
+    void end_progress_thread();
     void open(Request& request, Buffer buffer, Rank peer);
     void complete(Request& request, Error error = Error::none);
 
@@ -409,6 +420,8 @@ class Runtime final : private transport::Sink {
     // fault.cpp
     bool on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes);
     void close(Connection& connection, Error error, std::string_view why);
+    void close_unreached();
+    void tell_fault(std::string text);
     void link_dead(Rank at, routing::Direction direction, const Connection* heard_from);
     bool crosses(Rank from, Rank to, Rank at, routing::Direction direction) const;
     void fail_peer(Peer& peer, Error error);
@@ -429,6 +442,10 @@ class Runtime final : private transport::Sink {
     std::vector<std::unique_ptr<Connection>> connections_;
     std::array<Connection*, 2 * routing::max_dimensions> links_{};
     std::vector<Connection*> backlog_;  // connections whose queues hold something
+    Nowhere nowhere_;
+    // Connections that could not be made, and why: closed at the next turn, not while a send is
+    // being started.
+    std::vector<std::pair<Connection*, std::string>> unreached_;
 
     Matching matching_;
     Pool pool_;
@@ -442,8 +459,10 @@ class Runtime final : private transport::Sink {
     };
     std::vector<DeadLink> dead_links_;
     std::atomic<std::uint64_t> faults_{0};
+    bool starting_ = false;                    // links are awaited
+    std::vector<std::string> start_troubles_;  // what would have been logged meanwhile
     std::uint64_t open_requests_ = 0;
-    bool stirred_ = false;   // a poll brought news that is no packet
+    bool stirred_ = false;   // there is news that is no packet
     bool asleep_ = false;    // a thread sleeps in the interfaces, for all
     int others_asleep_ = 0;  // and these until anybody moves something
     std::condition_variable_any moved_;

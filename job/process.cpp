@@ -54,9 +54,16 @@ Process::Process(bool threads)
       policy_(settings_.collective_policy()) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
+    // The dead are told of while links are awaited, too.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
         death_watch_ = std::make_unique<DeathWatch>(*bootstrap_, *runtime_);
     install_report_signal();
+    try {
+        runtime_->await_links(bootstrap_->keeps_going());
+    } catch (const std::runtime_error& error) {
+        // Before anything is taken down: the others are to hear of the cause, not of its echo.
+        abort(1, error.what());
+    }
 }
 
 Process::~Process() {
@@ -126,6 +133,8 @@ void Process::leave() {
     } else {
         bootstrap_->barrier();
     }
+    // Now, whatever memory of the program's keeps the Runtime.
+    runtime_->say_farewell();
     death_watch_.reset();
     bootstrap_->finalize();
     left_ = true;

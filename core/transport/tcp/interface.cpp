@@ -26,13 +26,16 @@ std::uint64_t mark(const void* object, Watched kind) {
     return std::uint64_t(reinterpret_cast<std::uintptr_t>(object)) | kind;
 }
 
-// While connections come about, time is looked at this often.
-constexpr std::chrono::milliseconds attention(100);
+// Calls of one channel that may be lost before a verdict: where the other end had to make room.
+constexpr unsigned most_calls = 8;
+// Looks in a row that must find a connection silent.
+constexpr unsigned most_unanswered_looks = 2;
 constexpr int events_a_look = 32;
 // Polls of the busiest socket for each look at all of them: few where several are busy, many where
 // one is.
 constexpr unsigned least_look_mask = 1;
 constexpr unsigned most_look_mask = 15;
+constexpr unsigned busy_polls_a_look_for_silence = 256;
 // Unsent bytes in the kernel beyond which a socket counts as full, so that packets behind a large
 // write do not wait for megabytes.
 constexpr int most_unsent = 256 << 10;
@@ -72,7 +75,8 @@ socklen_t length_of(const sockaddr_storage& address) {
 }
 
 // A listening socket for both families, or for IPv4 where the kernel has no other.
-config::Descriptor open_listener(const std::string& device) {
+// most_calling: beyond them the kernel would not answer calls until some are accepted.
+config::Descriptor open_listener(const std::string& device, std::size_t most_calling) {
     constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
     config::Descriptor socket(::socket(AF_INET6, type, 0));
     sockaddr_storage any{};
@@ -86,14 +90,17 @@ config::Descriptor open_listener(const std::string& device) {
     if (!socket) fail("cannot open a socket");
     bind_to_device(socket.get(), device);
     if (bind(socket.get(), reinterpret_cast<sockaddr*>(&any), length_of(any)) != 0 ||
-        ::listen(socket.get(), int(TcpInterface::most_strangers)) != 0)
+        ::listen(socket.get(), int(most_calling)) != 0)
         fail(fmt::format("cannot listen{}", device.empty() ? "" : " on device " + device));
     return socket;
 }
 
-std::string describe(const Endpoint& own, const Pair& pair, const std::string& peer_host) {
-    const std::string device = own.device.empty() ? "" : fmt::format("device {}, ", own.device);
-    return fmt::format("{}{} to {} of {}", device, pair.own.text(), pair.peer.text(), peer_host);
+std::string describe(const Endpoint& own, const Pair& pair, const Endpoint& theirs,
+                     const std::string& peer_host) {
+    return fmt::format(
+        "{}{} to {}{} of {}", own.device.empty() ? "" : fmt::format("device {}, ", own.device),
+        pair.own.text(), pair.peer.text(),
+        theirs.device.empty() ? "" : fmt::format(" on {}", theirs.device), peer_host);
 }
 
 }  // namespace
@@ -102,9 +109,9 @@ std::string describe(const Endpoint& own, const Pair& pair, const std::string& p
 struct TcpInterface::Attempt {
     config::Descriptor socket;
     Handshake handshake;
-    Clock::time_point until;
-    TcpChannel* caller = nullptr;  // null: it came in by a listener
-    bool connecting = false;
+    TcpChannel* caller = nullptr;  // null: a stranger's, that came in by a listener
+    bool called = false;           // by this end
+    bool connecting = false;       // in the kernels' hands
     bool over = false;
 };
 
@@ -142,25 +149,20 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
 }
 
 TcpInterface::~TcpInterface() {
-    for (const auto& open : channels_) {
-        if (open->state_ != TcpChannel::State::open) continue;
-        PacketHeader farewell{};
-        farewell.place = std::uint8_t(Frame::farewell);
-        open->queue_frame(farewell, {});
-        open->flush();
-        if (open->state_ != TcpChannel::State::open) continue;
-        // Unread bytes would turn the end into a reset at the peer.
-        shutdown(open->socket_.get(), SHUT_WR);
-        std::array<std::byte, 4096> rest;
-        while (recv(open->socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT) > 0) {
-        }
-    }
+    say_farewell();
+}
+
+void TcpInterface::say_farewell() {
+    for (const auto& it : channels_) it->say_farewell();
+    attempts_.clear();
+    arrivals_.clear();
+    listening_.clear();
 }
 
 void TcpInterface::listen(Endpoint& endpoint) {
     const std::size_t index = std::size_t(&endpoint - address_.endpoints.data());
     const bool anywhere = &endpoint == &address_.anywhere;
-    config::Descriptor socket = open_listener(endpoint.device);
+    config::Descriptor socket = open_listener(endpoint.device, ports_.size() + most_strangers);
     endpoint.listens_on = port_of(socket.get());
     epoll_event event{EPOLLIN, {.u64 = listening_.size() << kind_bits | Watched::listener}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) fail("epoll_ctl");
@@ -191,16 +193,16 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
             fmt::format("tcp: {} and {} share no network: expected addresses of one network at "
                         "both ends of a cable, or IPv6 link-local ones",
                         describe(own, options_.host), describe(theirs, peer.host)));
-    channels_.push_back(std::make_unique<TcpChannel>(*this, port_options(options.local_port)));
-    TcpChannel& channel = *channels_.back();
-    channel.name_ = describe(own, *pair, peer.host);
+    auto made = std::make_unique<TcpChannel>(*this, port_options(options.local_port));
+    TcpChannel& channel = *made;
+    channel.name_ = describe(own, *pair, theirs, peer.host);
+    channel.device_name_ = own.device;
     channel.device_ = own.device.empty() ? 0 : if_nametoindex(own.device.c_str());
     channel.remote_port_ = options.remote_port;
     channel.peer_ = peer.id;
-    ++waiting_;
-    wait_until_ = Clock::now() + options_.timeout;
+    channel.from_ = pair->own.socket_address(0, channel.device_);
+    channel.to_ = pair->peer.socket_address(std::uint16_t(theirs.listens_on), channel.device_);
 
-    const Introduction introduction{address_.id, peer.id, options.local_port, options.remote_port};
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
         const Introduction& said = it->handshake.introduction();
         return said.caller == peer.id && said.to_port == options.local_port &&
@@ -212,8 +214,9 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
         arrivals_.erase(arrival);
         accept(attempt, channel);
     } else if (!options.mutual || address_.id > peer.id) {
-        call(channel, *pair, own, theirs, introduction);
+        call(channel);
     }
+    channels_.push_back(std::move(made));
     return channel;
 }
 
@@ -222,40 +225,59 @@ void TcpInterface::tune(int socket) const {
     set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, options_.socket_buffer);
     set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, options_.socket_buffer);
     set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent);
-    // A peer whose kernel answers nothing for this long is gone, whether data is under way (user
-    // timeout) or not (keepalive).
+    // An idle connection whose other end's kernel answers nothing for this long is gone.
     using std::chrono::duration_cast;
     const auto milliseconds = duration_cast<std::chrono::milliseconds>(options_.timeout).count();
     const int third = int(std::max<std::int64_t>(1, milliseconds / 3000));
-    set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, int(std::min<std::int64_t>(milliseconds, 1 << 30)));
     set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
     set(socket, IPPROTO_TCP, TCP_KEEPIDLE, third);
     set(socket, IPPROTO_TCP, TCP_KEEPINTVL, third);
     set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
 }
 
-void TcpInterface::call(TcpChannel& channel, const Pair& pair, const Endpoint& own,
-                        const Endpoint& theirs, const Introduction& introduction) {
-    const sockaddr_storage from = pair.own.socket_address(0, channel.device_);
-    const sockaddr_storage to =
-        pair.peer.socket_address(std::uint16_t(theirs.listens_on), channel.device_);
+// How long the kernel goes on without an answer before it gives the connection up; 0: as usual.
+void TcpInterface::limit_silence(int socket, std::chrono::nanoseconds limit) const {
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
+    set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, int(std::min<std::int64_t>(milliseconds, 1 << 30)));
+}
+
+void TcpInterface::call(TcpChannel& channel) {
+    ++channel.calls_;
     config::Descriptor socket(
-        ::socket(from.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket) fail("cannot open a socket");
-    bind_to_device(socket.get(), own.device);
+        ::socket(channel.from_.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket) fail(fmt::format("cannot open a socket for {}", channel.name_));
+    bind_to_device(socket.get(), channel.device_name_);
     tune(socket.get());
-    if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&from), length_of(from)) != 0)
-        fail(fmt::format("cannot bind a socket to {}", channel.name_));
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), length_of(to)) != 0 &&
-        errno != EINPROGRESS)
-        fail(fmt::format("cannot connect from {}", channel.name_));
-    channel.state_ = TcpChannel::State::calling;
-    auto made = std::make_unique<Attempt>(
-        Attempt{std::move(socket), Handshake::call(options_.secret, introduction),
-                Clock::now() + options_.timeout, &channel, true, false});
+    limit_silence(socket.get(), options_.timeout);
+    const auto* const from = reinterpret_cast<const sockaddr*>(&channel.from_);
+    const auto* const to = reinterpret_cast<const sockaddr*>(&channel.to_);
+    if (bind(socket.get(), from, length_of(channel.from_)) != 0)
+        fail(fmt::format("cannot bind a socket for {}", channel.name_));
+    if (::connect(socket.get(), to, length_of(channel.to_)) != 0 && errno != EINPROGRESS)
+        fail(fmt::format("cannot connect by {}", channel.name_));
+    const Introduction introduction{address_.id, channel.peer_, channel.port_.port,
+                                    channel.remote_port_};
+    auto made = std::make_unique<Attempt>(Attempt{std::move(socket),
+                                                  Handshake::call(options_.secret, introduction),
+                                                  &channel, true, true, false});
     epoll_event event{EPOLLIN | EPOLLOUT, {.u64 = mark(made.get(), Watched::attempt)}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) != 0) fail("epoll_ctl");
     attempts_.push_back(std::move(made));
+    channel.state_ = TcpChannel::State::calling;
+}
+
+// Whoever opens connections and says nothing makes room for the next one.
+void TcpInterface::make_room() {
+    Attempt* oldest = nullptr;
+    Attempt* silent = nullptr;
+    std::size_t strangers = 0;
+    for (const auto& it : attempts_) {
+        if (it->caller != nullptr || it->over) continue;
+        ++strangers;
+        if (oldest == nullptr) oldest = it.get();
+        if (silent == nullptr && !it->handshake.introduced()) silent = it.get();
+    }
+    if (strangers >= most_strangers) (silent != nullptr ? silent : oldest)->over = true;
 }
 
 void TcpInterface::accept_from(std::size_t listening) {
@@ -264,14 +286,9 @@ void TcpInterface::accept_from(std::size_t listening) {
                                           SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
         tune(socket.get());
-        // Whoever opens connections and says nothing makes room for the next one.
-        const auto stranger = [](const auto& it) { return it->caller == nullptr && !it->over; };
-        if (std::size_t(std::count_if(attempts_.begin(), attempts_.end(), stranger)) >=
-            most_strangers)
-            (*std::find_if(attempts_.begin(), attempts_.end(), stranger))->over = true;
+        make_room();
         auto made = std::make_unique<Attempt>(
-            Attempt{std::move(socket), Handshake::listen(options_.secret, address_.id),
-                    Clock::now() + options_.timeout, nullptr, false, false});
+            Attempt{std::move(socket), Handshake::listen(options_.secret, address_.id)});
         epoll_event event{EPOLLIN, {.u64 = mark(made.get(), Watched::attempt)}};
         if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) == 0)
             attempts_.push_back(std::move(made));
@@ -289,7 +306,7 @@ bool TcpInterface::exchange(Attempt& attempt) {
                                         MSG_NOSIGNAL | MSG_DONTWAIT);
             if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return true;
             if (sent <= 0) {
-                give_up(attempt, std::strerror(errno));
+                lost(attempt, std::strerror(errno));
                 return false;
             }
             handshake.written(std::size_t(sent));
@@ -299,7 +316,7 @@ bool TcpInterface::exchange(Attempt& attempt) {
         const ssize_t got = recv(attempt.socket.get(), buffer.data(), most, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
         if (got <= 0) {
-            give_up(attempt, got == 0 ? "the other end has closed it" : std::strerror(errno));
+            lost(attempt, got == 0 ? "the other end has closed it" : std::strerror(errno));
             return false;
         }
         if (!handshake.read(std::span(buffer).first(std::size_t(got)))) {
@@ -315,12 +332,14 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
         int error = 0;
         socklen_t length = sizeof error;
         getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+        if (error == ECONNRESET) return lost(attempt, std::strerror(error));
         if (error != 0) return give_up(attempt, std::strerror(error));
         sockaddr_storage peer{};
         length = sizeof peer;
         if (getpeername(attempt.socket.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0)
             return;
         attempt.connecting = false;
+        limit_silence(attempt.socket.get(), {});
         epoll_event event{EPOLLIN, {.u64 = mark(&attempt, Watched::attempt)}};
         epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
     }
@@ -349,14 +368,17 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
         if (!known || place == attempts_.end()) return give_up(attempt, "no such port");
         // Its place in the list is kept until this look is over.
         arrivals_.push_back(std::move(*place));
-        *place = std::make_unique<Attempt>(
-            Attempt{{}, Handshake::listen(options_.secret, address_.id), {}, nullptr, false, true});
+        *place = std::make_unique<Attempt>(Attempt{
+            {}, Handshake::listen(options_.secret, address_.id), nullptr, false, false, true});
         return sink.on_connect(port);
     }
     const bool ours = channel->peer_ == said.caller && channel->remote_port_ == said.from_port;
     const bool stays = channel->state_ == TcpChannel::State::waiting ||
                        (channel->state_ == TcpChannel::State::calling && said.caller > address_.id);
-    if (!ours || !stays) {
+    // Who has nothing to wait for here is not told to.
+    if (!ours || channel->state_ >= TcpChannel::State::finished)
+        return give_up(attempt, "not the one that belongs here");
+    if (!stays) {
         attempt.handshake.refuse();
         exchange(attempt);
         attempt.over = true;
@@ -381,34 +403,29 @@ void TcpInterface::attach_if_finished(Attempt& attempt) {
     if (channel.state_ >= TcpChannel::State::open) return;
     epoll_event event{EPOLLIN, {.u64 = mark(&channel, Watched::channel)}};
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
-    --waiting_;
     if (hot_ == nullptr) hot_ = &channel;
     channel.open(std::move(attempt.socket));
 }
 
-void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
+// The connection has ended before the handshake. If the other end's process lives it had to make
+// room, and may hear the next call out; if not, its kernel refuses that one.
+void TcpInterface::lost(Attempt& attempt, const std::string& why) {
+    TcpChannel* const channel = attempt.caller;
+    if (channel == nullptr || channel->calls_ >= most_calls) return give_up(attempt, why);
     attempt.over = true;
-    if (attempt.caller == nullptr) return;  // a stranger
-    // The other end may have closed this call for the sake of its own.
-    if (attempt.caller->state_ == TcpChannel::State::calling && !attempt.connecting &&
-        attempt.caller->peer_ > address_.id)
-        attempt.caller->state_ = TcpChannel::State::waiting;
-    else
-        attempt.caller->fail(fmt::format("cannot connect: {}", why));
+    channel->state_ = TcpChannel::State::waiting;
+    if (!attempt.called) return;  // who called will do so again
+    try {
+        call(*channel);
+    } catch (const std::runtime_error& error) {
+        channel->fail(error.what());
+    }
 }
 
-void TcpInterface::expire() {
-    if (attempts_.empty() && waiting_ == 0) [[likely]]
-        return;
-    const auto now = Clock::now();
-    for (const auto& it : attempts_)
-        if (!it->over && now >= it->until) give_up(*it, "no answer");
-    std::erase_if(attempts_, [](const auto& it) { return it->over; });
-    if (waiting_ == 0 || now < wait_until_) return;
-    const double seconds = std::chrono::duration<double>(options_.timeout).count();
-    for (const auto& it : channels_)
-        if (it->state_ < TcpChannel::State::open)
-            it->fail(fmt::format("not connected within {} s (transport.timeout)", seconds));
+void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
+    attempt.over = true;
+    if (attempt.caller != nullptr)  // else a stranger
+        attempt.caller->fail(fmt::format("cannot connect: {}", why));
 }
 
 // ---- polling ----
@@ -429,7 +446,7 @@ int TcpInterface::poll(Sink& sink) {
     }
     flush_dirty();
     polling_ = false;
-    expire();
+    std::erase_if(attempts_, [](const auto& it) { return it->over; });
     if (!fallen_.empty() || !transfers_.empty()) tell(sink);
     return taken;
 }
@@ -437,6 +454,7 @@ int TcpInterface::poll(Sink& sink) {
 int TcpInterface::look(Sink& sink) {
     std::array<epoll_event, events_a_look> events;
     const int count = epoll_wait(epoll_.get(), events.data(), int(events.size()), 0);
+    if (count <= 0 || turn_ % busy_polls_a_look_for_silence == 0) look_for_silence();
     int taken = 0;
     for (int i = 0; i < count; ++i) {
         const std::uint64_t what = events[std::size_t(i)].data.u64;
@@ -468,6 +486,18 @@ int TcpInterface::serve(TcpChannel& channel, std::uint32_t events, Sink& sink) {
     const int taken = channel.receive(sink);
     if (taken != 0 && std::exchange(hot_, &channel) != &channel) look_mask_ = least_look_mask;
     return taken;
+}
+
+void TcpInterface::look_for_silence() {
+    const auto now = Clock::now();
+    if (now < next_look_for_silence_) return;
+    next_look_for_silence_ = now + options_.timeout / 3;
+    for (const auto& it : channels_) {
+        if (it->state_ != TcpChannel::State::open) continue;
+        it->unanswered_looks_ = it->is_unanswered(options_.timeout) ? it->unanswered_looks_ + 1 : 0;
+        if (it->unanswered_looks_ >= most_unanswered_looks)
+            it->fail("its host does not answer any more: it is down, or the cable is out");
+    }
 }
 
 void TcpInterface::read_monitor() {
@@ -510,6 +540,15 @@ void TcpInterface::channel_blocked(TcpChannel& channel) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, channel.socket_.get(), &event);
 }
 
+// Who is still waited for.
+std::string TcpInterface::statistics() const {
+    std::string text;
+    for (const auto& it : channels_)
+        if (it->connecting())
+            text += fmt::format("tcp: {}: the other end has not answered yet\n", it->name_);
+    return text;
+}
+
 // ---- memory ----
 
 RemoteMemory TcpInterface::expose(Bytes memory, const Channel* /*channel*/) {
@@ -548,8 +587,7 @@ void TcpInterface::prepare_sleep() {
 
 void TcpInterface::sleep(Clock::time_point deadline) {
     using std::chrono::milliseconds;
-    if (!attempts_.empty() || waiting_ != 0)
-        deadline = std::min(deadline, Clock::now() + attention);
+    if (!channels_.empty()) deadline = std::min(deadline, next_look_for_silence_);
     int timeout = -1;
     if (deadline != Clock::time_point::max()) {
         const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();

@@ -156,6 +156,9 @@ void VerbsChannel::open() {
     if (state_ != State::ready) return;
     state_ = State::open;
     --interface_.waiting_;
+    // The peer may not know yet that this end receives, and its process is not asked again whether
+    // a datagram was lost: a frame gets there.
+    post_control(Frame::grant, 0);
     push();
 }
 
