@@ -116,7 +116,7 @@ void Runtime::peer_died(Rank peer, std::string_view why) {
     fail_peer(peers_[peer], Error::unreachable);
     // A link that waits for its other end would do so for ever.
     for (Connection* link : links_)
-        if (link != nullptr && link->peer == peer && link->channel->connecting())
+        if (link != nullptr && link->peer == peer && !link->down && link->channel->connecting())
             close(*link, Error::unreachable, "its other end is dead");
 }
 

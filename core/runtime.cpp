@@ -286,7 +286,7 @@ void Runtime::await_links(bool keeps_going) {
         [&] {
             if (!start_troubles_.empty() && !keeps_going) return true;
             return std::none_of(links_.begin(), links_.end(), [](const Connection* link) {
-                return link != nullptr && link->channel->connecting();
+                return link != nullptr && !link->down && link->channel->connecting();
             });
         },
         "the links to come up");
