@@ -53,7 +53,7 @@ void Runtime::close_unreached() {
         close(*connection, Error::unreachable, why);
 }
 
-// While links are awaited the first fault is the reason why they do not come up.
+// Where links are awaited the first fault is the reason why they do not come up.
 void Runtime::tell_fault(std::string text) {
     if (starting_)
         start_troubles_.push_back(std::move(text));
@@ -85,6 +85,7 @@ bool Runtime::on_link_dead(Connection& connection, const std::byte* payload, std
 void Runtime::link_dead(Rank at, routing::Direction direction, const Connection* heard_from) {
     for (const DeadLink& known : dead_links_)
         if (known.at == at && known.direction == direction) return;
+    if (starting_) return;  // this rank ends the job itself, with the reason
     const Rank other = *options_.torus.neighbour(at, direction);
     dead_links_.push_back({at, direction, other});
     dead_links_.push_back({other, direction.opposite(), other});

@@ -280,20 +280,18 @@ void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
 }
 
 void Runtime::await_links(bool keeps_going) {
-    starting_ = true;
+    starting_ = !keeps_going;
     progress();  // what could not even begin
     wait_until(
         [&] {
-            if (!start_troubles_.empty() && !keeps_going) return true;
+            if (!start_troubles_.empty()) return true;
             return std::none_of(links_.begin(), links_.end(), [](const Connection* link) {
                 return link != nullptr && !link->down && link->channel->connecting();
             });
         },
         "the links to come up");
     starting_ = false;
-    const auto troubles = std::exchange(start_troubles_, {});
-    if (!keeps_going && !troubles.empty()) throw std::runtime_error(troubles.front());
-    for (const std::string& trouble : troubles) log(trouble);
+    if (!start_troubles_.empty()) throw std::runtime_error(start_troubles_.front());
     if (options_.progress_thread)
         progress_thread_ = std::thread([this] { progress_thread_main(); });
 }
