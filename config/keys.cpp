@@ -503,8 +503,8 @@ constexpr std::array table{
         read_bytes<&Settings::socket_buffer, 4u << 10, 1u << 30>,
         format_bytes<&Settings::socket_buffer>, origin_of<&Settings::socket_buffer>},
     Key{"transport.timeout", "time", "a time from 100ms to 1h, like 10s", "", "10s",
-        "A link that answers nothing for this long is dead, and so is a rank that is stopped for "
-        "this long; also the time in which a connection must come about.",
+        "A link by which no host or device answers for this long is dead, and so is a rank that is "
+        "stopped for this long. A rank that computes may take any time.",
         read_duration<&Settings::timeout, 3600, 100>, format_duration<&Settings::timeout>,
         origin_of<&Settings::timeout>},
     Key{"transport.checksum", "boolean", "true or false", "", "true",

@@ -2,6 +2,7 @@
 
      mpi STEPS...   nap=SECONDS[@RANK]   computes: nothing of the library is called
                     barrier
+                    talk=SECONDS         all ranks do, again and again; rank 0 tells of it
                     corners              the first and the last rank send each other a message
                     unread=SECONDS       rank 0 sends rank 1 more than sockets hold; it looks that
                                          much later
@@ -19,6 +20,20 @@ static int rank, size;
 static int nap(const char *how) {
     const char *who = strchr(how, '@');
     if (who == NULL || atoi(who + 1) == rank) sleep((unsigned)atoi(how));
+    return 0;
+}
+
+static int talk(const char *how) {
+    const double end = MPI_Wtime() + atof(how);
+    int round, over = 0;
+    for (round = 0; !over; ++round) {
+        int mine = rank == 0 && MPI_Wtime() > end;
+        MPI_Allreduce(&mine, &over, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (rank == 0 && round == 10) {
+            puts("they talk");
+            fflush(stdout);
+        }
+    }
     return 0;
 }
 
@@ -71,6 +86,8 @@ int main(int argc, char **argv) {
             code = nap(argv[i] + 4);
         else if (strcmp(argv[i], "barrier") == 0)
             MPI_Barrier(MPI_COMM_WORLD);
+        else if (strncmp(argv[i], "talk=", 5) == 0)
+            code = talk(argv[i] + 5);
         else if (strcmp(argv[i], "corners") == 0)
             code = corners();
         else if (strncmp(argv[i], "unread=", 7) == 0)

@@ -25,12 +25,15 @@ class LinksTest(BedTest):
         self.bed = self.name()
         tool("up", "2x2x2", "--name", self.bed)
 
-    def job(self, *steps, settings=(), program=STEPS):
+    def words(self, *steps, settings=()):
         words = [TORUS_RUN, "--config", Bed(self.bed).geometry_file, "--agent", "ip netns exec",
                  "--set", "transport.use=tcp", "--set", f"transport.timeout={TIMEOUT}s"]
         for setting in settings:
             words += ["--set", setting]
-        return subprocess.run([*words, program, *steps], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        return [*words, STEPS, *steps]
+
+    def job(self, *steps, **how):
+        return subprocess.run(self.words(*steps, **how), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE)
 
     def expect_silence(self, *steps, runs=RUNS, **how):
@@ -78,6 +81,18 @@ class DeadCables(LinksTest):
         # Rings of two share two cables: the other one of ranks 2 and 6 works.
         tool("set", self.bed, "2", "d0p", "loss", "100")
         self.expect_named("d0p", f"{self.bed}-")
+
+    def test_a_cable_that_carries_nothing_any_more_ends_the_job_although_data_is_under_way(self):
+        with subprocess.Popen(self.words("mpi", f"talk={PATIENCE}"), stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            self.addCleanup(job.kill)
+            self.assertEqual(job.stdout.readline(), "they talk\n")
+            for end in ("2", "6"):
+                for device in ("d0p", "d0m"):
+                    tool("set", self.bed, end, device, "loss", "100")
+            errors = job.communicate(timeout=PATIENCE)[1]
+        self.assertNotEqual(job.returncode, 0)
+        self.assertRegex(errors, r"link 0[+-] to rank [26] .* is closed: its host does not answer any more")
 
 
 main()
