@@ -292,6 +292,11 @@ TEST_CASE("A list or a file of hosts names each once, with the ranks of all ment
     CHECK_THROWS_WITH(read_host_file(odd, "-f"), Catch::Matchers::Contains("odd:2: 'sluts=2'"));
     const std::string none = folder.write("none", "# nobody\n");
     CHECK_THROWS_WITH(read_host_file(none, "-f"), Catch::Matchers::Contains("names no host"));
+    CHECK_THROWS_WITH(read_host_file("/dev/zero", "-f"),
+                      Catch::Matchers::Contains("-f /dev/zero: is no text file"));
+    const std::string endless = folder.write("endless", std::string((16 << 20) + 1, 'x'));
+    CHECK_THROWS_WITH(read_host_file(endless, "-f"),
+                      Catch::Matchers::Contains("has more than 16777216 bytes"));
 }
 
 TEST_CASE("A gathering does not wait for who is gone, before or within a call") {
