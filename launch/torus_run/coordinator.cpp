@@ -166,6 +166,9 @@ void Coordinator::happened(RankEvent event) {
                          {}});
         case RankEvent::Kind::ended:
             return ended(event.rank, int(event.number));
+        case RankEvent::Kind::another_mpi:
+            another_mpi_ = event.text;
+            return;
         case RankEvent::Kind::vanished:
             return died(event.rank, event.text, int(event.number), false);
         case RankEvent::Kind::stopped:
@@ -175,6 +178,17 @@ void Coordinator::happened(RankEvent event) {
                                     config::format_time(*job_.settings.timeout)),
                         exit_signal_base + int(event.number), true);
     }
+}
+
+void Coordinator::report_strangers() {
+    const bool joined =
+        std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.connected; });
+    if (joined || another_mpi_.empty()) return;
+    outputs_.say(
+        fmt::format("torus-run: none of the {} processes joined this job: {}, another MPI, so each "
+                    "ran as the only rank of a job of its own; build it with the mpicc, mpicxx or "
+                    "mpifort of torusmp, or start it with the mpirun of that MPI\n",
+                    job_.size(), another_mpi_));
 }
 
 void Coordinator::mark_ended(int index) {

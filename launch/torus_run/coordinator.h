@@ -46,6 +46,9 @@ class Coordinator {
     void tick(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
 
+    // At the end: says so where all were ranks of another MPI.
+    void report_strangers();
+
     // Nothing more is to be waited for: what still lives may be killed.
     bool over() const;
     bool stopped() const { return kill_now_; }
@@ -102,6 +105,7 @@ class Coordinator {
     bool kill_now_ = false;
     bool first_death_ = false;  // one was buried and the job went on
     int exit_code_ = 0;
+    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
 };
 
 // "rank 3", "ranks 2 and 3", "ranks 4 to 7".

@@ -46,7 +46,7 @@ class Head : private Attention::Listener,
             while (!coordinator_.over()) step();
         }
         end_everything();
-        return coordinator_.exit_code();
+        return exit_code();
     }
 
   private:
@@ -103,12 +103,21 @@ class Head : private Attention::Listener,
         input_->start();
     }
 
+    // A full disk has taken a part of what the ranks said.
+    int exit_code() const {
+        const int code = coordinator_.exit_code();
+        return code == 0 && outputs_.lost() ? exit_failure : code;
+    }
+
     // ---- the loop ----
 
     void step() {
         std::optional<Clock::time_point> next = coordinator_.next_tick();
-        if (local_)
-            if (const auto time = local_->next_tick()) next = next ? std::min(*next, *time) : time;
+        const auto sooner = [&next](const std::optional<Clock::time_point>& time) {
+            if (time) next = next ? std::min(*next, *time) : *time;
+        };
+        sooner(outputs_.next_tick());
+        if (local_) sooner(local_->next_tick());
         attention_.step(pulse_.wait(next, !keepers_.empty()));
         const auto now = Clock::now();
         if (pulse_.beat(now)) keepers_.send(KeeperFrame::ping, every_node, nullptr);
@@ -260,12 +269,12 @@ class Head : private Attention::Listener,
     // ---- where output goes ----
 
     void pause(int stream, bool paused) override {
-        if (local_) local_->pause(stream, paused);
+        if (local_) local_->streams().pause(stream, paused);
         if (paused) return;
         for (const auto& [node, owed] : owed_) give_back(node, stream);
     }
     void reader_gone(int stream) override {
-        if (local_) local_->close_streams(stream);
+        if (local_) local_->streams().close(stream);
         Packer packer;
         packer.add(std::uint32_t(stream));
         keepers_.send(KeeperFrame::close_output, every_node, share(packer.take()));
@@ -283,11 +292,13 @@ class Head : private Attention::Listener,
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
         for (const auto& [node, end] : ends_) report_end(node, end, orderly);
+        coordinator_.report_strangers();
         write_rest();
+        outputs_.finish_lines();
         if (job_.verbose)
             outputs_.say(fmt::format("torus-run: the job ended after {:.3f} s with exit code {}\n",
                                      std::chrono::duration<double>(Clock::now() - began_).count(),
-                                     coordinator_.exit_code()));
+                                     exit_code()));
         outputs_.flush(context_.front.get());
     }
 
@@ -330,7 +341,7 @@ class Head : private Attention::Listener,
 
     // No writer is left: every pipe is read to its end.
     void write_rest() {
-        while (local_ && !local_->drain() && ends_[head_node(job_)].stuck.empty())
+        while (local_ && !local_->streams().drain() && ends_[head_node(job_)].stuck.empty())
             if (!outputs_.flush(context_.front.get())) return;
     }
 

@@ -168,7 +168,7 @@ class RemoteKeeper : private Attention::Listener,
             }
             case KeeperFrame::close_output:
                 if (const auto stream = body.get<std::uint32_t>(); stream < streams)
-                    ranks_->close_streams(int(stream));
+                    ranks_->streams().close(int(stream));
                 return;
             default:
                 return;  // ping: that it came is all
@@ -231,13 +231,13 @@ class RemoteKeeper : private Attention::Listener,
         packer.append(std::as_bytes(std::span(text)));
         tell_head(KeeperFrame::output, share(packer.take()));
         on_the_way_[stream] += text.size();
-        if (on_the_way_[stream] >= output_window) ranks_->pause(stream, true);
+        if (on_the_way_[stream] >= output_window) ranks_->streams().pause(stream, true);
     }
 
     void output_taken(std::uint32_t stream, std::uint64_t bytes) {
         if (stream >= streams) return;
         on_the_way_[stream] -= std::min(bytes, on_the_way_[stream]);
-        if (on_the_way_[stream] < output_window / 2) ranks_->pause(int(stream), false);
+        if (on_the_way_[stream] < output_window / 2) ranks_->streams().pause(int(stream), false);
     }
 
     void input_taken(std::size_t bytes) override {
@@ -270,7 +270,7 @@ class RemoteKeeper : private Attention::Listener,
         if (ranks_) ranks_->kill();
         end_keepers();
         for (const pid_t pid : kill_descendants(kill_patience)) end.stuck.push_back(pid);
-        while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->drain()) step();
+        while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->streams().drain()) step();
         if (order_ && !alone_) tell_head(KeeperFrame::done, share(encode(end)));
         while (!alone_ && head_.has_unsent()) step();
     }
