@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <map>
 
+#include "config/units.h"
 #include "launch/torus_run/attention.h"
 #include "launch/torus_run/coordinator.h"
 #include "launch/torus_run/descendants.h"
@@ -121,6 +122,7 @@ class Head : private Attention::Listener,
         attention_.step(pulse_.wait(next, !keepers_.empty()));
         const auto now = Clock::now();
         if (pulse_.beat(now)) keepers_.send(KeeperFrame::ping, every_node, nullptr);
+        longest_sleep_ = std::max(longest_sleep_, pulse_.asleep());
         keepers_.tick(now, pulse_.asleep());
         keepers_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
@@ -188,6 +190,8 @@ class Head : private Attention::Listener,
             case KeeperFrame::done:
                 ends_[node] = decode_end(frame.body);
                 return;
+            case KeeperFrame::unheard:
+                return unheard(node);
             case KeeperFrame::lost:
                 return keeper_lost(node, body.text());
             default:
@@ -225,6 +229,23 @@ class Head : private Attention::Listener,
         std::vector<int> behind = subtree_of(tree_.parents, node);
         std::erase(behind, node);
         coordinator_.host_lost(node, why, behind);
+    }
+
+    // A host has ended its ranks because nothing came from here: whose fault was that?
+    void unheard(int node) {
+        const std::chrono::nanoseconds timeout = *job_.settings.timeout;
+        const auto slept = std::max(longest_sleep_, pulse_.late(Clock::now()));
+        if (ending_ || 2 * slept < timeout)
+            return keeper_lost(node,
+                               fmt::format("is lost: it heard nothing of torus-run for longer than "
+                                           "transport.timeout = {}",
+                                           config::format_time(timeout)));
+        coordinator_.host_lost(
+            node,
+            fmt::format("gave up torus-run, whose keeper process here (pid {}) stood still for "
+                        "{:.1f} s, longer than transport.timeout = {} allows",
+                        getpid(), std::chrono::duration<double>(slept).count(),
+                        config::format_time(timeout)));
     }
 
     void keeper_muttered(int node, const std::string& text) override {
@@ -299,7 +320,17 @@ class Head : private Attention::Listener,
             outputs_.say(fmt::format("torus-run: the job ended after {:.3f} s with exit code {}\n",
                                      std::chrono::duration<double>(Clock::now() - began_).count(),
                                      exit_code()));
+        tell_stopped_front();
         outputs_.flush(context_.front.get());
+    }
+
+    // Whoever waits for torus-run would not hear of the end.
+    void tell_stopped_front() {
+        if (is_stopped(getppid()))
+            outputs_.say(
+                fmt::format("torus-run: the job has ended with exit code {}, but torus-run "
+                            "(pid {}) is stopped: kill -CONT {} lets it end too\n",
+                            exit_code(), getppid(), getppid()));
     }
 
     // Children that are neither ranks nor agents.
@@ -368,6 +399,7 @@ class Head : private Attention::Listener,
     std::optional<InputSource> input_;
     std::map<int, std::array<std::uint64_t, streams>> owed_;  // output to give back, by node
     std::map<int, HostEnd> ends_;
+    std::chrono::nanoseconds longest_sleep_{0};  // of this very process
     bool ending_ = false;
     bool front_gone_ = false;
 };

@@ -44,7 +44,8 @@ enum class KeeperFrame : std::uint32_t {
     input_closed,  // rank 0 reads no more
     done,          // HostEnd
     alive,
-    lost,  // text: why the node of this frame, and what lies behind it, cannot be reached
+    unheard,  // it has heard nothing of the head for longer than the timeout, and ends its ranks
+    lost,     // text: why the node of this frame, and what lies behind it, cannot be reached
 };
 
 // ---- what happens to a rank ----

@@ -82,12 +82,18 @@ class RemoteKeeper : private Attention::Listener,
         const auto now = Clock::now();
         if (pulse_.beat(now) && order_) tell_head(KeeperFrame::alive, nullptr);
         last_heard_ += std::chrono::duration_cast<Clock::duration>(pulse_.asleep());
-        if (now - last_heard_ > timeout_) leave("nothing was heard of torus-run for too long");
+        if (now - last_heard_ > timeout_) give_up_the_head();
         if (keepers_) {
             keepers_->tick(now, pulse_.asleep());
             keepers_->drop(false);
         }
         if (ranks_) ranks_->tick(now, pulse_.asleep());
+    }
+
+    // It may be no more than stopped, and read this later.
+    void give_up_the_head() {
+        if (order_) tell_head(KeeperFrame::unheard, nullptr);
+        leave("nothing was heard of torus-run for too long");
     }
 
     // Somebody on this host ends this keeper: all that it started ends with it.

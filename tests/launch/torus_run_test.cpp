@@ -406,6 +406,40 @@ TEST_CASE("SIGTSTP stops torus-run and its ranks, SIGCONT wakes them") {
     CHECK(count(outcome.output, "woken\n") == 2);
 }
 
+TEST_CASE("A keeper that is stopped is told with what to do, and the job goes on with it") {
+    TemporaryFolder folder;
+    Process process(
+        job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "barrier", "finalize"}));
+    REQUIRE(process.wait_for_output("ready\n", 2));
+    const pid_t keeper = process.keeper();
+    kill(keeper, SIGSTOP);
+    folder.write("go", "");
+    CHECK(process.wait_for_error(fmt::format(
+        "torus-run: its keeper process (pid {0}) is stopped by SIGSTOP (Stopped (signal)): the job "
+        "cannot start, print or end without it; kill -CONT {0} lets it go on, kill -KILL {0} ends",
+        keeper)));
+    kill(keeper, SIGCONT);
+    const Outcome outcome = process.wait();
+    CHECK(outcome.code == 0);
+    CHECK(outcome.lines_of_torus_run() == 1);
+}
+
+TEST_CASE("A torus-run that is stopped misses nothing, and the end of its job is told") {
+    TemporaryFolder folder;
+    Process process(
+        job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "finalize"}));
+    REQUIRE(process.wait_for_output("ready\n", 2));
+    process.send(SIGSTOP);
+    REQUIRE(wait_for_state(process.pid(), 'T'));
+    folder.write("go", "");
+    CHECK(process.wait_for_error(
+        fmt::format("torus-run: the job has ended with exit code 0, but torus-run (pid {0}) is "
+                    "stopped: kill -CONT {0} lets it end too\n",
+                    process.pid())));
+    process.send(SIGCONT);
+    CHECK(process.wait().code == 0);
+}
+
 // ---- nothing is left behind ----
 
 TEST_CASE("What ranks leave behind is ended with the job, in whatever session it hides") {
