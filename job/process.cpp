@@ -53,7 +53,13 @@ Process::Process(bool threads)
       settings_(config::load_for_rank()),
       policy_(settings_.collective_policy()) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
-    runtime_->connect(bootstrap_->exchange(runtime_->address()));
+    const auto addresses = bootstrap_->exchange(runtime_->address());
+    try {
+        runtime_->connect(addresses);
+    } catch (const std::runtime_error& error) {
+        // Of several ranks that cannot reach one torus-run tells one, and none where it knows why.
+        abort(1, error.what());
+    }
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
         death_watch_ = std::make_unique<DeathWatch>(*bootstrap_, *runtime_);
     install_report_signal();
@@ -82,6 +88,7 @@ core::Options Process::options(bool threads) const {
     options.on_interrupt = [this] {
         if (death_watch_ != nullptr) death_watch_->tell();
     };
+    options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.far_direct = *settings_.forward == config::Forward::kernel;
     if (!settings_.hosts->empty() && !settings_.dims->empty())
         options.name_of = [this](core::Rank rank) {

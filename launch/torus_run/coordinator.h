@@ -82,6 +82,8 @@ class Coordinator {
     void fail(Cause cause);
     void announce(const Cause& cause);
     void bury(const Cause& cause);
+    void note(int rank, const std::string& text);
+    void tell_notes();
     void lose_ranks(int node, const std::string& why, Cause& cause);
     void tell_deaths(const std::vector<Death>& deaths);
     void mark_ended(int rank);
@@ -105,6 +107,10 @@ class Coordinator {
     bool kill_now_ = false;
     bool first_death_ = false;  // one was buried and the job went on
     int exit_code_ = 0;
+    // What ranks have seen of links and of each other. Where the job ends soon after, its last line
+    // names the cause, and these are only echoes of it; else they are told.
+    std::vector<std::string> notes_;
+    std::optional<Clock::time_point> tell_notes_at_;
     std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
 };
 

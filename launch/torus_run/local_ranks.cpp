@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "config/binding.h"
+#include "config/raw.h"
 #include "launch/torus_run/descendants.h"
 #include "launch/torus_run/rank_start.h"
 #include "launch/torus_run/spawn.h"
@@ -355,6 +356,11 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
             return tell(rank, RankEvent::Kind::finalized);
         case FrameKind::abort:
             return aborted(rank, frame);
+        case FrameKind::note:
+            return tell(
+                rank, RankEvent::Kind::noted, 0,
+                config::printable(
+                    {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 4096));
         case FrameKind::watch:
             rank.watching = true;
             return tell(rank, RankEvent::Kind::watching);

@@ -63,6 +63,7 @@ struct RankEvent {
         ended,        // number: waitpid's status
         vanished,     // under a wrapper that lives on; text ends "rank 3 ..."
         stopped,      // for longer than the timeout. number: the signal
+        noted,        // text: what it has seen of links and ranks
         another_mpi,  // nobody here has connected, and text: "./a.out uses libmpi.so.40 of Open
                       // MPI"
     };
