@@ -124,7 +124,10 @@ std::string Schedule::failure() const {
                " bytes where " + std::to_string(expected_) +
                " were expected: the members gave different counts or types";
     if (error_ == core::Error::mismatch && check_ != nullptr) return check_->verdict();
-    return "rank " + std::to_string(failed_peer_) + ": " + std::string(core::describe(error_));
+    const std::string rank = "rank " + std::to_string(failed_peer_);
+    if (error_ == core::Error::unreachable)
+        return rank + " cannot be reached: " + group_->runtime().fault_of(failed_peer_);
+    return rank + ": " + std::string(core::describe(error_));
 }
 
 // Members that never talk to each other in this collective depend on each other all the same: what

@@ -1,6 +1,7 @@
 #include "config/keys.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <algorithm>
 #include <array>
@@ -186,10 +187,24 @@ void check_host(const std::string& name, int line) {
         throw Mismatch(fmt::format("\"{}\" cannot be the name of a host", printable(name)), line);
 }
 
+bool is_letter_or_digit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// The kernel takes more, but the name becomes part of paths, of commands for ip and of patterns for
+// systemd-networkd.
 void check_device(const std::string& name, int line) {
-    const auto legal = [](char c) { return c > ' ' && c < 0x7f && c != ','; };
-    if (name.empty() || name.size() > 63 || !std::all_of(name.begin(), name.end(), legal))
-        throw Mismatch(fmt::format("\"{}\" cannot be the name of a device", printable(name)), line);
+    constexpr std::size_t longest = IFNAMSIZ - 1;
+    const auto legal = [](char c) {
+        return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_';
+    };
+    if (name.empty() || name.size() > longest || !is_letter_or_digit(name[0]) ||
+        !std::all_of(name.begin(), name.end(), legal))
+        throw Mismatch(fmt::format("\"{}\" cannot be the name of a device, which has 1 to {} "
+                                   "letters, digits, \".\", \"-\" or \"_\" and begins with a "
+                                   "letter or digit",
+                                   printable(name), longest),
+                       line);
 }
 
 void check_direction(const std::string& name, int line) {
@@ -641,10 +656,10 @@ std::string Key::variable() const {
 
 bool legal_host_name(std::string_view name) {
     const auto legal = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
+        return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
     };
-    return !name.empty() && name.size() <= 255 && name[0] != '-' &&
+    // Neither an option nor a folder above.
+    return !name.empty() && name.size() <= 255 && name[0] != '-' && name[0] != '.' &&
            std::all_of(name.begin(), name.end(), legal);
 }
 

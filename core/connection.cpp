@@ -11,7 +11,7 @@ using transport::PacketHeader;
 // A packet of core's own that found no token; lives in the pool until it is sent.
 class ControlMessage final : public Outgoing {
   public:
-    static constexpr std::size_t room = 96;
+    static constexpr std::size_t room = sizeof(LinkBody) + longest_sight;  // the longest
 
     PacketHeader header{};
     std::array<std::byte, room> body{};

@@ -61,8 +61,8 @@ Verdict Runtime::on_packet(transport::Channel& channel, const PacketHeader& head
         // The neighbour may only have relayed it. The named source is to blame where its packets
         // do come this way; where not, nobody can tell, and the packet is dropped.
         if (source.comes_by == &connection) {
-            log(fmt::format("{} is given up: {}", name_of(source.rank), what));
-            fail_peer(source, Error::protocol);
+            tell_fault(fmt::format("{} is given up: {}", name_of(source.rank), what));
+            fail_peer(source, Error::protocol, what);
         } else if (!connection.misled) {
             connection.misled = true;
             log(fmt::format("{} brought {}, which cannot come this way; dropped",

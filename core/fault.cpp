@@ -34,18 +34,21 @@ void Runtime::on_down(transport::Channel& channel, std::string_view why) {
     close(*static_cast<Connection*>(channel.owner), Error::unreachable, why);
 }
 
-void Runtime::close(Connection& connection, Error error, std::string_view why) {
+void Runtime::close(Connection& connection, Error error, std::string_view why, std::string sight) {
     if (connection.down) return;
     connection.down = true;
     connection.held = 0;
     connection.channel->close(why);
     const bool unreached = starting_ || connection.channel == &nowhere_;
-    tell_fault(fmt::format("{} {}: {}", name_of(connection),
-                           unreached ? "does not come about" : "is closed", why));
-    if (error == Error::protocol || !connection.link) fail_peer(peers_[connection.peer], error);
+    const std::string what = fmt::format("{} {}: {}", name_of(connection),
+                                         unreached ? "does not come about" : "is closed", why);
+    tell_fault(what);
+    if (sight.empty()) sight = fmt::format("{} saw: {}", name_of(options_.rank), why);
+    if (error == Error::protocol || !connection.link)
+        fail_peer(peers_[connection.peer], error, what);
     while (!connection.messages.empty()) connection.messages.pop()->drop(*this, Error::unreachable);
     while (!connection.streams.empty()) connection.streams.pop()->drop(*this, Error::unreachable);
-    if (connection.link) link_dead(options_.rank, *connection.link, nullptr);
+    if (connection.link) link_dead(options_.rank, *connection.link, nullptr, sight);
 }
 
 void Runtime::close_unreached() {
@@ -54,12 +57,24 @@ void Runtime::close_unreached() {
 }
 
 // Where links are awaited the first fault is the reason why they do not come up.
-void Runtime::tell_fault(std::string text) {
+void Runtime::tell_fault(const std::string& text) {
     if (starting_)
-        start_troubles_.push_back(std::move(text));
+        start_troubles_.push_back(text);
     else
-        log(text);
+        options_.log_fault ? options_.log_fault(text) : log(text);
 }
+
+namespace {
+
+// What another rank says of it, which may be anything.
+std::string sight_of(const std::byte* text, std::size_t bytes) {
+    std::string sight(reinterpret_cast<const char*>(text), std::min(bytes, longest_sight));
+    std::replace_if(
+        sight.begin(), sight.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    return sight;
+}
+
+}  // namespace
 
 bool Runtime::on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes) {
     LinkBody body;
@@ -75,27 +90,33 @@ bool Runtime::on_link_dead(Connection& connection, const std::byte* payload, std
     Connection* ours = nullptr;
     if (Rank(body.rank) == options_.rank) ours = links_[direction.index()];
     if (other == options_.rank) ours = links_[direction.opposite().index()];
+    std::string sight = sight_of(payload + sizeof body, bytes - sizeof body);
     if (ours != nullptr)
-        close(*ours, Error::unreachable, "its other end says that it is dead");
+        close(*ours, Error::unreachable, "its other end says that it is dead", std::move(sight));
     else
-        link_dead(Rank(body.rank), direction, &connection);
+        link_dead(Rank(body.rank), direction, &connection, sight);
     return true;
 }
 
-void Runtime::link_dead(Rank at, routing::Direction direction, const Connection* heard_from) {
+void Runtime::link_dead(Rank at, routing::Direction direction, const Connection* heard_from,
+                        const std::string& sight) {
     for (const DeadLink& known : dead_links_)
         if (known.at == at && known.direction == direction) return;
     if (starting_) return;  // this rank ends the job itself, with the reason
     const Rank other = *options_.torus.neighbour(at, direction);
-    dead_links_.push_back({at, direction, other});
-    dead_links_.push_back({other, direction.opposite(), other});
+    const std::string what =
+        fmt::format("the link between {} and {} is dead; {}", name_of(at), name_of(other), sight);
+    dead_links_.push_back({at, direction, other, what});
+    dead_links_.push_back({other, direction.opposite(), other, what});
     faults_.fetch_add(1, std::memory_order_relaxed);
 
     const LinkBody body{std::uint32_t(at), std::uint32_t(direction.index())};
+    std::vector<std::byte> news(sizeof body + std::min(sight.size(), longest_sight));
+    std::memcpy(news.data(), &body, sizeof body);
+    std::memcpy(news.data() + sizeof body, sight.data(), news.size() - sizeof body);
     for (Connection* link : links_)
         if (link != nullptr && link != heard_from && !link->down)
-            send_over(*link, peers_[link->peer], PacketKind::link_dead,
-                      std::as_bytes(std::span(&body, 1)), 0, 0);
+            send_over(*link, peers_[link->peer], PacketKind::link_dead, news, 0, 0);
     for (Peer& peer : peers_) {
         if (peer.dead || peer.via == nullptr || !peer.via->link) continue;
         const auto cut = [&](Rank from, Rank to) {
@@ -103,9 +124,7 @@ void Runtime::link_dead(Rank at, routing::Direction direction, const Connection*
                    crosses(from, to, other, direction.opposite());
         };
         if (!cut(options_.rank, peer.rank) && !cut(peer.rank, options_.rank)) continue;
-        tell_fault(fmt::format("{} cannot be reached: the link between {} and {} is dead",
-                               name_of(peer.rank), name_of(at), name_of(other)));
-        fail_peer(peer, Error::unreachable);
+        fail_peer(peer, Error::unreachable, what);
     }
 }
 
@@ -113,12 +132,22 @@ void Runtime::peer_died(Rank peer, std::string_view why) {
     Guard guard(*this);
     if (peers_[peer].dead) return;
     stirred_ = true;
-    tell_fault(fmt::format("{} is dead: {}", name_of(peer), why));
-    fail_peer(peers_[peer], Error::unreachable);
+    const std::string what = fmt::format("{} is dead: {}", name_of(peer), why);
+    tell_fault(what);
+    fail_peer(peers_[peer], Error::unreachable, what);
     // A link that waits for its other end would do so for ever.
     for (Connection* link : links_)
         if (link != nullptr && link->peer == peer && !link->down && link->channel->connecting())
             close(*link, Error::unreachable, "its other end is dead");
+}
+
+// Of somebody whom this rank does reach, it is a link elsewhere that keeps others apart.
+std::string Runtime::fault_of(Rank peer) const {
+    Guard guard(*this);
+    if (const std::string& why = peers_[peer].why; !why.empty()) return why;
+    for (const DeadLink& link : dead_links_)
+        if (link.suspect == peer || link.at == peer) return link.what;
+    return std::string(describe(Error::unreachable));
 }
 
 std::optional<Rank> Runtime::lost_in(std::span<const Rank> members) const {
@@ -143,9 +172,10 @@ std::optional<Rank> Runtime::lost_in(std::span<const Rank> members) const {
 
 // Ends everything that waits for this peer. Wildcard receives end too: what they wait for may
 // have been the message that will not come.
-void Runtime::fail_peer(Peer& peer, Error error) {
+void Runtime::fail_peer(Peer& peer, Error error, std::string why) {
     if (peer.dead) return;
     peer.dead = true;
+    peer.why = std::move(why);
     faults_.fetch_add(1, std::memory_order_relaxed);
     // A transfer that the transport still works on ends through on_transfer(): until then it uses
     // the caller's memory.

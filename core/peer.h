@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/connection.h"
@@ -67,6 +68,7 @@ struct Peer {
     std::uint32_t send_sequence = 0;
     std::uint32_t receive_sequence = 0;  // the next one to be handled
     bool dead = false;
+    std::string why;  // it is dead
 
     std::vector<ReceiveFlow*> receive_labels;  // the peer's labels of flows it sends on
     std::vector<SendFlow*> send_labels;        // and of flows it receives on

@@ -64,6 +64,9 @@ struct Options {
     std::function<void(std::string_view)> log;
     std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
     std::function<void()> on_interrupt = {};   // see Runtime::interrupt()
+    // Where faults of links and ranks go, which may end the job for a reason that others know
+    // better; none: to log.
+    std::function<void(std::string_view)> log_fault = {};
 
     // The largest body of a packet.
     std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }
@@ -211,6 +214,8 @@ class Runtime final : private transport::Sink {
     void interrupt() noexcept { ask(interrupt_asked); }
     // Completes every request to and from a rank that is known to be dead with Error::unreachable.
     void peer_died(Rank peer, std::string_view why);
+    // Why a rank cannot be reached: its death, or the dead link and who saw what there.
+    std::string fault_of(Rank peer) const;
     // How many ranks and links have been lost, for those who look whether one more has.
     std::uint64_t faults() const { return faults_.load(std::memory_order_relaxed); }
     // A rank because of which not all of these can work together any more: one that is dead, or an
@@ -419,12 +424,14 @@ class Runtime final : private transport::Sink {
 
     // fault.cpp
     bool on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes);
-    void close(Connection& connection, Error error, std::string_view why);
+    // `sight`: who saw what, where another rank did.
+    void close(Connection& connection, Error error, std::string_view why, std::string sight = {});
     void close_unreached();
-    void tell_fault(std::string text);
-    void link_dead(Rank at, routing::Direction direction, const Connection* heard_from);
+    void tell_fault(const std::string& text);
+    void link_dead(Rank at, routing::Direction direction, const Connection* heard_from,
+                   const std::string& sight);
     bool crosses(Rank from, Rank to, Rank at, routing::Direction direction) const;
-    void fail_peer(Peer& peer, Error error);
+    void fail_peer(Peer& peer, Error error, std::string why);
 
     Options options_;
     bool locking_ = false;
@@ -455,7 +462,8 @@ class Runtime final : private transport::Sink {
     struct DeadLink {
         Rank at;
         routing::Direction direction;
-        Rank suspect;  // the end that has not spoken: of a dead rank, each of its links says so
+        Rank suspect;      // the end that has not spoken: of a dead rank, each of its links says so
+        std::string what;  // "the link between rank 3 and rank 7 is dead; rank 3 saw: ..."
     };
     std::vector<DeadLink> dead_links_;
     std::atomic<std::uint64_t> faults_{0};

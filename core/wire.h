@@ -114,6 +114,8 @@ struct DepartureBody {
     std::uint32_t departure;
     std::uint32_t unused;
 };
+// Behind it stands who saw it die, and how, in words.
+inline constexpr std::size_t longest_sight = 240;
 struct LinkBody {
     std::uint32_t rank;       // the end that saw it die
     std::uint32_t direction;  // routing::Direction::index() out of that rank

@@ -89,6 +89,7 @@ core::Options Process::options(bool threads) const {
     options.on_interrupt = [this] {
         if (death_watch_ != nullptr) death_watch_->tell();
     };
+    options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.far_direct = *settings_.forward == config::Forward::kernel;
     if (!settings_.hosts->empty() && !settings_.dims->empty())
         options.name_of = [this](core::Rank rank) {

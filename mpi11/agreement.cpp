@@ -37,7 +37,7 @@ void wait_for(core::Request& request, const char* what) {
     runtime().wait(request, what);
     const core::Error error = request.status().error;
     if (error != core::Error::none)
-        fail(class_of(error), "rank {}: {}", request.peer(), core::describe(error));
+        fail(class_of(error), "rank {}: {}", request.peer(), why_failed(error, request.peer()));
 }
 
 void wait_for(collectives::Schedule& schedule) {

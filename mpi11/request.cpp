@@ -87,6 +87,12 @@ void start(Request& request) {
                       comm.context(), core_tag(request.tag));
 }
 
+std::string why_failed(core::Error error, Rank peer) {
+    return error == core::Error::unreachable && peer != core::any_source
+               ? runtime().fault_of(peer)
+               : std::string(core::describe(error));
+}
+
 namespace {
 
 std::string words_for(const Communicator& comm, int rank) {
@@ -102,7 +108,7 @@ void check_sent(const core::SendRequest& send, const Communicator& comm, int des
         return;
     fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
          "the send of {} bytes with tag {} to {} failed: {}", send.bytes(), tag,
-         words_for(comm, dest), core::describe(error));
+         words_for(comm, dest), why_failed(error, send.peer()));
 }
 
 void check_received(const core::ReceiveRequest& receive, const Communicator& comm) {
@@ -117,7 +123,7 @@ void check_received(const core::ReceiveRequest& receive, const Communicator& com
     fail(status.error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
          "the receive from {} failed: {}",
          peer == core::any_source ? "any source" : words_for(comm, comm.rank_of(peer)),
-         core::describe(status.error));
+         why_failed(status.error, peer));
 }
 
 void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,

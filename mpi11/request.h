@@ -178,6 +178,10 @@ inline Rank machine_source(const Communicator& comm, int source) {
     return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
 }
 
+// Words for an error of a request with a peer (a rank of the machine): where it cannot be reached,
+// the dead link or rank that is the cause.
+std::string why_failed(core::Error error, Rank peer);
+
 // Throws Failure for a message that ended with an error.
 void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
 void check_received(const core::ReceiveRequest& receive, const Communicator& comm);

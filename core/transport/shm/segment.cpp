@@ -75,6 +75,37 @@ std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t
     }
 }
 
+// Why the kernel does not let this process open a descriptor of that one.
+std::string why_closed(std::uint32_t process, int error) {
+    const std::string folder = fmt::format("/proc/{}", process);
+    struct stat owner {
+    }, descriptors{};
+    const bool known =
+        stat(folder.c_str(), &owner) == 0 && stat((folder + "/fd").c_str(), &descriptors) == 0;
+    if (!known)
+        return fmt::format(
+            "{}; that process has ended, or does not share /proc with this one: the ranks of one "
+            "host must see each other there (one PID namespace, /proc without hidepid)",
+            std::strerror(error));
+    if (owner.st_uid != geteuid())
+        return fmt::format(
+            "{}; that process runs as user {}, this one as user {}: the ranks of "
+            "one host must run as one user",
+            std::strerror(error), owner.st_uid, geteuid());
+    // The kernel gives /proc/PID/fd of a process that must not be dumped to root.
+    if (descriptors.st_uid != owner.st_uid)
+        return fmt::format(
+            "{}; that process is not dumpable, so the kernel closes its "
+            "descriptors to others of its user: its program has capabilities or a "
+            "set-user-ID bit, may not be read by its user, or calls "
+            "prctl(PR_SET_DUMPABLE, 0): expected none of these",
+            std::strerror(error));
+    return fmt::format(
+        "{}; it has capabilities, a user namespace or a security policy that this "
+        "process has not: the ranks of one host must run alike",
+        std::strerror(error));
+}
+
 }  // namespace
 
 Port& Segment::port(std::size_t index) const {
@@ -142,9 +173,7 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
     };
     if (address.magic != address_magic) refuse("its address is not one of this version");
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (descriptor < 0)
-        refuse(fmt::format("{}; the ranks of one host must run as one user and share /proc",
-                           std::strerror(errno)));
+    if (descriptor < 0) refuse(why_closed(address.pid, errno));
     struct stat status {};
     void* base = MAP_FAILED;
     if (fstat(descriptor, &status) == 0 && std::uint64_t(status.st_size) == address.bytes)
@@ -163,8 +192,7 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
         const std::string bell = fmt::format("/proc/{}/fd/{}", address.pid, address.bell);
         segment->bell_write_ =
             config::Descriptor(::open(bell.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-        if (!segment->bell_write_)
-            refuse(fmt::format("its bell cannot be opened: {}", std::strerror(errno)));
+        if (!segment->bell_write_) refuse("its bell: " + why_closed(address.pid, errno));
     }
     return segment;
 }
