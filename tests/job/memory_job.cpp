@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,8 +33,8 @@ std::byte content(int rank, std::size_t position) {
 bool exchange(core::Runtime& runtime, std::byte* block) {
     const int size = runtime.size();
     std::deque<core::SendRequest> sends(static_cast<std::size_t>(size));
-    std::deque<core::ReceiveRequest> receives(static_cast<std::size_t>(size));
-    std::vector<std::vector<std::byte>> rooms(std::size_t(size), std::vector<std::byte>(sent));
+    std::deque<core::ReceiveRequest> receives(sends.size());
+    std::vector<std::vector<std::byte>> rooms(sends.size(), std::vector<std::byte>(sent));
     for (int peer = 0; peer < size; ++peer) {
         runtime.receive(receives[peer], core::Buffer(rooms[peer].data(), sent), peer, 0, 0);
         runtime.send(sends[peer], core::Buffer(block, sent), peer, 0, 0);
@@ -55,7 +56,7 @@ bool exchange(core::Runtime& runtime, std::byte* block) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     if (argc < 2) return 2;
     const std::size_t bytes = std::size_t(std::atoi(argv[1])) << 20;
     const auto process = job::Process::acquire(false);
@@ -67,7 +68,8 @@ int main(int argc, char** argv) {
     }
     for (std::size_t i = 0; i < bytes; ++i) block[i] = content(runtime.rank(), i);
     // In halves, so that the text is whole in the block alone.
-    const std::string text = fmt::format("{}{}", "the memory of ", fmt::format("rank {}", runtime.rank()));
+    const std::string text =
+        fmt::format("{}{}", "the memory of ", fmt::format("rank {}", runtime.rank()));
     std::memcpy(block + bytes - text.size(), text.data(), text.size());
     if (!exchange(runtime, block)) {
         fmt::print(stderr, "rank {}: a message was wrong\n", runtime.rank());
@@ -77,4 +79,6 @@ int main(int argc, char** argv) {
     runtime.free(block);
     process->leave();
     return 0;
+} catch (const std::exception& error) {
+    job::end_process(1, error.what());
 }

@@ -105,10 +105,9 @@ void ShmChannel::commit(const PacketHeader& header) {
 // "There is news" must be visible before "does it sleep?" is asked. prepare_sleep() is the other
 // half: one of the two always sees what the other wrote.
 void ShmChannel::ring() {
-    if (fence_)
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-    else  // the sleeper's membarrier orders the two here; only the compiler must not swap them
-        std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
+    // Else the sleeper's membarrier orders the two here; only the compiler must not swap them.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     wake_if_asleep();
 }
 

@@ -107,9 +107,9 @@ std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t
                               "and its segment takes {} KiB: raise the limit, or set "
                               "transport.use to tcp",
                               largest_file >> 10, least >> 10)
-                : fmt::format("shared memory: {}, and the segments of {} ranks of this host take "
-                              "{} MiB of it, with as much left for the program: raise the limit, "
-                              "or set transport.use to tcp",
+                : fmt::format("shared memory: {}; the segments of {} ranks of this host want {} "
+                              "MiB beyond what is in use already, half of it for the program: "
+                              "raise the limit, or set transport.use to tcp",
                               want_of_address_space(), mappings, 2 * mappings * least >> 20));
     }
     const std::uint64_t bytes = heap_offset + heap;
