@@ -157,19 +157,6 @@ static void sums_go_on(void) {
     printf("node %d goes on after %s sums\n", me, i < 100 ? "too few" : "enough");
     fflush(stdout);
 }
-/* A process dies while the others end: their last step waits for it, and meanwhile their progress
- * threads are told. */
-static void has_ended(void) {
-    printf("node %d has ended\n", me);
-    fflush(stdout);
-}
-static void ends_beside_a_death(void) {
-    if (me == nodes - 1) {
-        sleep(1);
-        raise(SIGKILL);
-    }
-    atexit(has_ended);
-}
 /* Different lengths, found in the checking mode. */
 static void different_lengths(void) {
     char memory[16] = {0};
@@ -203,7 +190,6 @@ static const struct test_case all_cases[] = {
     {"killed_in_sum", killed_in_sum},
     {"goes_on", goes_on},
     {"sums_go_on", sums_go_on},
-    {"ends_beside_a_death", ends_beside_a_death},
     {"different_lengths", different_lengths},
     {"nothing", nothing},
 };
