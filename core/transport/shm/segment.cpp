@@ -65,7 +65,7 @@ std::uint64_t random_nonce() {
     return nonce;
 }
 
-std::uint64_t limit(__rlimit_resource which) {
+std::uint64_t limit(auto which) {
     rlimit found{};
     return getrlimit(which, &found) == 0 ? found.rlim_cur : RLIM_INFINITY;
 }
