@@ -4,6 +4,13 @@
 #include "core/runtime.h"
 
 namespace torusmp::core {
+namespace {
+
+std::string_view transport_of(const Connection& connection) {
+    return connection.interface != nullptr ? connection.interface->name() : "self";
+}
+
+}  // namespace
 
 std::string_view describe(Error error) {
     switch (error) {
@@ -32,11 +39,11 @@ std::string Runtime::name_of(Rank rank) const {
 }
 
 std::string Runtime::name_of(const Connection& connection) const {
+    if (!connection.link && connection.channel == &nowhere_)
+        return fmt::format("the connection to {}", name_of(connection.peer));
     if (!connection.link)
-        return fmt::format(
-            "the {}connection to {}",
-            connection.interface != nullptr ? fmt::format("{} ", connection.interface->name()) : "",
-            name_of(connection.peer));
+        return fmt::format("the {} connection to {}", transport_of(connection),
+                           name_of(connection.peer));
     return fmt::format("link {}{} to {}", connection.link->dimension,
                        connection.link->sign > 0 ? '+' : '-', name_of(connection.peer));
 }
@@ -110,8 +117,7 @@ std::vector<Runtime::ConnectionInfo> Runtime::connections() const {
     Guard guard(*this);
     std::vector<ConnectionInfo> all;
     for (const auto& c : connections_)
-        all.push_back({c->peer, c->link, c->statistics, c->down,
-                       c->interface != nullptr ? c->interface->name() : "self"});
+        all.push_back({c->peer, c->link, c->statistics, c->down, transport_of(*c)});
     return all;
 }
 

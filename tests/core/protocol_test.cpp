@@ -478,6 +478,24 @@ TEST_CASE("messages by named cables of a ring of two use each, and match in orde
     }
 }
 
+TEST_CASE("a report tells of packets to the rank itself that wait for a token",
+          "[core][protocol][report]") {
+    std::vector<std::byte> bytes(8, std::byte{1});
+    std::vector<std::byte> room(8);
+    std::deque<SendRequest> sends(300);
+    ReceiveRequest receive;
+    JobOptions options;
+    options.tokens = 4;
+    Job job(options);
+    for (SendRequest& send : sends) job[0].send(send, Buffer(bytes.data(), bytes.size()), 0, 0, 1);
+    CHECK_THAT(job[0].report(),
+               Catch::Contains("the self connection to rank 0: packets wait for a token"));
+    for (std::size_t i = 0; i < sends.size(); ++i) {
+        job[0].receive(receive, Buffer(room.data(), room.size()), 0, 0, 1);
+        REQUIRE(job.run_until([&] { return receive.complete(); }));
+    }
+}
+
 TEST_CASE("a task is advanced when a remote write or read ends", "[core][protocol][bug2]") {
     const bool write = GENERATE(true, false);
     Memory out(9000, false);

@@ -1,117 +1,116 @@
-// What shared memory says where the kernel keeps two processes apart.
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
+// What shared memory is to the rest of the process: core dumps, limits.
+#include <sys/resource.h>
 
+#include <array>
 #include <catch2/catch.hpp>
-#include <functional>
-#include <stdexcept>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 
-#include "core/transport/shm/segment.h"
+#include "core/transport/shm/interface.h"
 
 namespace torusmp::transport::shm {
 namespace {
 
-constexpr uid_t nobody = 65534;
-constexpr uid_t somebody = 65533;
+constexpr std::size_t block = std::size_t{4} << 20;
 
-// Root may open everything: both processes become users. Others stay who they are.
-void become(uid_t user) {
-    if (geteuid() == 0 && setresuid(user, user, user) != 0) _exit(1);
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as at the start of a program
+ShmInterface make() {
+    PortOptions port{0, 1, {}, 4096};
+    port.tokens[0] = 4;
+    return ShmInterface({port}, {});
 }
 
-// Runs `body` in a process of its own, whose output can be read.
-class Child {
-  public:
-    explicit Child(const std::function<void(int output)>& body) {
-        int ends[2];
-        REQUIRE(pipe(ends) == 0);
-        pid_ = fork();
-        REQUIRE(pid_ >= 0);
-        if (pid_ == 0) {
-            close(ends[0]);
-            body(ends[1]);
-            _exit(0);
+// The kernel's word on the mapping that holds an address.
+std::string flags_of(const void* memory) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(memory);
+    std::ifstream maps("/proc/self/smaps");
+    bool inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        std::istringstream range(line);
+        if (range >> std::hex >> begin >> dash >> end && dash == '-')
+            inside = begin <= wanted && wanted < end;
+        else if (inside && line.rfind("VmFlags:", 0) == 0)
+            return line + " ";
+    }
+    FAIL("no mapping holds the address");
+    return {};
+}
+
+bool is_dumped(const void* memory) {
+    return flags_of(memory).find(" dd ") == std::string::npos;
+}
+
+// How much of the segments' mappings a core dump would hold.
+std::size_t dumped_bytes() {
+    std::ifstream maps("/proc/self/smaps");
+    std::size_t bytes = 0, dumped = 0;
+    bool segment = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        std::istringstream range(line);
+        if (range >> std::hex >> begin >> dash >> end && dash == '-') {
+            segment = line.find("/memfd:torusmp") != std::string::npos;
+            bytes = end - begin;
+        } else if (segment && line.rfind("VmFlags:", 0) == 0) {
+            if ((line + " ").find(" dd ") == std::string::npos) dumped += bytes;
         }
-        close(ends[1]);
-        output_ = ends[0];
     }
-    Child(const Child&) = delete;
-    Child& operator=(const Child&) = delete;
-    ~Child() {
-        close(output_);
-        kill(pid_, SIGKILL);
-        waitpid(pid_, nullptr, 0);
-    }
-    std::string text() const {
-        char piece[4096];
-        std::string all;
-        for (ssize_t n; (n = read(output_, piece, sizeof piece)) > 0;)
-            all.append(piece, std::size_t(n));
-        return all;
-    }
-    Address address() const {
-        Address address{};
-        REQUIRE(read(output_, &address, sizeof address) == sizeof address);
-        return address;
-    }
-
-  private:
-    pid_t pid_ = -1;
-    int output_ = -1;
-};
-
-void put(int output, const void* from, std::size_t bytes) {
-    if (write(output, from, bytes) != ssize_t(bytes)) _exit(1);
+    return dumped;
 }
 
-void own(int output, uid_t user, bool dumpable) {
-    become(user);
-    const auto segment = Segment::create({}, false);
-    if (!dumpable) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    put(output, &segment->address(), sizeof(Address));
-    pause();
+TEST_CASE("core dumps leave segments out but for what the program has allocated", "[shm]") {
+    ShmInterface a = make();
+    ShmInterface b = make();
+    ChannelOptions ports;
+    Channel& to_b = a.connect(b.address(), ports);
+    b.connect(a.address(), ports);
+    CHECK(dumped_bytes() == 0);
+
+    auto* first = static_cast<std::byte*>(b.allocate(block, 64));
+    auto* second = static_cast<std::byte*>(b.allocate(block, 64));
+    const RemoteMemory remote = b.expose({first, block}, nullptr);
+    const std::byte* seen_by_a = to_b.map(remote, 0, block);
+    REQUIRE(seen_by_a != nullptr);
+    REQUIRE(seen_by_a != first);
+    CHECK(is_dumped(first));
+    CHECK(is_dumped(first + block - 1));
+    CHECK(is_dumped(second + block - 1));
+    CHECK(!is_dumped(seen_by_a));
+    CHECK(dumped_bytes() < 3 * block);
+
+    b.free(second);
+    CHECK(is_dumped(first + block - 1));
+    CHECK(dumped_bytes() < 2 * block);
+    b.free(first);
+    CHECK(dumped_bytes() == 0);
 }
 
-std::string refusal(const Address& address) {
-    const Child opener([&address](int output) {
-        become(nobody);
-        std::string text = "opened";
-        try {
-            Segment::open(address);
-        } catch (const std::runtime_error& error) {
-            text = error.what();
-        }
-        put(output, text.data(), text.size());
-    });
-    return opener.text();
-}
+TEST_CASE("where limits leave a small heap the program gets private memory beside it", "[shm]") {
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    rlimit limited = before;
+    limited.rlim_cur = 4 * block;
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limited) == 0);
+    ShmInterface a = make();
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
 
-using Catch::Matchers::Contains;
-
-TEST_CASE("shared memory of a process that the kernel closes is refused with the reason") {
-    SECTION("none") {
-        const Child owner([](int output) { own(output, nobody, true); });
-        CHECK(refusal(owner.address()) == "opened");
+    std::array<std::byte*, 8> blocks{};
+    std::size_t shared = 0;
+    for (std::byte*& each : blocks) {
+        each = static_cast<std::byte*>(a.allocate(block, 4096));
+        REQUIRE(each != nullptr);
+        CHECK(reinterpret_cast<std::uintptr_t>(each) % 4096 == 0);
+        std::memset(each, 1, block);
+        if (a.is_mapped(a.expose({each, block}, nullptr))) ++shared;
     }
-    SECTION("it is not dumpable") {
-        const Child owner([](int output) { own(output, nobody, false); });
-        const std::string text = refusal(owner.address());
-        CHECK_THAT(text, Contains("that process is not dumpable"));
-        CHECK_THAT(text, !Contains("run as one user"));
-    }
-    SECTION("it belongs to another user") {
-        if (geteuid() != 0) return;  // nobody else's process can be made
-        const Child owner([](int output) { own(output, somebody, true); });
-        CHECK_THAT(refusal(owner.address()),
-                   Contains("runs as user 65533, this one as user 65534"));
-    }
-    SECTION("it has ended") {
-        const Address address = Child([](int output) { own(output, nobody, true); }).address();
-        CHECK_THAT(refusal(address), Contains("that process has ended"));
-    }
+    CHECK(shared > 0);
+    CHECK(shared < 4);
+    for (std::byte* each : blocks) a.free(each);
 }
 
 }  // namespace
