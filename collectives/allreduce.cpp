@@ -32,10 +32,11 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     count_ = count;
     bytes_ = count * operation.element;
     operation_ = operation;
+    const std::string_view name = operation.combine == nullptr ? "barrier" : "allreduce";
+    const Call call = call_of(-1, bytes_, operation);
     if (Hosted* hosted = by_hosts(operation.commutative)) {
         hosted->prepare_allreduce(buffer, count, operation, form);
-        return begin(operation_.combine == nullptr ? "barrier" : "allreduce",
-                     call_of(-1, bytes_, operation_));
+        return begin(name, call);
     }
     grid_ = operation.commutative ? &group() : &group().ordered();
     if (form == ReduceForm::automatic) form = choose_form(group(), bytes_);
@@ -50,7 +51,7 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
         plan.count = count;
         plan.operation = operation;
         lay_pipeline(plan);
-        return begin("allreduce", call_of(-1, bytes_, operation_));
+        return begin(name, call);
     }
     if (form_ == ReduceForm::scatter) ranges_.cut(grid(), count);
 
@@ -67,7 +68,7 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     phase_ = Phase::reduce;
     dimension_ = grid().dimensions() - 1;
     line_step_ = 0;
-    begin(operation_.combine == nullptr ? "barrier" : "allreduce", call_of(-1, bytes_, operation_));
+    begin(name, call);
 }
 
 void Allreduce::start_barrier() {

@@ -32,9 +32,11 @@ CallRecord CallRecord::of(std::string_view name, const Call& call, core::Rank ra
 }
 
 bool CallRecord::differs_in_size(const CallRecord& other) const {
-    return bytes != other.bytes && root == other.root && element == other.element &&
-           std::strcmp(name, other.name) == 0 && std::strcmp(operation, other.operation) == 0 &&
-           std::strcmp(elements, other.elements) == 0;
+    const bool same_elements = elements[0] == '\0' || other.elements[0] == '\0' ||
+                               std::strcmp(elements, other.elements) == 0;
+    return bytes != other.bytes && root == other.root && same_elements &&
+           (element == 0 || other.element == 0 || element == other.element) &&
+           std::strcmp(name, other.name) == 0 && std::strcmp(operation, other.operation) == 0;
 }
 
 bool CallRecord::like(const CallRecord& other) const {
@@ -48,11 +50,9 @@ std::string CallRecord::text() const {
     if (root >= 0) text += fmt::format(" with root {}", root);
     if (bytes != Call::any_bytes)
         text += fmt::format("{} {} B", root >= 0 ? " and" : " with", bytes);
-    if (operation[0] != '\0') {
-        text += fmt::format(" ({}", operation);
-        if (elements[0] != '\0') text += fmt::format(" of {}", elements);
-        text += fmt::format(", {} B each)", element);
-    }
+    if (operation[0] != '\0') text += fmt::format(", {}", operation);
+    if (elements[0] != '\0') text += fmt::format(" of {}", elements);
+    if (element > 1) text += fmt::format(" of {} B", element);
     return text;
 }
 

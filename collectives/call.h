@@ -16,8 +16,8 @@ struct Call {
     static constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
     int root = -1;                    // node; -1: there is none
     std::uint64_t bytes = any_bytes;  // any_bytes: they may differ
-    std::size_t element = 0;          // of a reduction; bytes
-    Label label{};                    // and what it computes
+    std::size_t element = 0;          // bytes; 0: not known
+    Label label{};                    // what a reduction computes, and of what
 };
 // Of a reduction.
 Call call_of(int root, std::uint64_t bytes, const Operation& operation);
@@ -34,11 +34,11 @@ struct CallRecord {
     std::uint32_t unused;
 
     static CallRecord of(std::string_view name, const Call& call, core::Rank rank);
-    // Of the same collective, whoever called it.
+    // Of the same collective, whoever called it, as far as is known.
     bool like(const CallRecord& other) const;
     // Alike but for how many bytes it moves.
     bool differs_in_size(const CallRecord& other) const;
-    // "rank 3 called reduce with root 1 and 8 B (MPI_SUM of integers)"
+    // "rank 3 called reduce with root 1 and 8 B, MPI_SUM of integers of 4 B"
     std::string text() const;
     // Makes what came from outside safe to read.
     void close();

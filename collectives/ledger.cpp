@@ -14,9 +14,9 @@ std::string Verdict::text() const {
     if (by_message == 0) return describe_difference(culprit, other);
     if (found != expected)
         return fmt::format(
-            "rank {} sent {} bytes where rank {} expected {}: the members gave different counts or "
-            "types",
-            culprit.rank, found, other.rank, expected);
+            "rank {} sent {} bytes where {} were expected by rank {}: the members gave different "
+            "counts or types",
+            culprit.rank, found, expected, other.rank);
     return fmt::format("rank {} sent what does not fit the call of rank {}: {}", culprit.rank,
                        other.rank, core::describe(error));
 }

@@ -12,10 +12,14 @@ void Schedule::begin(std::string_view name, const Call& call) {
     reset(name);
     if (nested_) return;  // what it is a part of has been checked, and advances it
     call_ = call;
+    if (call_.element == 0) {
+        call_.label.elements = elements_;
+        call_.element = element_;
+    }
     begun_ = entered_ = false;
     if (group_->checking()) {
         if (check_ == nullptr) check_ = std::make_unique<CallCheck>(*group_);
-        check_->prepare(name, call);
+        check_->prepare(name, call_);
     }
     group_->runtime().add_task(*this);
 }

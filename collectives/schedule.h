@@ -34,6 +34,12 @@ class Schedule : public core::Task {
     Schedule& operator=(const Schedule&) = delete;
 
     bool complete() const { return complete_.load(std::memory_order_acquire); }
+    // What the next calls move, where that is known: compared in the checking mode. A literal, and
+    // the bytes of one.
+    void set_elements(std::string_view what, std::size_t bytes) {
+        elements_ = what;
+        element_ = bytes;
+    }
     // Blocks until complete.
     void wait() {
         group_->runtime().wait_until([this] { return complete(); }, name_);
@@ -192,6 +198,8 @@ class Schedule : public core::Task {
     bool nested_ = false;
     int number_ = 0;  // as a part
     Call call_{};
+    std::string_view elements_;
+    std::size_t element_ = 0;
     std::unique_ptr<CallCheck> check_;  // where the group checks
     bool begun_ = true;                 // calls are compared, if that is asked for
     bool entered_ = false;              // in the ledger
