@@ -31,18 +31,20 @@ CallRecord CallRecord::of(std::string_view name, const Call& call, core::Rank ra
     return record;
 }
 
-bool CallRecord::differs_in_size(const CallRecord& other) const {
-    const bool same_elements = elements[0] == '\0' || other.elements[0] == '\0' ||
-                               std::strcmp(elements, other.elements) == 0;
-    return bytes != other.bytes && root == other.root && same_elements &&
-           (element == 0 || other.element == 0 || element == other.element) &&
-           std::strcmp(name, other.name) == 0 && std::strcmp(operation, other.operation) == 0;
+bool CallRecord::same_size(const CallRecord& other) const {
+    return bytes == other.bytes || bytes == Call::any_bytes || other.bytes == Call::any_bytes;
+}
+
+bool CallRecord::may_meet(const CallRecord& other) const {
+    return std::strcmp(name, other.name) == 0 && root == other.root && same_size(other);
 }
 
 bool CallRecord::like(const CallRecord& other) const {
-    CallRecord same_size = *this;
-    same_size.bytes = ~other.bytes;
-    return bytes == other.bytes && same_size.differs_in_size(other);
+    const bool same_elements = elements[0] == '\0' || other.elements[0] == '\0' ||
+                               std::strcmp(elements, other.elements) == 0;
+    return may_meet(other) && same_elements &&
+           (element == 0 || other.element == 0 || element == other.element) &&
+           std::strcmp(operation, other.operation) == 0;
 }
 
 std::string CallRecord::text() const {

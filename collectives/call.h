@@ -36,8 +36,9 @@ struct CallRecord {
     static CallRecord of(std::string_view name, const Call& call, core::Rank rank);
     // Of the same collective, whoever called it, as far as is known.
     bool like(const CallRecord& other) const;
-    // Alike but for how many bytes it moves.
-    bool differs_in_size(const CallRecord& other) const;
+    // Alike in what the messages depend on; what is computed may differ.
+    bool may_meet(const CallRecord& other) const;
+    bool same_size(const CallRecord& other) const;
     // "rank 3 called reduce with root 1 and 8 B, MPI_SUM of integers of 4 B"
     std::string text() const;
     // Makes what came from outside safe to read.

@@ -42,6 +42,10 @@ void Ledger::enter(core::Tag tag, std::string_view name, const Call& call) {
 
 void Ledger::leave(core::Tag tag) {
     if (Entry& entry = entry_of(tag); entry.tag == tag) entry.done = true;
+    if (cases_.empty() && overviews_.empty()) [[likely]]
+        return;
+    cases_.erase(tag);
+    overviews_.erase(tag);
 }
 
 const Ledger::Entry* Ledger::find(core::Tag tag) const {
@@ -168,20 +172,21 @@ void Ledger::hear_statement(int node, core::Tag tag, const Note& note) {
         if (state == State::not_yet) about.missing[from] = record;
         if (state != State::called) return true;
         if (!about.first) about.first = record;
-        if (about.first->like(record)) return true;
-        Verdict verdict;
-        verdict.culprit = record;
-        verdict.other = *about.first;
-        if (record.differs_in_size(*about.first)) {
-            verdict.found = record.bytes;
-            verdict.expected = about.first->bytes;
+        if (!about.first->may_meet(record)) {
+            judge_calls(tag, *about.first, record);
+            return false;
         }
-        judge(tag, verdict);
-        return false;
+        if (!about.first->like(record)) about.odd = record;
+        return true;
     };
     const Note own = statement_of(tag);
     if (!hear(group_.node(), own.state, own.verdict.culprit)) return;
-    if (!hear(node, note.state, note.verdict.culprit) || note.round < 0) return;
+    if (!hear(node, note.state, note.verdict.culprit)) return;
+    // What is computed alone holds up nobody who is only late.
+    const auto called = [](State state) { return state == State::called; };
+    if (about.odd && std::all_of(about.heard.begin(), about.heard.end(), called))
+        return judge_calls(tag, *about.first, *about.odd);
+    if (note.round < 0) return;
     if (note.round > about.asked) {
         about.asked = note.round;
         ask(tag, about);
@@ -194,6 +199,17 @@ void Ledger::hear_statement(int node, core::Tag tag, const Note& note) {
     answer.others = overview.others;
     answer.verdict.culprit = overview.missing;
     send(node, tag, answer);
+}
+
+void Ledger::judge_calls(core::Tag tag, const CallRecord& first, const CallRecord& odd) {
+    Verdict verdict;
+    verdict.culprit = odd;
+    verdict.other = first;
+    if (!first.same_size(odd)) {
+        verdict.found = odd.bytes;
+        verdict.expected = first.bytes;
+    }
+    judge(tag, verdict);
 }
 
 void Ledger::ask(core::Tag tag, const Case& about) {

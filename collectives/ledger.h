@@ -89,6 +89,7 @@ class Ledger final : private core::NoteReader {
         std::vector<State> heard;           // by node
         std::map<int, CallRecord> missing;  // those that have not called it, by node
         std::optional<CallRecord> first;    // a call
+        std::optional<CallRecord> odd;      // one unlike it whose messages would fit all the same
         int asked = -1;                     // the last round in which it asked
     };
     struct Overview {
@@ -107,6 +108,7 @@ class Ledger final : private core::NoteReader {
     void hear_statement(int node, core::Tag tag, const Note& note);
     void hear_verdict(core::Tag tag, const Verdict& verdict);
     void judge(core::Tag tag, const Verdict& verdict);
+    void judge_calls(core::Tag tag, const CallRecord& first, const CallRecord& odd);
     void ask(core::Tag tag, const Case& about);
     Overview overview_of(const Case& about) const;
     Case& case_of(core::Tag tag);
