@@ -132,7 +132,7 @@ bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes byt
             hear_verdict(tag, note.verdict);
             return true;
         case Kind::overview:
-            if (find(tag) != nullptr)
+            if (const Entry* entry = find(tag); entry != nullptr && !entry->done)
                 overviews_[tag] = {note.state, note.verdict.culprit, note.others};
             while (overviews_.size() > most_cases) overviews_.erase(overviews_.begin());
             return true;
@@ -274,7 +274,7 @@ std::string Ledger::describe(core::Tag tag) const {
             break;
     }
     if (known.others != 0)
-        text += fmt::format("; so do {} more, or they do not answer", known.others);
+        text += fmt::format("; {} more have not called it, or do not answer", known.others);
     return text;
 }
 
