@@ -24,6 +24,7 @@ Framed::Framed(Group& group)
 }
 
 void Framed::lay_streams(const Regions* regions, Flow flow) {
+    cut_short_ = -1;
     outlets_.clear();
     inlets_.clear();
     if (regions == nullptr) return;
@@ -83,8 +84,21 @@ void Framed::take_frames(Inlet& inlet) {
 }
 
 bool Framed::refuse(const Inlet& inlet) {
-    fail(core::Error::protocol, group().neighbour(inlet.from.direction));
+    break_off(core::Error::protocol, group().neighbour(inlet.from.direction));
     return false;
+}
+
+bool Framed::take_apart(std::size_t index, int node) {
+    const core::Status* status = arrived(index);
+    if (status == nullptr) return false;
+    if (status->error != core::Error::truncated) return received(index);
+    cut_short(node);
+    return true;
+}
+
+bool Framed::end_well() {
+    if (cut_short_ >= 0) fail(core::Error::truncated, group().rank_of(cut_short_));
+    return true;
 }
 
 void Framed::retire(Outlet& outlet) {

@@ -26,7 +26,12 @@
 namespace torusmp::collectives {
 
 class Bundles;
+class Ledger;
 using core::Rank;
+
+// Messages between the same two members in one collective match by streams; their tags are the
+// collective's times this number, plus the stream's.
+inline constexpr int max_streams = 32;
 
 // This member in one tree over the grid: where its parent and its children lie.
 struct TreeLinks {
@@ -112,6 +117,8 @@ class Group {
     }
     // Members compare what they call before each collective.
     bool checking() const { return policy_->check; }
+    // What this member has called, and heard of the others' calls.
+    Ledger& ledger() const { return *ledger_; }
 
     // The same members laid out in the order of their node numbers: for operations that do not
     // commute. Itself where that is so anyway; else made on first use.
@@ -166,6 +173,7 @@ class Group {
     std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
     std::unique_ptr<const Bundles> bundles_;
     std::map<int, Regions> regions_;  // by root
+    std::unique_ptr<Ledger> ledger_;  // null where no collectives begin, but parts of others
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;
     bool hosts_known_ = false;

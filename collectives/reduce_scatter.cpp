@@ -47,7 +47,7 @@ void ReduceScatter::start(void* result, const void* values, std::span<const std:
     reach_ = 1;
     subtrees_ = 0;
     step_ = 0;
-    begin("reduce-scatter", {-1, bytes_});
+    begin("reduce-scatter", call_of(-1, bytes_, operation_));
 }
 
 // Forms that add into the vector have a copy of their own.

@@ -40,7 +40,7 @@ void Scan::start(void* buffer, std::size_t count, const Operation& operation, Sc
     dimension_ = group().dimensions() - 1;
     ring_step_ = 0;
     reach_ = 1;
-    begin("scan", {-1, bytes_});
+    begin("scan", call_of(-1, bytes_, operation_));
 }
 
 bool Scan::step() {

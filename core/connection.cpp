@@ -8,24 +8,24 @@ namespace torusmp::core {
 
 using transport::PacketHeader;
 
-// A packet of core's own that found no token; lives in the pool until it is sent.
+// A packet of core's own that found no token, its body behind it; lives in the pool until it is
+// sent.
 class ControlMessage final : public Outgoing {
   public:
-    static constexpr std::size_t room = sizeof(LinkBody) + longest_sight;  // the longest
+    explicit ControlMessage(const PacketHeader& of) : header(of) {}
 
-    PacketHeader header{};
-    std::array<std::byte, room> body{};
+    PacketHeader header;
+    std::byte* body() { return reinterpret_cast<std::byte*>(this + 1); }
 
     bool emit(Runtime& runtime, Connection& connection) override {
-        runtime.transmit(connection, header, {body.data(), header.length});
-        runtime.pool_.give(this, sizeof *this);
+        runtime.transmit(connection, header, {body(), header.length});
+        drop(runtime, Error::none);
         return true;
     }
     void drop(Runtime& runtime, Error /*error*/) override {
-        runtime.pool_.give(this, sizeof *this);
+        runtime.pool_.give(this, sizeof *this + header.length);
     }
 };
-static_assert(sizeof(AnnounceBody) <= ControlMessage::room);
 
 PacketHeader Runtime::header_to(Peer& peer, PacketKind kind, std::size_t bytes) {
     PacketHeader header{};
@@ -112,9 +112,8 @@ void Runtime::send_over(Connection& connection, Peer& peer, PacketKind kind,
         transmit(connection, header, body);
         return;
     }
-    auto* message = ::new (pool_.take(sizeof(ControlMessage))) ControlMessage;
-    message->header = header;
-    std::copy(body.begin(), body.end(), message->body.begin());
+    auto* message = ::new (pool_.take(sizeof(ControlMessage) + body.size())) ControlMessage(header);
+    std::copy(body.begin(), body.end(), message->body());
     enqueue(connection, *message, Lane::message);
 }
 

@@ -147,6 +147,8 @@ bool Runtime::handle(Peer& peer, const PacketHeader& header, const std::byte* pa
             return on_retract(peer, header, payload);
         case PacketKind::retracted:
             return on_retracted(peer, header, payload);
+        case PacketKind::note:
+            return on_note(peer, header, payload);
         case PacketKind::none:
         case PacketKind::link_dead:
             break;

@@ -22,6 +22,8 @@ constexpr unsigned polls_per_look = 64;
 constexpr unsigned kernel_polls_per_look = 4;
 // Where others want the core, polling before sleep is cut down to this part of Options::spin.
 constexpr int spin_among_rivals = 8;
+// How long a wait lasts before tasks are told; then twice that, and so on.
+constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
 // Turns given to other ranks before sleeping, where ranks outnumber cores.
 constexpr unsigned yields_when_crowded = 16;
 
@@ -102,6 +104,7 @@ void Runtime::open_interfaces(const InterfaceFactory& make_interface) {
 
 Runtime::~Runtime() {
     end_progress_thread();
+    for (const auto& [context, reader] : readers_) reader->on_end();
     std::vector<Unexpected*> left;
     matching_.for_each_unexpected([&](Unexpected& message) { left.push_back(&message); });
     for (Unexpected* message : left) pool_.give(message, sizeof(Unexpected) + message->bytes);
@@ -384,6 +387,8 @@ bool Runtime::progress_unlocked() {
     if (!loopback_->empty()) moved |= loopback_->poll(*this) > 0;
     if (!backlog_.empty()) moved |= flush_backlog();
     if (moved && !tasks_.empty()) advance_tasks();
+    if (std::exchange(note_came_, false)) [[unlikely]]
+        notes_.fetch_add(1, std::memory_order_relaxed);
     if (moved) moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     if (asked_.load(std::memory_order_relaxed) != 0) [[unlikely]]
         answer_asked();
@@ -417,6 +422,13 @@ void Runtime::add_task(Task& task) {
     if (!task.advance()) tasks_.push_back(&task);
 }
 
+void Runtime::linger(std::string_view what) {
+    Guard guard(*this);
+    waits_in_ = what;
+    if (what.empty()) return;
+    for (Task* task : tasks_) task->linger();
+}
+
 void Runtime::wait(Request& request, std::string_view what) {
     if (request.complete()) return;
     wait_until([&] { return request.complete(); }, what);
@@ -427,9 +439,12 @@ void Runtime::Waiter::turn() {
     // Another thread may have moved what this one waits for, since it last looked.
     if (const std::uint64_t moves = runtime_.moves_.load(std::memory_order_acquire);
         moves != moves_seen_) {
+        // What ranks tell each other about their waiting does not end it.
+        const std::uint64_t notes = runtime_.notes_.load(std::memory_order_relaxed);
+        if (moves - moves_seen_ > notes - notes_seen_) began_ = {};
         moves_seen_ = moves;
+        notes_seen_ = notes;
         idle_turns_ = 0;
-        began_ = {};
         return;
     }
     ++idle_turns_;
@@ -449,16 +464,36 @@ void Runtime::Waiter::turn() {
     if (began_ == Clock::time_point{}) began_ = warned_ = now;
     const std::chrono::nanoseconds spin(runtime_.spin_.load(std::memory_order_relaxed));
     if (!options.oversubscribed && now - began_ < spin) return;
-    if (options.watchdog.count() != 0 && now - warned_ >= options.watchdog) {
+    speak(now);
+    runtime_.sleep_until(next_word(), moves_seen_);
+}
+
+// What a long wait has to say, and when the next word is due.
+void Runtime::Waiter::speak(Clock::time_point now) {
+    const std::chrono::nanoseconds watchdog = runtime_.options_.watchdog;
+    if (linger_at_ == Clock::time_point{}) {
+        // Several times before the watchdog speaks, so that it can say what has been found out.
+        linger_step_ = watchdog.count() != 0 ? std::min(first_linger, watchdog / 8) : first_linger;
+        linger_at_ = now + linger_step_;
+    }
+    if (now >= linger_at_) {
+        lingers_ = true;
+        linger_step_ *= 2;
+        linger_at_ = now + linger_step_;
+        runtime_.linger(what_);
+    }
+    if (watchdog.count() != 0 && now - warned_ >= watchdog) {
         const double seconds = std::chrono::duration<double>(now - began_).count();
         runtime_.log(fmt::format("{} has waited for {:.1f} s in {}\n{}",
                                  runtime_.name_of(runtime_.rank()), seconds, what_,
                                  runtime_.report()));
         warned_ = now;
     }
-    runtime_.sleep_until(
-        options.watchdog.count() != 0 ? warned_ + options.watchdog : Clock::time_point::max(),
-        moves_seen_);
+}
+
+Clock::time_point Runtime::Waiter::next_word() const {
+    const std::chrono::nanoseconds watchdog = runtime_.options_.watchdog;
+    return watchdog.count() != 0 ? std::min(linger_at_, warned_ + watchdog) : linger_at_;
 }
 
 // Sleeps unless something has moved since the caller saw `moves_seen`: with several threads that

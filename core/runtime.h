@@ -85,13 +85,31 @@ class Task {
     virtual bool advance() = 0;
     // What it waits for, for reports.
     virtual std::string describe() const = 0;
+    // Called now and then while a wait of this process lasts long: time to find out why.
+    virtual void linger() {}
 
   protected:
     ~Task() = default;
 };
 
+// Reads what ranks tell each other in a context beside its messages: rare and short, no receive
+// waits for it, and a rank that has no reader for the context ignores it. Called under the
+// Runtime's lock.
+class NoteReader {
+  public:
+    // False: such a note cannot be.
+    virtual bool on_note(Rank source, Tag tag, transport::ConstBytes note) = 0;
+    // The Runtime ends before its reader.
+    virtual void on_end() = 0;
+
+  protected:
+    ~NoteReader() = default;
+};
+
 class Runtime final : private transport::Sink {
   public:
+    static constexpr std::size_t longest_note = 320;  // bytes
+
     using InterfaceFactory = std::function<std::unique_ptr<transport::Interface>(
         const std::vector<transport::PortOptions>&)>;
 
@@ -187,6 +205,22 @@ class Runtime final : private transport::Sink {
     }
     // A task is advanced once at once and then whenever something has moved.
     void add_task(Task& task);
+    // Tells all tasks that this process waits long, in that call, or that it does no more (empty).
+    // Long waits do so themselves.
+    void linger(std::string_view what);
+    // The call in which this process has waited long; empty: in none.
+    std::string_view waits_in() const { return waits_in_; }
+
+    // --- notes ---
+    void add_reader(Context context, NoteReader& reader);
+    void remove_reader(NoteReader& reader);
+    // Precondition: no more than longest_note, and not to ourselves.
+    void send_note(Rank dest, Context context, Tag tag, transport::ConstBytes note);
+    // Makes tasks look for faults: one of them is ended by a note.
+    void note_fault() { faults_.fetch_add(1, std::memory_order_relaxed); }
+    // Throws away messages that came whole with a tag from `first` to `last`, and that nobody will
+    // ever receive.
+    void discard(Context context, Tag first, Tag last);
 
     // --- memory that peers reach at the lowest cost ---
     void* allocate(std::size_t bytes, std::size_t alignment);
@@ -232,15 +266,27 @@ class Runtime final : private transport::Sink {
     class Waiter {
       public:
         Waiter(Runtime& runtime, std::string_view what) : runtime_(runtime), what_(what) {}
+        ~Waiter() {
+            if (lingers_) runtime_.linger({});
+        }
+        Waiter(const Waiter&) = delete;
+        Waiter& operator=(const Waiter&) = delete;
         void turn();
 
       private:
+        void speak(transport::Clock::time_point now);
+        transport::Clock::time_point next_word() const;
+
         Runtime& runtime_;
         std::string_view what_;
         unsigned idle_turns_ = 0;
         std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none: so the first turn never sleeps
-        transport::Clock::time_point began_{};
-        transport::Clock::time_point warned_{};
+        std::uint64_t notes_seen_ = 0;
+        transport::Clock::time_point began_{};      // to wait for anything to move
+        transport::Clock::time_point warned_{};     // by the watchdog
+        transport::Clock::time_point linger_at_{};  // next, whatever moves until then
+        std::chrono::nanoseconds linger_step_{};
+        bool lingers_ = false;
     };
 
     // Taken by every entry; costs one predictable branch where only one thread calls.
@@ -422,6 +468,9 @@ class Runtime final : private transport::Sink {
                          const std::byte* payload);
     bool on_flow_ready(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
+    // notes.cpp
+    bool on_note(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+
     // fault.cpp
     bool on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes);
     // `sight`: who saw what, where another rank did.
@@ -459,6 +508,9 @@ class Runtime final : private transport::Sink {
     IdTable<SendRequest> departures_;
     IdTable<ReceiveRequest> landings_;
     std::vector<Task*> tasks_;
+    std::vector<std::pair<Context, NoteReader*>> readers_;
+    std::string_view waits_in_;
+    bool note_came_ = false;  // in this poll
     struct DeadLink {
         Rank at;
         routing::Direction direction;
@@ -475,6 +527,7 @@ class Runtime final : private transport::Sink {
     int others_asleep_ = 0;  // and these until anybody moves something
     std::condition_variable_any moved_;
     std::atomic<std::uint64_t> moves_{0};  // polls that moved something
+    std::atomic<std::uint64_t> notes_{0};  // and of them, those that brought notes
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     Rivals rivals_;                        // for the core; used by the thread that sleeps
     unsigned polls_per_look_ = 1;

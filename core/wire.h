@@ -32,6 +32,7 @@ enum class PacketKind : std::uint8_t {
     written,    // WrittenBody: a remote write is complete
     pulled,     // DepartureBody: the receiver has read the message
     retracted,  // DepartureBody: the request is forgotten, no receive had met it
+    note,       // for the reader of its context: see NoteReader
     link_dead,  // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };

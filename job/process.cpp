@@ -95,15 +95,21 @@ void Process::leave() {
     if (left_) return;
     runtime_->wait_until([this] { return runtime_->quiet(); }, "the end of the job");
     // The barrier sleeps outside the Runtime, but until everybody has come packets of others may
-    // have to pass through here.
-    if (runtime_->options().direct.size() < std::size_t(size()) && size() > 1) {
+    // have to pass through here, and who still waits for this rank asks what it is in.
+    if (size() > 1) {
+        const bool relays = runtime_->options().direct.size() < std::size_t(size());
+        const auto longest = std::chrono::microseconds(relays ? 200 : 20'000);
+        auto rest = std::chrono::microseconds(200);
         std::atomic<bool> everybody{false};
         std::thread barrier([&] {
             bootstrap_->barrier();
             everybody = true;
         });
-        while (!everybody)
-            if (!runtime_->progress()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        while (!everybody) {
+            if (runtime_->progress()) continue;
+            std::this_thread::sleep_for(rest);
+            rest = std::min(2 * rest, longest);
+        }
         barrier.join();
     } else {
         bootstrap_->barrier();

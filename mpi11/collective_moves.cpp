@@ -6,6 +6,7 @@
 #include "collectives/gather.h"
 #include "collectives/scatter.h"
 #include "mpi11/collective_calls.h"
+#include "mpi11/operation.h"
 
 #include <cstring>
 
@@ -30,6 +31,7 @@ class BroadcastCall final : public Call {
     void prepare(void* buffer, int count, const Datatype& type, int root) {
         piece_.set(buffer, count, type);
         root_ = root;
+        schedule_.set_elements(elements_of(type), type.basic() == Basic::none ? 0 : type.size());
     }
     void start() override {
         if (comm().rank() == root_) piece_.pack();

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "collectives/exchange.h"
 #include "config/load.h"
 #include "job/front_ends.h"
 #include "mpi11/attributes.h"
@@ -87,8 +88,18 @@ int begin(int level, int* provided, const char* call) {
     return MPI_SUCCESS;
 }
 
+// Counts as a collective: ranks that are in another one, and wait for this, are told.
+void take_part_in_the_end(Communicator& world) {
+    collectives::Exchange end(world.group());
+    end.start("finalize");
+    end.wait();
+    // Of ranks that have died we are told when it matters.
+    if (end.error() == core::Error::mismatch) fail(MPI_ERR_OTHER, "{}", end.failure());
+}
+
 void end() {
     Library& lib = library();
+    if (!up_for_qmp) take_part_in_the_end(*lib.world);
     // First of all, while everything still works (MPI-2.2, section 8.7.1).
     delete_attributes(*lib.self);
     delete_attributes(*lib.world);

@@ -124,12 +124,21 @@ Values values_of(Basic basic) {
 
 struct Loops {
     std::array<std::array<collectives::Combine, op_codes>, std::size_t(Basic::last) + 1> by_type{};
+    std::array<std::string_view, std::size_t(Basic::last) + 1> elements{};
     Loops() {
-        for (std::size_t basic = 1; basic < by_type.size(); ++basic)
+        for (std::size_t basic = 1; basic < by_type.size(); ++basic) {
+            const Values values = values_of(Basic(basic));
             for (int op = 0; op < op_codes; ++op)
-                by_type[basic][std::size_t(op)] = kernel(OpCode(op), values_of(Basic(basic)));
+                by_type[basic][std::size_t(op)] = kernel(OpCode(op), values);
+            if (values != Values::none) elements[basic] = describe(values);
+        }
     }
 };
+
+const Loops& loops() {
+    static const Loops all;
+    return all;
+}
 
 // What an operation is for, in words.
 const char* domain_of(OpCode code) {
@@ -153,7 +162,7 @@ const char* domain_of(OpCode code) {
     }
 }
 
-void predefine(MPI_Op handle, const char* name, OpCode code) {
+void predefine(MPI_Op handle, std::string_view name, OpCode code) {
     make_predefined(make<Op>(Op::What::built_in, name, code), handle);
 }
 
@@ -181,16 +190,23 @@ Op& make_operation(MPI_User_function* function, bool commutes, bool fortran) {
 }
 
 collectives::Combine kernel_of(const Op& op, const Datatype& type) {
-    static const Loops loops;
     if (op.what == Op::What::one_sided)
         fail(MPI_ERR_OP, "found {}, which is for one-sided communication alone", op.name);
-    const auto loop = loops.by_type[std::size_t(type.basic())][std::size_t(op.code)];
+    const auto loop = loops().by_type[std::size_t(type.basic())][std::size_t(op.code)];
     if (loop == nullptr)
         fail(MPI_ERR_OP, "found {} on {}, which is of {}; expected {}", op.name, type.describe(),
              type.basic() == Basic::none ? "the program's making"
                                          : describe(values_of(type.basic())),
              domain_of(op.code));
     return loop;
+}
+
+std::string_view elements_of(const Datatype& type) {
+    return loops().elements[std::size_t(type.basic())];
+}
+
+collectives::Label label_of(const Op& op, const Datatype& type) {
+    return {op.name, op.built_in() ? elements_of(type) : std::string_view()};
 }
 
 }  // namespace torusmp::mpi

@@ -28,17 +28,21 @@ class Op : public Object {
         function,   // of the program, in C
         fortran     // the same in Fortran
     };
-    Op(What is, const char* named, OpCode computes = OpCode::max)
+    Op(What is, std::string_view named, OpCode computes = OpCode::max)
         : Object(kind_of_class), what(is), code(computes), name(named) {}
     Op(What is, MPI_User_function* called, bool commutes)
-        : Object(kind_of_class), what(is), commutative(commutes), function(called) {}
+        : Object(kind_of_class),
+          what(is),
+          commutative(commutes),
+          name(commutes ? "an operation of the program" : "an ordered one of the program"),
+          function(called) {}
 
     bool built_in() const { return what == What::built_in || what == What::one_sided; }
 
     const What what;
     const OpCode code = OpCode::max;  // of predefined ones
     const bool commutative = true;
-    const char* const name = "an operation of the program";
+    const std::string_view name;  // a literal
     MPI_User_function* const function = nullptr;
 };
 
@@ -51,5 +55,9 @@ Op& make_operation(MPI_User_function* function, bool commutes, bool fortran);
 // The loop of a predefined operation on a type. Throws Failure (MPI_ERR_OP) in words where the
 // standard has none.
 collectives::Combine kernel_of(const Op& op, const Datatype& type);
+// What members have to agree on, in words.
+collectives::Label label_of(const Op& op, const Datatype& type);
+// What a predefined type holds; empty: nothing that operations are defined for.
+std::string_view elements_of(const Datatype& type);
 
 }  // namespace torusmp::mpi

@@ -16,6 +16,7 @@ void Reduction::prepare(Op& op, Datatype& type) {
                                           : call_ordered;
     operation_.closure = this;
     operation_.commutative = op.commutative;
+    operation_.label = label_of(op, type);
     if (type.dense()) {
         operation_.element = std::max<std::size_t>(type.size(), 1);  // types may be empty
         origin_ = type.true_lb();
