@@ -1,25 +1,24 @@
 // Datatypes of parts of arrays (MPI-2.2, sections 4.1.3 and 4.1.4).
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
+#include "mpi11/entry.h"
 
 namespace torusmp::mpi {
 namespace {
 
 struct Subarray {
     int dims;
-    const int* sizes;
-    const int* subsizes;
-    const int* starts;
+    Numbers sizes;
+    Numbers subsizes;
+    Numbers starts;
     int order;
 };
 
 void check(const Subarray& part) {
     if (part.dims < 1) fail(MPI_ERR_ARG, "found {} dimensions, expected 1 or more", part.dims);
-    if (part.sizes == nullptr || part.subsizes == nullptr || part.starts == nullptr)
+    if (!part.sizes.given() || !part.subsizes.given() || !part.starts.given())
         fail(MPI_ERR_ARG, "found a null pointer for sizes, subsizes or starts, expected {} entries",
              part.dims);
     if (part.order != MPI_ORDER_C && part.order != MPI_ORDER_FORTRAN)
@@ -31,7 +30,7 @@ void check(const Subarray& part) {
         if (part.subsizes[i] < 1 || part.subsizes[i] > part.sizes[i])
             fail(MPI_ERR_ARG, "found subsize {} in dimension {}, expected 1 to {}",
                  part.subsizes[i], i, part.sizes[i]);
-        const int last = part.sizes[i] - part.subsizes[i];
+        const MPI_Count last = part.sizes[i] - part.subsizes[i];
         if (part.starts[i] < 0 || part.starts[i] > last)
             fail(MPI_ERR_ARG, "found start {} in dimension {}, expected 0 to {}", part.starts[i], i,
                  last);
@@ -45,10 +44,10 @@ TypeMap map_of(const Subarray& part, const TypeMap& element) {
     std::ptrdiff_t start = 0;
     for (int i = 0; i < part.dims; ++i) {
         const int dim = part.order == MPI_ORDER_C ? part.dims - 1 - i : i;
+        const std::ptrdiff_t whole = product(part.sizes[dim], stride);
         map = map.repeated(std::size_t(part.subsizes[dim]), stride);
         start += part.starts[dim] * stride;
-        if (__builtin_mul_overflow(stride, std::ptrdiff_t(part.sizes[dim]), &stride))
-            fail(MPI_ERR_ARG, "found an array larger than any memory");
+        stride = whole;
     }
     const TypeMap::Part placed[] = {{start, &map}};
     TypeMap result(placed);
@@ -56,32 +55,29 @@ TypeMap map_of(const Subarray& part, const TypeMap& element) {
     return result;
 }
 
-void make_subarray(const Subarray& part, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-    check(part);
-    check_output("newtype", newtype);
-    Datatype& old = checked<Datatype>(oldtype);
-    Recipe recipe{MPI_COMBINER_SUBARRAY, {part.dims}, {}, {}};
-    for (const int* array : {part.sizes, part.subsizes, part.starts})
-        recipe.integers.insert(recipe.integers.end(), array, array + part.dims);
-    recipe.integers.push_back(part.order);
-    recipe.types.emplace_back(old);
-    *newtype = handle_of(make<Datatype>(map_of(part, old.map()), std::move(recipe)));
+int make_subarray(const char* call, Form form, const Subarray& part, MPI_Datatype oldtype,
+                  MPI_Datatype* newtype) {
+    return api(call, [&] {
+        check(part);
+        check_output("newtype", newtype);
+        Datatype& old = checked<Datatype>(oldtype);
+        Recipe recipe(MPI_COMBINER_SUBARRAY, form);
+        recipe.integers.push_back(part.dims);
+        for (const Numbers& array : {part.sizes, part.subsizes, part.starts})
+            recipe.numbers(array, part.dims);
+        recipe.integers.push_back(part.order);
+        recipe.type(old);
+        *newtype = handle_of(make<Datatype>(map_of(part, old.map()), std::move(recipe)));
+    });
 }
 
 }  // namespace
 }  // namespace torusmp::mpi
 
-using namespace torusmp::mpi;
-
-extern "C" {
-
-#pragma weak MPI_Type_create_subarray = PMPI_Type_create_subarray
-int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
-                              const int array_of_starts[], int order, MPI_Datatype oldtype,
-                              MPI_Datatype* newtype) {
-    return api("MPI_Type_create_subarray", [&] {
-        make_subarray({ndims, array_of_sizes, array_of_subsizes, array_of_starts, order}, oldtype,
-                      newtype);
-    });
-}
-}
+TORUSMP_ENTRIES(Type_create_subarray,
+                (int ndims, const Count array_of_sizes[], const Count array_of_subsizes[],
+                 const Count array_of_starts[], int order, MPI_Datatype oldtype,
+                 MPI_Datatype* newtype),
+                make_subarray(name, form,
+                              {ndims, array_of_sizes, array_of_subsizes, array_of_starts, order},
+                              oldtype, newtype))

@@ -24,14 +24,20 @@ class Op : public Object {
 
     enum class What : std::uint8_t {
         built_in,
-        one_sided,  // MPI_REPLACE and MPI_NO_OP: for windows only
-        function,   // of the program, in C
-        fortran     // the same in Fortran
+        one_sided,      // MPI_REPLACE and MPI_NO_OP: for windows only
+        function,       // of the program, in C
+        wide_function,  // the same with a length of 64 bits
+        fortran         // of the program, in Fortran
     };
     Op(What is, const char* named, OpCode computes = OpCode::max)
         : Object(kind_of_class), what(is), code(computes), name(named) {}
     Op(What is, MPI_User_function* called, bool commutes)
         : Object(kind_of_class), what(is), commutative(commutes), function(called) {}
+    Op(MPI_User_function_c* called, bool commutes)
+        : Object(kind_of_class),
+          what(What::wide_function),
+          commutative(commutes),
+          wide_function(called) {}
 
     bool built_in() const { return what == What::built_in || what == What::one_sided; }
 
@@ -40,6 +46,7 @@ class Op : public Object {
     const bool commutative = true;
     const char* const name = "an operation of the program";
     MPI_User_function* const function = nullptr;
+    MPI_User_function_c* const wide_function = nullptr;
 };
 
 // Makes the predefined ones, once.

@@ -156,7 +156,8 @@ void finish_orphans();
 void run(Work& work);
 
 // Throw Failure for an argument that is wrong; the type is returned.
-inline const Datatype& check_send(const void* buffer, int count, MPI_Datatype datatype, int dest,
+template <class Count>
+inline const Datatype& check_send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
                                   int tag, const Communicator& comm) {
     check_count(count);
     const Datatype& type = committed(datatype);
@@ -165,7 +166,8 @@ inline const Datatype& check_send(const void* buffer, int count, MPI_Datatype da
     check_buffer(buffer, count, type);
     return type;
 }
-inline const Datatype& check_receive(const void* buffer, int count, MPI_Datatype datatype,
+template <class Count>
+inline const Datatype& check_receive(const void* buffer, Count count, MPI_Datatype datatype,
                                      int source, int tag, const Communicator& comm) {
     check_count(count);
     const Datatype& type = committed(datatype);

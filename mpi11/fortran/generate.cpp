@@ -170,7 +170,7 @@ bool is_attribute(const Parameter& parameter) {
 }
 
 bool is_for_c_alone(const std::string& function) {
-    for (const char* end : {"_c2f", "_f2c", "_toint", "_fromint"})
+    for (const char* end : {"_c", "_c2f", "_f2c", "_toint", "_fromint"})
         if (function.ends_with(end)) return true;
     return false;
 }
@@ -272,6 +272,7 @@ void write_module(std::ostream& out, const std::vector<Constant>& constants,
 bool is_written_by_hand(const Function& function) {
     static const std::set<std::string> names{"Init",
                                              "Init_thread",
+                                             "Info_create_env",
                                              "Pcontrol",
                                              "Buffer_detach",
                                              "Type_extent",
