@@ -115,7 +115,11 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, MP
     return api(call, [&] {
         check_count(count);
         checked_status(status);
-        set_bytes(*status, checked<Datatype>(datatype).signature().bytes_of(std::size_t(count)));
+        const Datatype& type = checked<Datatype>(datatype);
+        const std::size_t bytes = type.signature().bytes_of(std::size_t(count));
+        if (type.size() != 0 && type.signature().elements_in(bytes) != std::size_t(count))
+            wrong::beyond_memory(count, type);
+        set_bytes(*status, bytes);
     });
 }
 

@@ -367,6 +367,7 @@ static void errors(void) {
     MPI_Count position = 5;
     MPI_Datatype type, larger;
     MPI_Request request;
+    MPI_Status status;
     MPI_Op op;
     const MPI_Count one = 1, beyond = INT64_MAX / 2;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -379,6 +380,7 @@ static void errors(void) {
                 MPI_ERR_COUNT);
     CHECK_CLASS(MPI_Allgatherv_c(data, 0, MPI_INT, other, none, NULL, MPI_INT, MPI_COMM_WORLD),
                 MPI_ERR_ARG);
+    CHECK_CLASS(MPI_Status_set_elements_c(&status, MPI_DOUBLE, beyond), MPI_ERR_COUNT);
     CHECK_CLASS(MPI_Reduce_local_c(data, other, -3, MPI_INT, MPI_SUM), MPI_ERR_COUNT);
     CHECK_CLASS(MPI_Op_create_c(NULL, 1, &op), MPI_ERR_ARG);
     CHECK_CLASS(MPI_Buffer_attach_c(data, -1), MPI_ERR_ARG);
@@ -437,50 +439,13 @@ static void parametrised(void) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-/* ---- infos of the environment; one is made before MPI_Init ---- */
-
-static MPI_Info early;
-
-static void check_key(MPI_Info info, const char* key, const char* expected) {
-    char value[MPI_MAX_INFO_VAL + 1] = "";
-    int found = 0;
-    CHECK(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found) == MPI_SUCCESS && found);
-    if (strcmp(value, expected) != 0) fprintf(stderr, "%s is '%s'\n", key, value);
-    CHECK(strcmp(value, expected) == 0);
-}
-
-static void environment(void) {
-    char* words[] = {"program", "one", "two", NULL};
-    char count[20];
-    int keys = 0, keys_of_env = 0;
-    MPI_Info info;
-    CHECK(early != MPI_INFO_NULL);
-    check_key(early, "command", "early");
-    check_key(early, "argv", "");
-    CHECK(MPI_Info_create_env(3, words, &info) == MPI_SUCCESS);
-    check_key(info, "command", "program");
-    check_key(info, "argv", "one two");
-    snprintf(count, sizeof count, "%d", ranks);
-    check_key(info, "maxprocs", count);
-    check_key(info, "thread_level", "MPI_THREAD_SINGLE");
-    MPI_Info_get_nkeys(info, &keys);
-    MPI_Info_get_nkeys(MPI_INFO_ENV, &keys_of_env);
-    CHECK(keys == keys_of_env);
-    CHECK(MPI_Info_set(info, "of", "the program") == MPI_SUCCESS); /* it is no MPI_INFO_ENV */
-    CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
-    CHECK(MPI_Info_create_env(0, NULL, &info) == MPI_SUCCESS);
-    CHECK(MPI_Info_free(&info) == MPI_SUCCESS && MPI_Info_free(&early) == MPI_SUCCESS);
-}
-
 static const Case cases[] = {
-    {"requests", requests},         {"blocking", blocking},      {"exchanges", exchanges},
-    {"packing", packing},           {"statuses", statuses},      {"datatypes", datatypes},
-    {"narrow_types", narrow_types}, {"operations", operations},  {"errors", errors},
-    {"parametrised", parametrised}, {"environment", environment}};
+    {"requests", requests},         {"blocking", blocking},     {"exchanges", exchanges},
+    {"packing", packing},           {"statuses", statuses},     {"datatypes", datatypes},
+    {"narrow_types", narrow_types}, {"operations", operations}, {"errors", errors},
+    {"parametrised", parametrised}};
 
 int main(int argc, char** argv) {
-    char* words[] = {"early", NULL};
-    if (MPI_Info_create_env(1, words, &early) != MPI_SUCCESS) return 1;
     MPI_Init(&argc, &argv);
     RUN_CASES(argc, argv, cases);
     MPI_Finalize();

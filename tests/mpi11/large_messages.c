@@ -1,4 +1,4 @@
-/* Messages of more than 2^31 bytes. Their buffers are large in addresses alone: one small file,
+/* Messages of more than 2^32 bytes. Their buffers are large in addresses alone: one small file,
  * mapped again and again, with memory of its own at the end. The length of the file divides no
  * power of two, so that bytes which some 32 bits sent astray spoil what is there. */
 #define _GNU_SOURCE
@@ -12,8 +12,7 @@
 enum { PAGE = 65536 };
 static const size_t period = (size_t)PAGE * 257; /* 16 MiB and some */
 static const size_t tail = (size_t)1 << 20;
-/* Beyond 2^31, and with the tail beyond what an int can count. */
-static const MPI_Count bytes = ((MPI_Count)1 << 31) + (1 << 20) + 12345;
+static const MPI_Count bytes = ((MPI_Count)1 << 32) + (1 << 20) + 12345;
 
 static void* map(void* at, size_t length, int file) {
     const int flags = at != NULL ? MAP_FIXED : 0;
