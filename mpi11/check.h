@@ -8,17 +8,20 @@
 namespace torusmp::mpi {
 
 namespace wrong {
-[[noreturn]] void count(int found);
+[[noreturn]] void count(MPI_Count found);
 [[noreturn]] void dest(const Communicator& comm, int found);
 [[noreturn]] void source(const Communicator& comm, int found);
 [[noreturn]] void send_tag(int found);
 [[noreturn]] void receive_tag(int found);
 [[noreturn]] void root(const Communicator& comm, int found);
 [[noreturn]] void output(const char* name);
-[[noreturn]] void buffer(int count);
 }  // namespace wrong
 
 inline void check_count(int count) {
+    if (count < 0) [[unlikely]]
+        wrong::count(count);
+}
+inline void check_count(MPI_Count count) {
     if (count < 0) [[unlikely]]
         wrong::count(count);
 }

@@ -103,14 +103,12 @@ void copy_out(const std::string& text, char* to, std::size_t room) {
     to[length] = '\0';
 }
 
-}  // namespace
-
-void make_predefined_info() {
-    Info& env = make<Info>();
-    const auto [command, arguments] = command_line();
+// What MPI_INFO_ENV tells; of the job only where it has been joined.
+Info::Entries environment(const std::string& command, const std::string& arguments) {
+    Info env;
     env.set("command", command);
     env.set("argv", arguments);
-    env.set("maxprocs", std::to_string(runtime().size()));
+    if (hot.runtime != nullptr) env.set("maxprocs", std::to_string(runtime().size()));
     utsname host{};
     if (uname(&host) == 0) {
         env.set("host", host.nodename);
@@ -118,10 +116,28 @@ void make_predefined_info() {
     }
     char folder[PATH_MAX];
     if (getcwd(folder, sizeof folder) != nullptr) env.set("wdir", folder);
-    env.set("thread_level", level_name());
+    if (hot.runtime != nullptr) env.set("thread_level", level_name());
     for (auto& [key, value] : env.entries)
         if (value.size() >= MPI_MAX_INFO_VAL) value.resize(MPI_MAX_INFO_VAL - 1);
-    make_predefined(env, MPI_INFO_ENV);
+    return std::move(env.entries);
+}
+
+// The program's own words for how it was started, or without any the system's.
+void create_environment(int argc, char* argv[], MPI_Info* info) {
+    check_output("info", info);
+    auto [command, arguments] = command_line();
+    if (argc > 0 && argv != nullptr) {
+        command = argv[0];
+        arguments = fmt::format("{}", fmt::join(argv + 1, argv + argc, " "));
+    }
+    *info = handle_of(make<Info>(environment(command, arguments)));
+}
+
+}  // namespace
+
+void make_predefined_info() {
+    const auto [command, arguments] = command_line();
+    make_predefined(make<Info>(environment(command, arguments)), MPI_INFO_ENV);
 }
 
 }  // namespace torusmp::mpi
@@ -136,6 +152,19 @@ int PMPI_Info_create(MPI_Info* info) {
         check_output("info", info);
         *info = handle_of(make<Info>());
     });
+}
+
+#pragma weak MPI_Info_create_env = PMPI_Info_create_env
+int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
+    const auto body = [&] { create_environment(argc, argv, info); };
+    if (hot.running) return api("MPI_Info_create_env", body);
+    // May be called at any time (MPI-4.0, section 11.2.1), when nobody handles errors yet.
+    try {
+        body();
+        return MPI_SUCCESS;
+    } catch (const Failure& failure) {
+        return failure.code();
+    }
 }
 
 #pragma weak MPI_Info_set = PMPI_Info_set

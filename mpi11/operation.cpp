@@ -4,6 +4,7 @@
 
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
+#include "mpi11/entry.h"
 #include "mpi11/reduction.h"
 
 namespace torusmp::mpi {
@@ -162,6 +163,20 @@ const char* domain_of(OpCode code) {
     }
 }
 
+template <class Function>
+void check_arguments(Function* function, const MPI_Op* op) {
+    if (function == nullptr) fail(MPI_ERR_ARG, "found no function (null)");
+    check_output("op", op);
+}
+
+int reduce_local(const char* call, const void* in, void* inout, MPI_Count count,
+                 MPI_Datatype datatype, MPI_Op op) {
+    return api(call, [&] {
+        check_count(count);
+        reduce_locally(in, inout, count, committed(datatype), checked<Op>(op));
+    });
+}
+
 void predefine(MPI_Op handle, std::string_view name, OpCode code) {
     make_predefined(make<Op>(Op::What::built_in, name, code), handle);
 }
@@ -218,9 +233,16 @@ extern "C" {
 #pragma weak MPI_Op_create = PMPI_Op_create
 int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
     return api("MPI_Op_create", [&] {
-        if (user_fn == nullptr) fail(MPI_ERR_ARG, "found no function (null)");
-        check_output("op", op);
+        check_arguments(user_fn, op);
         *op = handle_of(make_operation(user_fn, commute != 0, false));
+    });
+}
+
+#pragma weak MPI_Op_create_c = PMPI_Op_create_c
+int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
+    return api("MPI_Op_create_c", [&] {
+        check_arguments(user_fn, op);
+        *op = handle_of(make<Op>(user_fn, commute != 0));
     });
 }
 
@@ -244,13 +266,8 @@ int PMPI_Op_commutative(MPI_Op op, int* commute) {
         *commute = found.commutative && found.what != Op::What::one_sided ? 1 : 0;
     });
 }
+}
 
-#pragma weak MPI_Reduce_local = PMPI_Reduce_local
-int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype,
-                      MPI_Op op) {
-    return api("MPI_Reduce_local", [&] {
-        check_count(count);
-        reduce_locally(inbuf, inoutbuf, count, committed(datatype), checked<Op>(op));
-    });
-}
-}
+TORUSMP_ENTRIES(Reduce_local,
+                (const void* inbuf, void* inoutbuf, Count count, MPI_Datatype datatype, MPI_Op op),
+                reduce_local(name, inbuf, inoutbuf, count, datatype, op))

@@ -24,9 +24,10 @@ class Op : public Object {
 
     enum class What : std::uint8_t {
         built_in,
-        one_sided,  // MPI_REPLACE and MPI_NO_OP: for windows only
-        function,   // of the program, in C
-        fortran     // the same in Fortran
+        one_sided,      // MPI_REPLACE and MPI_NO_OP: for windows only
+        function,       // of the program, in C
+        wide_function,  // the same with a length of 64 bits
+        fortran         // of the program, in Fortran
     };
     Op(What is, std::string_view named, OpCode computes = OpCode::max)
         : Object(kind_of_class), what(is), code(computes), name(named) {}
@@ -34,8 +35,14 @@ class Op : public Object {
         : Object(kind_of_class),
           what(is),
           commutative(commutes),
-          name(commutes ? "an operation of the program" : "an ordered one of the program"),
+          name(name_of(commutes)),
           function(called) {}
+    Op(MPI_User_function_c* called, bool commutes)
+        : Object(kind_of_class),
+          what(What::wide_function),
+          commutative(commutes),
+          name(name_of(commutes)),
+          wide_function(called) {}
 
     bool built_in() const { return what == What::built_in || what == What::one_sided; }
 
@@ -44,6 +51,12 @@ class Op : public Object {
     const bool commutative = true;
     const std::string_view name;  // a literal
     MPI_User_function* const function = nullptr;
+    MPI_User_function_c* const wide_function = nullptr;
+
+  private:
+    static std::string_view name_of(bool commutes) {
+        return commutes ? "an operation of the program" : "an ordered one of the program";
+    }
 };
 
 // Makes the predefined ones, once.

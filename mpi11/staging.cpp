@@ -18,8 +18,8 @@ void check_array(const void* array, int blocks, const char* which, const char* w
         fail(MPI_ERR_ARG, "found no array (null) of {} {}", which, what);
 }
 
-void check_counts(const int counts[], int blocks, const char* which) {
-    check_array(counts, blocks, which, "counts");
+void check_counts(Numbers counts, int blocks, const char* which) {
+    check_array(counts.array(), blocks, which, "counts");
     for (int i = 0; i < blocks; ++i)
         if (counts[i] < 0) [[unlikely]]
             fail(MPI_ERR_COUNT, "found {} count {} for rank {}, expected 0 or more", which,
@@ -30,7 +30,7 @@ void check_counts(const int counts[], int blocks, const char* which) {
 
 // ---- one vector ----
 
-void Piece::set(const void* address, int count, const Datatype& type) {
+void Piece::set(const void* address, MPI_Count count, const Datatype& type) {
     check_buffer(address, count, type);
     if (count > 0) refuse_in_place(address);
     buffer_ = buffer_of(address, std::size_t(count), type, hold_);
@@ -52,13 +52,13 @@ std::byte* BlockList::address_of(int block) const {
     if (even())
         offset = std::ptrdiff_t(block) * count * type->extent();
     else if (type != nullptr)
-        offset = std::ptrdiff_t(displacements[block]) * type->extent();
+        offset = displacements[block] * type->extent();
     else
-        offset = far_displacements != nullptr ? far_displacements[block] : displacements[block];
+        offset = displacements[block];
     return core::displaced(base, offset);
 }
 
-BlockList BlockList::even(const void* base, int count, MPI_Datatype type, int blocks) {
+BlockList BlockList::even(const void* base, MPI_Count count, MPI_Datatype type, int blocks) {
     check_count(count);
     BlockList list;
     list.type = &committed(type);
@@ -70,58 +70,39 @@ BlockList BlockList::even(const void* base, int count, MPI_Datatype type, int bl
     return list;
 }
 
-BlockList BlockList::each(const void* base, const int counts[], const int displacements[],
+BlockList BlockList::each(const void* base, Numbers counts, Numbers displacements,
                           MPI_Datatype type, int blocks, const char* which) {
     check_counts(counts, blocks, which);
-    check_array(displacements, blocks, which, "displacements");
+    check_array(displacements.array(), blocks, which, "displacements");
     BlockList list;
     list.type = &committed(type);
     list.base = const_cast<void*>(base);
     list.blocks = blocks;
     list.counts = counts;
     list.displacements = displacements;
-    int most = 0;
+    MPI_Count most = 0;
     for (int i = 0; i < blocks; ++i) most = std::max(most, counts[i]);
     check_buffer(base, most, *list.type);
     if (most > 0) refuse_in_place(base);
     return list;
 }
 
-namespace {
-
-BlockList typed(const void* base, const int counts[], const MPI_Datatype types[], int blocks,
-                const char* which) {
+BlockList BlockList::with_types(const void* base, Numbers counts, Numbers displacements,
+                                const MPI_Datatype types[], int blocks, const char* which) {
     check_counts(counts, blocks, which);
+    check_array(displacements.array(), blocks, which, "displacements");
     check_array(types, blocks, which, "types");
     BlockList list;
     list.base = const_cast<void*>(base);
     list.blocks = blocks;
     list.counts = counts;
+    list.displacements = displacements;
     list.types = types;
     for (int i = 0; i < blocks; ++i) {
         if (counts[i] == 0) continue;
         check_buffer(base, counts[i], committed(types[i]));
         refuse_in_place(base);
     }
-    return list;
-}
-
-}  // namespace
-
-BlockList BlockList::with_types(const void* base, const int counts[], const int displacements[],
-                                const MPI_Datatype types[], int blocks, const char* which) {
-    check_array(displacements, blocks, which, "displacements");
-    BlockList list = typed(base, counts, types, blocks, which);
-    list.displacements = displacements;
-    return list;
-}
-
-BlockList BlockList::with_types(const void* base, const int counts[],
-                                const MPI_Aint displacements[], const MPI_Datatype types[],
-                                int blocks, const char* which) {
-    check_array(displacements, blocks, which, "displacements");
-    BlockList list = typed(base, counts, types, blocks, which);
-    list.far_displacements = displacements;
     return list;
 }
 

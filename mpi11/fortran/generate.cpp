@@ -170,7 +170,7 @@ bool is_attribute(const Parameter& parameter) {
 }
 
 bool is_for_c_alone(const std::string& function) {
-    for (const char* end : {"_c2f", "_f2c", "_toint", "_fromint"})
+    for (const char* end : {"_c", "_c2f", "_f2c", "_toint", "_fromint"})
         if (function.ends_with(end)) return true;
     return false;
 }
@@ -249,6 +249,34 @@ void write_alloc_mem(std::ostream& out, const Function& function, const std::str
            "      integer :: ierror\n    end subroutine\n  end interface\n";
 }
 
+// gfortran's kinds.
+struct Kinds {
+    const char* type;
+    std::vector<int> kinds;
+};
+const Kinds numeric_kinds[] = {
+    {"integer", {1, 2, 4, 8, 16}},
+    {"logical", {1, 2, 4, 8, 16}},
+#ifdef __SIZEOF_FLOAT80__
+    {"real", {4, 8, 10, 16}},
+    {"complex", {4, 8, 10, 16}},
+#else
+    {"real", {4, 8, 16}},
+    {"complex", {4, 8, 16}},
+#endif
+};
+
+// Takes a variable of any kind and rank, and looks at neither its value nor its shape.
+void write_sizeof(std::ostream& out, const std::string& name) {
+    out << "  interface " << name << "\n";
+    for (const auto& [type, kinds] : numeric_kinds)
+        for (const int kind : kinds)
+            out << "    subroutine " << name << "_" << type << kind << "(x, size, ierror)\n"
+                << "      " << type << "(" << kind << "), dimension(..) :: x\n"
+                << "      integer :: size, ierror\n    end subroutine\n";
+    out << "  end interface\n";
+}
+
 void write_module(std::ostream& out, const std::vector<Constant>& constants,
                   const std::vector<Function>& functions) {
     out << "! MPI as a module with interfaces. Made from mpi.h.\n"
@@ -263,6 +291,7 @@ void write_module(std::ostream& out, const std::vector<Constant>& constants,
         for (const Function& function : functions)
             if (function.name == "Alloc_mem")
                 write_alloc_mem(out, function, prefix + function.name);
+        write_sizeof(out, std::string(prefix) + "SIZEOF");
     }
     out << "end module mpi\n";
 }
@@ -272,6 +301,7 @@ void write_module(std::ostream& out, const std::vector<Constant>& constants,
 bool is_written_by_hand(const Function& function) {
     static const std::set<std::string> names{"Init",
                                              "Init_thread",
+                                             "Info_create_env",
                                              "Pcontrol",
                                              "Buffer_detach",
                                              "Type_extent",

@@ -116,8 +116,8 @@ static void blocks_to_a_root(void) {
     EACH_CASE {
         EACH_ROOT {
             int argument = root_argument(side, root), i, room = 0, own = local % 3 * n;
-            int* counts = malloc(sizeof(int) * (size_t)(remotes + 1));
-            int* at = malloc(sizeof(int) * (size_t)(remotes + 1));
+            Count* counts = malloc(sizeof(Count) * (size_t)(remotes + 1));
+            Displacement* at = malloc(sizeof(Displacement) * (size_t)(remotes + 1));
             int *all, *data;
             for (i = 0; i < remotes; i++) {
                 counts[i] = i % 3 * n;
@@ -172,8 +172,8 @@ static void allgathers(void) {
 static void allgathers_of_blocks(void) {
     EACH_CASE {
         int i, room = 0, own = local % 3 * n;
-        int* counts = malloc(sizeof(int) * (size_t)remotes);
-        int* at = malloc(sizeof(int) * (size_t)remotes);
+        Count* counts = malloc(sizeof(Count) * (size_t)remotes);
+        Displacement* at = malloc(sizeof(Displacement) * (size_t)remotes);
         int *send, *all;
         for (i = remotes; i-- > 0;) {
             counts[i] = i % 3 * n;
@@ -203,10 +203,10 @@ static int pair_seed(int from_first, int a, int b) {
 static void alltoalls(void) {
     EACH_CASE {
         int i, way;
-        int* counts = malloc(sizeof(int) * (size_t)remotes);
-        int* at = malloc(sizeof(int) * (size_t)remotes);
-        int* out_bytes = malloc(sizeof(int) * (size_t)remotes);
-        int* in_bytes = malloc(sizeof(int) * (size_t)remotes);
+        Count* counts = malloc(sizeof(Count) * (size_t)remotes);
+        Displacement* at = malloc(sizeof(Displacement) * (size_t)remotes);
+        Displacement* out_bytes = malloc(sizeof(Displacement) * (size_t)remotes);
+        Displacement* in_bytes = malloc(sizeof(Displacement) * (size_t)remotes);
         MPI_Datatype* out_types = malloc(sizeof(MPI_Datatype) * (size_t)remotes);
         MPI_Datatype* in_types = malloc(sizeof(MPI_Datatype) * (size_t)remotes);
         for (i = 0; i < remotes; i++) {
@@ -277,7 +277,7 @@ static void reduce_scatters(void) {
     for (form = 0; form < FORMS; form++)
         for (n = 0; n < 9; n += 4) {
             int total = n * locals * remotes, i, first = 0;
-            int* counts = malloc(sizeof(int) * (size_t)locals);
+            Count* counts = malloc(sizeof(Count) * (size_t)locals);
             int* send = malloc(sizeof(int) * (size_t)(total + 1));
             int* part = malloc(sizeof(int) * (size_t)(total + 1));
             for (i = 0; i < total; i++) send[i] = (first_group + 2) * local + i;

@@ -98,12 +98,14 @@ static void scatters(void) {
 
 /* Of the v-forms: rank i has i % 3 times n elements, with a gap of one in front of each block, the
  * last rank's block first. */
-static int *counts, *displacements, room;
+static Count* counts;
+static Displacement* displacements;
+static int room;
 
 static void lay_blocks(int n) {
     int i;
-    counts = malloc(sizeof(int) * (size_t)ranks);
-    displacements = malloc(sizeof(int) * (size_t)ranks);
+    counts = malloc(sizeof(Count) * (size_t)ranks);
+    displacements = malloc(sizeof(Displacement) * (size_t)ranks);
     room = 0;
     for (i = ranks; i-- > 0;) {
         counts[i] = i % 3 * n;
@@ -259,10 +261,10 @@ static void alltoalls_of_blocks(void) {
     EACH_CASE {
         for (int way = 0; way < 4; way++) {
             int place = way % 2, typed = way / 2, n = sizes[s], total = 0, i;
-            int* counts_ = malloc(sizeof(int) * (size_t)ranks);
-            int* at = malloc(sizeof(int) * (size_t)ranks); /* elements */
-            int* out_bytes = malloc(sizeof(int) * (size_t)ranks);
-            int* in_bytes = malloc(sizeof(int) * (size_t)ranks);
+            Count* counts_ = malloc(sizeof(Count) * (size_t)ranks);
+            Displacement* at = malloc(sizeof(Displacement) * (size_t)ranks); /* elements */
+            Displacement* out_bytes = malloc(sizeof(Displacement) * (size_t)ranks);
+            Displacement* in_bytes = malloc(sizeof(Displacement) * (size_t)ranks);
             MPI_Datatype* out_types = malloc(sizeof(MPI_Datatype) * (size_t)ranks);
             MPI_Datatype* in_types = malloc(sizeof(MPI_Datatype) * (size_t)ranks);
             int *send, *all;

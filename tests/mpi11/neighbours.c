@@ -29,7 +29,8 @@ static void run_alltoalls(const Around* a) {
                     int n = sizes[s];
                     int* send = new_elements(out, n * a->out);
                     int* all = new_elements(in, n * a->in);
-                    int counts[MOST], at[MOST];
+                    Count counts[MOST];
+                    Displacement at[MOST];
                     MPI_Aint out_bytes[MOST], in_bytes[MOST];
                     MPI_Datatype out_types[MOST], in_types[MOST];
                     for (k = 0; k < MOST; k++) {
@@ -73,7 +74,8 @@ static void run_allgathers(const Around* a) {
                     int n = sizes[s];
                     int* send = new_elements(out, n);
                     int* all = new_elements(in, n * a->in);
-                    int counts[MOST], at[MOST];
+                    Count counts[MOST];
+                    Displacement at[MOST];
                     for (k = 0; k < a->in; k++) {
                         counts[k] = n;
                         at[k] = (a->in - 1 - k) * n;
