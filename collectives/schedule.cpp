@@ -11,8 +11,12 @@ void Schedule::begin(std::string_view name, const Call& call) {
     reset(name);
     if (nested_) return;  // what it is a part of has been checked, and advances it
     if (group_->checking()) {
-        if (check_ == nullptr) check_ = std::make_unique<CallCheck>(*group_);
+        if (check_ == nullptr) {
+            check_ = std::make_unique<CallCheck>(*group_);
+            check_->nested_ = true;
+        }
         check_->prepare(name, call);
+        check_->tag_ = tag_;  // its messages come before all others of this schedule
         checked_ = false;
     }
     group_->runtime().add_task(*this);
@@ -20,7 +24,8 @@ void Schedule::begin(std::string_view name, const Call& call) {
 
 void Schedule::reset(std::string_view name) {
     name_ = name;
-    if (!nested_) tag_ = group_->next_tag();  // a part gets it when it is moved
+    if (!nested_)  // a part gets it when it is moved
+        tag_ = fixed_tag_ ? *fixed_tag_ : group_->next_tag();
     error_ = core::Error::none;
     flaw_ = core::Error::none;
     found_ = expected_ = 0;
