@@ -89,6 +89,7 @@ BlockList BlockList::each(const void* base, const int counts[], const int displa
 
 namespace {
 
+// Without displacements, which come in two widths; to be checked with them.
 BlockList typed(const void* base, const int counts[], const MPI_Datatype types[], int blocks,
                 const char* which) {
     check_counts(counts, blocks, which);
@@ -98,12 +99,17 @@ BlockList typed(const void* base, const int counts[], const MPI_Datatype types[]
     list.blocks = blocks;
     list.counts = counts;
     list.types = types;
-    for (int i = 0; i < blocks; ++i) {
-        if (counts[i] == 0) continue;
-        check_buffer(base, counts[i], committed(types[i]));
-        refuse_in_place(base);
-    }
     return list;
+}
+
+// Displacements from MPI_BOTTOM are addresses.
+void check_blocks(const BlockList& list) {
+    for (int i = 0; i < list.blocks; ++i) {
+        if (list.counts[i] == 0) continue;
+        const Datatype& type = committed(list.types[i]);
+        refuse_in_place(list.base);
+        check_buffer(list.address_of(i), list.counts[i], type);
+    }
 }
 
 }  // namespace
@@ -113,6 +119,7 @@ BlockList BlockList::with_types(const void* base, const int counts[], const int 
     check_array(displacements, blocks, which, "displacements");
     BlockList list = typed(base, counts, types, blocks, which);
     list.displacements = displacements;
+    check_blocks(list);
     return list;
 }
 
@@ -122,6 +129,7 @@ BlockList BlockList::with_types(const void* base, const int counts[],
     check_array(displacements, blocks, which, "displacements");
     BlockList list = typed(base, counts, types, blocks, which);
     list.far_displacements = displacements;
+    check_blocks(list);
     return list;
 }
 
