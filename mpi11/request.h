@@ -156,7 +156,7 @@ void finish_orphans();
 void run(Work& work);
 
 // The type of a message. Of nothing from or to nobody it may be null.
-inline const Datatype& type_of_message(MPI_Datatype datatype, int count, int peer) {
+inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count, int peer) {
     if (find<Datatype>(datatype) == nullptr) [[unlikely]]
         if (datatype == MPI_DATATYPE_NULL && count == 0 && peer == MPI_PROC_NULL)
             return datatype_of(Basic::byte);
