@@ -129,8 +129,13 @@ class Group {
 
     // A tag for the next collective; members start collectives in one order, so they agree.
     core::Tag next_tag() {
-        count_ = (count_ + 1) & 0x7ffff;
+        count_ = (count_ + 1) & 0x3ffff;
         return part_tag(count_ << 7, 0);
+    }
+    // One that a collective has for all its starts; members fix them in one order.
+    core::Tag next_fixed_tag() {
+        fixed_count_ = (fixed_count_ + 1) & 0x3ffff;
+        return part_tag((0x40000 | fixed_count_) << 7, 0);
     }
     // The tag of a part, on this group, of a collective that has the tag `whole`, by the part's
     // number from 0 to 31. Parts begin when others end, in another order on each member if several
@@ -170,6 +175,7 @@ class Group {
     config::Situation situation_ = config::Situation::links;
     Kind kind_;
     core::Tag count_ = 0;
+    core::Tag fixed_count_ = 0;
     std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
     std::unique_ptr<const Bundles> bundles_;
     std::map<int, Regions> regions_;  // by root

@@ -18,15 +18,20 @@ void Schedule::begin(std::string_view name, const Call& call) {
     }
     begun_ = entered_ = false;
     if (group_->checking()) {
-        if (check_ == nullptr) check_ = std::make_unique<CallCheck>(*group_);
+        if (check_ == nullptr) {
+            check_ = std::make_unique<CallCheck>(*group_);
+            check_->nested_ = true;
+        }
         check_->prepare(name, call_);
+        check_->tag_ = tag_;  // its messages come before all others of this schedule
     }
     group_->runtime().add_task(*this);
 }
 
 void Schedule::reset(std::string_view name) {
     name_ = name;
-    if (!nested_) tag_ = group_->next_tag();  // a part gets it when it is moved
+    if (!nested_)  // a part gets it when it is moved
+        tag_ = fixed_tag_ ? *fixed_tag_ : group_->next_tag();
     error_ = core::Error::none;
     found_ = expected_ = 0;
     failed_peer_ = core::any_source;

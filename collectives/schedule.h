@@ -7,7 +7,8 @@
 //
 // The caller owns a schedule, keeps it and its buffers in place until complete(), and may then
 // start it again, which hardly allocates: requests and scratch memory stay. A schedule belongs to
-// one Group; all its members start the same collectives in the same order.
+// one Group; all its members start the same collectives in the same order, but for those that they
+// fix.
 //
 // A fault that concerns any two members ends the schedule on all of them: each takes back what it
 // has posted, and ends with an error that names the rank. So does a disagreement about the call:
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,6 +46,11 @@ class Schedule : public core::Task {
     void wait() {
         group_->runtime().wait_until([this] { return complete(); }, name_);
     }
+    // Between the two, starts of this schedule meet those of the schedules that the others fixed as
+    // their n-th, in whatever order each of them starts what it has fixed. Not while it runs.
+    void fix() { fixed_tag_ = group_->next_fixed_tag(); }
+    void unfix() { fixed_tag_.reset(); }
+
     // After completion: what went wrong first, and with whom. The result is then undefined.
     core::Error error() const { return error_; }
     Rank failed_peer() const { return failed_peer_; }
@@ -191,6 +198,7 @@ class Schedule : public core::Task {
     Group* group_;
     std::string_view name_ = "collective";
     core::Tag tag_ = 0;
+    std::optional<core::Tag> fixed_tag_;
     std::vector<Schedule*> parts_;
     Fit fit_ = Fit::exact;
     std::size_t found_ = 0;  // bytes of a message of the wrong size

@@ -103,7 +103,7 @@ void Runtime::cancel(ReceiveRequest& request) {
     if (request.announced_) {
         // The sender may be using the memory at this moment: it must give the announcement back.
         send_body(peers_[request.peer_], PacketKind::withdraw, LandingBody{request.landing_, 0});
-        return;
+        return settle_with_oneself(request);
     }
     matching_.remove(request);
     complete(request, Error::cancelled);
@@ -144,6 +144,18 @@ void Runtime::cancel(SendRequest& request) {
         return;
     request.retracting_ = true;
     send_body(peers_[request.peer_], PacketKind::retract, DepartureBody{request.departure_, 0});
+    settle_with_oneself(request);
+}
+
+// A program that cancels a message to itself and finds it not cancelled goes on to meet it, so an
+// answer that comes later would leave it waiting for what is gone. Nobody else is needed for it.
+void Runtime::settle_with_oneself(const Request& request) {
+    if (request.peer_ != options_.rank) return;
+    do {
+        loopback_->poll(*this);
+        flush_backlog();
+    } while (!request.complete() && !loopback_->empty());
+    stirred_ = true;
 }
 
 // Not found: the message has met its receive, and our answer is on its way.

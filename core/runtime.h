@@ -171,10 +171,11 @@ class Runtime final : private transport::Sink {
     void receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed);
     // Messages that have come and that no receive has asked for.
     void for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const;
-    // Asks to take a receive back. It completes, now or later, as cancelled or with its message.
+    // Asks to take a receive back. It completes, now or later, as cancelled or with its message: at
+    // once where the peer is this rank.
     void cancel(ReceiveRequest& request);
     // Asks to take a matched send back. It completes, now or later, as cancelled if no receive has
-    // met it, else as it would have.
+    // met it, else as it would have. To this rank itself it is settled which of them at once.
     void cancel(SendRequest& request);
 
     // --- flows: declared channels (QMP) ---
@@ -340,6 +341,7 @@ class Runtime final : private transport::Sink {
     void answer_asked();
     void sleep_in_interfaces(transport::Clock::time_point deadline);
     void wake_sleepers() noexcept;
+    void settle_with_oneself(const Request& request);
     bool advance_tasks();
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void progress_thread_main();

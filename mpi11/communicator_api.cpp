@@ -64,9 +64,9 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
         }
         case MPI_COMM_TYPE_HW_UNGUIDED: {
             // The next smaller part of the machine, where there is one.
-            const bool smaller =
-                std::any_of(comm.members().begin(), comm.members().end(),
-                            [&](Rank rank) { return runtime().host_of(rank) != host; });
+            const auto elsewhere = [&](Rank rank) { return runtime().host_of(rank) != host; };
+            const bool smaller = std::ranges::any_of(comm.members(), elsewhere) ||
+                                 std::ranges::any_of(comm.peers(), elsewhere);
             return smaller ? host : MPI_UNDEFINED;
         }
         default:
@@ -165,7 +165,6 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
 #pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
     return api("MPI_Comm_split_type", comm, [&](Communicator& c) {
-        if (c.inter()) fail(MPI_ERR_COMM, "found an inter-communicator, expected an intra one");
         check_output("newcomm", newcomm);
         *newcomm = handle_or_null(make_split(c, color_of_type(c, split_type, info), key));
     });

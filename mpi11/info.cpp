@@ -148,7 +148,7 @@ extern "C" {
 
 #pragma weak MPI_Info_create = PMPI_Info_create
 int PMPI_Info_create(MPI_Info* info) {
-    return api("MPI_Info_create", [&] {
+    return api_at_any_time("MPI_Info_create", [&] {
         check_output("info", info);
         *info = handle_of(make<Info>());
     });
@@ -169,7 +169,7 @@ int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
 
 #pragma weak MPI_Info_set = PMPI_Info_set
 int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
-    return api("MPI_Info_set", [&] {
+    return api_at_any_time("MPI_Info_set", [&] {
         Info& object = changeable(info);
         const std::string_view name = checked_key(key);
         if (value == nullptr) fail(MPI_ERR_INFO_VALUE, "the argument value is a null pointer");
@@ -183,7 +183,7 @@ int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
 
 #pragma weak MPI_Info_delete = PMPI_Info_delete
 int PMPI_Info_delete(MPI_Info info, const char* key) {
-    return api("MPI_Info_delete", [&] {
+    return api_at_any_time("MPI_Info_delete", [&] {
         Info& object = changeable(info);
         const std::string_view name = checked_key(key);
         if (!object.erase(name)) fail(MPI_ERR_INFO_NOKEY, "the info has no key \"{}\"", name);
@@ -192,7 +192,7 @@ int PMPI_Info_delete(MPI_Info info, const char* key) {
 
 #pragma weak MPI_Info_get = PMPI_Info_get
 int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
-    return api("MPI_Info_get", [&] {
+    return api_at_any_time("MPI_Info_get", [&] {
         const Info& object = checked<Info>(info);
         const std::string_view name = checked_key(key);
         check_output("flag", flag);
@@ -207,7 +207,7 @@ int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int
 
 #pragma weak MPI_Info_get_string = PMPI_Info_get_string
 int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
-    return api("MPI_Info_get_string", [&] {
+    return api_at_any_time("MPI_Info_get_string", [&] {
         const Info& object = checked<Info>(info);
         const std::string_view name = checked_key(key);
         check_output("flag", flag);
@@ -227,7 +227,7 @@ int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* valu
 
 #pragma weak MPI_Info_get_valuelen = PMPI_Info_get_valuelen
 int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
-    return api("MPI_Info_get_valuelen", [&] {
+    return api_at_any_time("MPI_Info_get_valuelen", [&] {
         const Info& object = checked<Info>(info);
         const std::string_view name = checked_key(key);
         check_output("valuelen", valuelen);
@@ -240,7 +240,7 @@ int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* f
 
 #pragma weak MPI_Info_get_nkeys = PMPI_Info_get_nkeys
 int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
-    return api("MPI_Info_get_nkeys", [&] {
+    return api_at_any_time("MPI_Info_get_nkeys", [&] {
         const Info& object = checked<Info>(info);
         check_output("nkeys", nkeys);
         *nkeys = int(object.entries.size());
@@ -249,7 +249,7 @@ int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
 
 #pragma weak MPI_Info_get_nthkey = PMPI_Info_get_nthkey
 int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
-    return api("MPI_Info_get_nthkey", [&] {
+    return api_at_any_time("MPI_Info_get_nthkey", [&] {
         const Info& object = checked<Info>(info);
         check_output("key", key);
         if (n < 0 || std::size_t(n) >= object.entries.size())
@@ -261,7 +261,7 @@ int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
 
 #pragma weak MPI_Info_dup = PMPI_Info_dup
 int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
-    return api("MPI_Info_dup", [&] {
+    return api_at_any_time("MPI_Info_dup", [&] {
         const Info& object = checked<Info>(info);
         check_output("newinfo", newinfo);
         *newinfo = handle_of(make<Info>(object.entries));
@@ -270,7 +270,7 @@ int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
 
 #pragma weak MPI_Info_free = PMPI_Info_free
 int PMPI_Info_free(MPI_Info* info) {
-    return api("MPI_Info_free", [&] {
+    return api_at_any_time("MPI_Info_free", [&] {
         check_output("info", info);
         release(changeable(*info));
         *info = MPI_INFO_NULL;

@@ -111,14 +111,14 @@ typedef struct MPI_Status {
 #define MPI_LONG ((MPI_Datatype)0x20a)
 #define MPI_UNSIGNED_LONG ((MPI_Datatype)0x20e)
 #define MPI_LONG_LONG ((MPI_Datatype)0x20b)
-#define MPI_LONG_LONG_INT MPI_LONG_LONG
+#define MPI_LONG_LONG_INT ((MPI_Datatype)0x20b)
 #define MPI_UNSIGNED_LONG_LONG ((MPI_Datatype)0x20f)
 #define MPI_FLOAT ((MPI_Datatype)0x210)
 #define MPI_DOUBLE ((MPI_Datatype)0x214)
 #define MPI_LONG_DOUBLE ((MPI_Datatype)0x220)
 #define MPI_C_BOOL ((MPI_Datatype)0x238)
 #define MPI_C_FLOAT_COMPLEX ((MPI_Datatype)0x212)
-#define MPI_C_COMPLEX MPI_C_FLOAT_COMPLEX
+#define MPI_C_COMPLEX ((MPI_Datatype)0x212)
 #define MPI_C_DOUBLE_COMPLEX ((MPI_Datatype)0x216)
 #define MPI_C_LONG_DOUBLE_COMPLEX ((MPI_Datatype)0x224)
 #define MPI_CXX_BOOL ((MPI_Datatype)0x239)
@@ -340,9 +340,9 @@ typedef int(MPI_Grequest_cancel_function)(void* extra_state, int complete);
 typedef MPI_Comm_errhandler_function MPI_Handler_function;
 typedef MPI_Comm_copy_attr_function MPI_Copy_function;
 typedef MPI_Comm_delete_attr_function MPI_Delete_function;
-#define MPI_NULL_COPY_FN MPI_COMM_NULL_COPY_FN
-#define MPI_DUP_FN MPI_COMM_DUP_FN
-#define MPI_NULL_DELETE_FN MPI_COMM_NULL_DELETE_FN
+#define MPI_NULL_COPY_FN ((MPI_Copy_function*)0)
+#define MPI_DUP_FN ((MPI_Copy_function*)1)
+#define MPI_NULL_DELETE_FN ((MPI_Delete_function*)0)
 
 /* The functions. Each line declares MPI_name and PMPI_name. */
 #if defined(__GNUC__) || defined(__clang__)

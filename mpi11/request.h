@@ -166,12 +166,20 @@ void finish_orphans();
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
 void run(Work& work);
 
+// The type of a message. Of nothing from or to nobody it may be null.
+inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count, int peer) {
+    if (find<Datatype>(datatype) == nullptr) [[unlikely]]
+        if (datatype == MPI_DATATYPE_NULL && count == 0 && peer == MPI_PROC_NULL)
+            return datatype_of(Basic::byte);
+    return committed(datatype);
+}
+
 // Throw Failure for an argument that is wrong; the type is returned.
 template <class Count>
 inline const Datatype& check_send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
                                   int tag, const Communicator& comm) {
     check_count(count);
-    const Datatype& type = committed(datatype);
+    const Datatype& type = type_of_message(datatype, count, dest);
     check_dest(comm, dest);
     check_send_tag(tag);
     check_buffer(buffer, count, type);
@@ -181,7 +189,7 @@ template <class Count>
 inline const Datatype& check_receive(const void* buffer, Count count, MPI_Datatype datatype,
                                      int source, int tag, const Communicator& comm) {
     check_count(count);
-    const Datatype& type = committed(datatype);
+    const Datatype& type = type_of_message(datatype, count, source);
     check_source(comm, source);
     check_receive_tag(tag);
     check_buffer(buffer, count, type);

@@ -100,8 +100,10 @@ BlockList BlockList::with_types(const void* base, Numbers counts, Numbers displa
     list.types = types;
     for (int i = 0; i < blocks; ++i) {
         if (counts[i] == 0) continue;
-        check_buffer(base, counts[i], committed(types[i]));
+        const Datatype& type = committed(types[i]);
         refuse_in_place(base);
+        // Displacements from MPI_BOTTOM are addresses.
+        check_buffer(list.address_of(i), counts[i], type);
     }
     return list;
 }

@@ -73,13 +73,17 @@ std::vector<Function> find_functions(const std::string& header) {
 // Handles and integers; addresses and functions are not constants in Fortran.
 std::vector<Constant> find_constants(const std::string& header) {
     static const std::regex form(
-        R"(\n#define (MPI_\w+) (?:\(\(MPI_\w+\)(0x\w+)\)|\(?(-?\d+)\)?|(MPI_\w+))(?= |\n))");
+        R"(\n#define (MPI_\w+) (?:\(\(MPI_\w+\)(0x\w+)\)|\(?(-?\d+)\)?)(?= |\n))");
+    static const std::regex alias(R"(\n#define (MPI_\w+) (MPI_\w+))");
+    for (const std::smatch& found : all_matches(header, alias))
+        throw std::runtime_error(found[1].str() + " is " + found[2].str() +
+                                 ", which programs may define by it: write the value");
     std::vector<Constant> constants;
     for (const std::smatch& found : all_matches(header, form)) {
         const std::string name = found[1];
         if (name.starts_with("MPI_F_") || name.ends_with("_FN")) continue;
-        std::string value = found[2].matched ? std::to_string(std::stoi(found[2], nullptr, 16))
-                                             : found[3].str() + found[4].str();
+        std::string value =
+            found[2].matched ? std::to_string(std::stoi(found[2], nullptr, 16)) : found[3].str();
         // A Fortran string has no null at its end.
         if (name.starts_with("MPI_MAX_")) value = std::to_string(std::stoi(value) - 1);
         constants.push_back({name, value});

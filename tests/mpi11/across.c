@@ -321,6 +321,35 @@ static void many_at_once(void) {
     }
 }
 
+/* Persistent ones match in the order in which they were made, in whatever order they are started.
+ */
+static void persistent_in_any_order(void) {
+    enum { CALLS = 6 };
+    int data[CALLS], results[CALLS], i, round;
+    MPI_Request requests[CALLS];
+    for (i = 0; i < CALLS; i++) {
+        if (i % 3 == 0)
+            CHECK(MPI_Allreduce_init(&data[i], &results[i], 1, MPI_INT, MPI_SUM, inter,
+                                     MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+        else if (i % 3 == 1)
+            CHECK(MPI_Bcast_init(&data[i], 1, MPI_INT, root_argument(i % 2, 0), inter,
+                                 MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+        else
+            CHECK(MPI_Barrier_init(inter, MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+    }
+    for (round = 0; round < 4; round++) {
+        for (i = 0; i < CALLS; i++) data[i] = (first_group + 2) * local + i + round;
+        for (i = 0; i < CALLS; i++)
+            CHECK(MPI_Start(&requests[me % 2 ? CALLS - 1 - i : i]) == MPI_SUCCESS);
+        CHECK(MPI_Waitall(CALLS, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        for (i = 0; i < CALLS; i++) {
+            if (i % 3 == 0) CHECK(results[i] == sum_of(!first_group, i + round));
+            if (i % 3 == 1 && first_group != i % 2) CHECK(data[i] == i + round);
+        }
+    }
+    for (i = 0; i < CALLS; i++) CHECK(MPI_Request_free(&requests[i]) == MPI_SUCCESS);
+}
+
 static void wrong_arguments(void) {
     int a[4], b[4];
     CHECK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN) == MPI_SUCCESS);
@@ -348,6 +377,7 @@ static const Case cases[] = {
     {"reductions", reductions},
     {"reduce_scatters", reduce_scatters},
     {"many_at_once", many_at_once},
+    {"persistent_in_any_order", persistent_in_any_order},
     {"wrong_arguments", wrong_arguments},
 };
 
