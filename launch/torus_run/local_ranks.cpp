@@ -15,6 +15,7 @@
 
 #include "config/binding.h"
 #include "launch/torus_run/descendants.h"
+#include "launch/torus_run/program.h"
 #include "launch/torus_run/spawn.h"
 
 namespace torusmp::launch {
@@ -89,7 +90,10 @@ LocalRanks::~LocalRanks() {
 
 bool LocalRanks::start_all() {
     std::vector<Program> programs = job_.programs;
-    for (Program& program : programs) inherit(program.environment, job_.environment);
+    for (Program& program : programs) {
+        inherit(program.environment, job_.environment);
+        add_library_folder(program.environment);
+    }
     int place = 0;
     for (Rank& rank : ranks_)
         if (!start(rank, place++, programs[std::size_t(job_.program_of(rank.number))]))
