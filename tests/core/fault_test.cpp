@@ -12,6 +12,7 @@ using namespace torusmp;
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
+namespace fault_test {
 namespace {
 
 JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
@@ -241,3 +242,5 @@ TEST_CASE("a buffer is the caller's again only when no transfer uses it", "[core
     job.settle();
     REQUIRE(in == (arrived ? std::vector<std::byte>(2000, std::byte{7}) : reused));
 }
+
+}  // namespace fault_test
