@@ -13,7 +13,7 @@ bool cuts(ReduceForm form) {
 }
 
 // The form that the policy wants.
-ReduceForm choose_form(const Group& group, std::size_t bytes) {
+ReduceForm allreduce_form(const Group& group, std::size_t bytes) {
     const auto form = ReduceForm(group.form(config::Collective::allreduce, bytes));
     return cuts(form) && group.size() == 2 ? ReduceForm::lines : form;
 }
@@ -39,7 +39,7 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
         return begin(name, call);
     }
     grid_ = operation.commutative ? &group() : &group().ordered();
-    if (form == ReduceForm::automatic) form = choose_form(group(), bytes_);
+    if (form == ReduceForm::automatic) form = allreduce_form(group(), bytes_);
     form_ = allowed(form, operation);
     if (form_ == ReduceForm::disjoint) {
         Plan plan;

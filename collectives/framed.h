@@ -23,7 +23,7 @@ class Framed : public Schedule {
     // Where frames leave.
     struct Outlet {
         Regions::Branch to;
-        std::size_t request = 0;  // the first of `window`
+        std::size_t request = 0;  // the first of `frame_window`
         std::byte* slots = nullptr;
         std::size_t posted = 0;  // frames
         std::size_t done = 0;
@@ -71,6 +71,9 @@ class Framed : public Schedule {
     void flush_idle();
     bool streams_complete();
 
+    // Blocks by themselves that a root has under way at once. Each has the paths of its node to
+    // itself only as long as they are few.
+    static constexpr std::size_t apart_window = 16;
     // Blocks that go by themselves: of this stream, and posted as far as the window goes.
     static constexpr int apart_stream = max_streams - 1;
     template <class Post>

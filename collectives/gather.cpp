@@ -4,13 +4,6 @@
 #include <cstring>
 
 namespace torusmp::collectives {
-namespace {
-
-// Long blocks that the root takes at once. Each has the paths of its sender to itself only as long
-// as they are few.
-constexpr std::size_t apart_window = 16;
-
-}  // namespace
 
 void Gather::start(void* in, const Blocks& in_blocks, const void* out, std::size_t out_bytes,
                    int root, GatherForm form) {

@@ -8,7 +8,7 @@
 namespace torusmp::collectives {
 namespace {
 
-RootedForm choose_form(const Group& group, std::size_t bytes, RootedForm wanted,
+RootedForm reduce_form(const Group& group, std::size_t bytes, RootedForm wanted,
                        const Operation& operation) {
     if (!operation.commutative) return RootedForm::lines;
     if (wanted == RootedForm::automatic)
@@ -30,7 +30,7 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
         hosted->prepare_reduce(sum_, values, count, operation, root, form);
         return begin("reduce", call_of(root, bytes_, operation_));
     }
-    form_ = choose_form(group(), bytes_, form, operation);
+    form_ = reduce_form(group(), bytes_, form, operation);
     grid_ = operation.commutative ? &group() : &group().ordered();
     root_place_ = grid_->place_of(root);
     if (form_ != RootedForm::lines) {

@@ -4,12 +4,6 @@
 #include <cstring>
 
 namespace torusmp::collectives {
-namespace {
-
-// Messages by themselves that the root has under way at once.
-constexpr std::size_t apart_window = 16;
-
-}  // namespace
 
 void Scatter::start(void* in, std::size_t in_bytes, const void* out, const Blocks& out_blocks,
                     int root, ScatterForm form) {

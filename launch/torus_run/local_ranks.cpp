@@ -15,6 +15,7 @@
 #include "config/binding.h"
 #include "config/raw.h"
 #include "launch/torus_run/descendants.h"
+#include "launch/torus_run/program.h"
 #include "launch/torus_run/rank_start.h"
 #include "launch/torus_run/spawn.h"
 
@@ -76,7 +77,10 @@ int LocalRanks::descriptors_each(const HostJob& job) {
 
 bool LocalRanks::start_all() {
     std::vector<Program> programs = job_.programs;
-    for (Program& program : programs) inherit(program.environment, job_.environment);
+    for (Program& program : programs) {
+        inherit(program.environment, job_.environment);
+        add_library_folder(program.environment);
+    }
     std::size_t place = 0;
     for (Rank& rank : ranks_)
         if (!start(rank, place++, programs[std::size_t(job_.program_of(rank.number))]))

@@ -13,6 +13,7 @@ using namespace torusmp;
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
+namespace fault_test {
 namespace {
 
 JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
@@ -365,3 +366,4 @@ TEST_CASE("links are awaited until their other ends are there, or are said to be
         CHECK(log[0] == "rank 1 is dead: it fell");
     }
 }
+}  // namespace fault_test

@@ -13,6 +13,7 @@ using namespace torusmp::core::testing;
 using torusmp::transport::PacketHeader;
 using torusmp::transport::sim::Random;
 
+namespace hostile_test {
 namespace {
 
 std::string hex(const std::vector<std::uint8_t>& bytes) {
@@ -195,3 +196,5 @@ TEST_CASE("packets in somebody else's name are dropped", "[core][hostile][bug4]"
         REQUIRE_THAT(outcome.log, Catch::Contains("cannot come this way"));
     }
 }
+
+}  // namespace hostile_test

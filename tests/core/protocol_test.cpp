@@ -11,6 +11,7 @@
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
+namespace protocol_test {
 namespace {
 
 constexpr std::size_t limit = 1024;
@@ -665,3 +666,5 @@ TEST_CASE("a flow that is known costs one packet, or one write and one packet, a
         REQUIRE(packets(1) - before[1] == (large ? 1 : 0));
     }
 }
+
+}  // namespace protocol_test

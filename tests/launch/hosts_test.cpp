@@ -112,6 +112,17 @@ TEST_CASE("Ranks of several hosts exchange what they have and know who is on the
                 "torus-run rank 2 of 4, local 2 3", "torus-run rank 3 of 4, local 2 3"});
 }
 
+TEST_CASE("On every host ranks find our libraries behind the folders that the user names") {
+    const Cluster cluster("[2]", {"qa", "localhost"});
+    Words words = cluster.start({"/bin/sh", "-c", "echo $LD_LIBRARY_PATH"});
+    words.insert(words.begin(), {"/usr/bin/env", "LD_LIBRARY_PATH=/of/user"});
+    const Outcome outcome = run(words);
+    INFO(outcome.errors);
+    CHECK(outcome.code == 0);
+    const std::string line = std::string("/of/user:") + LIBRARY_FOLDER;
+    CHECK(sorted_lines(outcome.output) == Words{line, line});
+}
+
 TEST_CASE("Where a node is a block in two dimensions its ranks do not follow each other") {
     const Cluster cluster("[2, 2]", {"qa", "qb", "qc", "qd"}, "ranks_per_node = [2, 1]");
     const Outcome outcome = run(cluster.job({"connect", "report", "exchange", "finalize"}));

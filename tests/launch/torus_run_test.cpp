@@ -109,6 +109,33 @@ TEST_CASE("Two programs under mpirun are one job, with folders and variables of 
           Words{"0 0/3 all " + here, "1 1/3 all own sub", "1 2/3 all own sub"});
 }
 
+TEST_CASE("Ranks find our libraries behind the folders that the user names") {
+    const std::string ours = LIBRARY_FOLDER;
+    const auto path_of_ranks = [](const Words& settings, const Words& command) {
+        Words words{"/usr/bin/env"};
+        words.insert(words.end(), settings.begin(), settings.end());
+        words.insert(words.end(), command.begin(), command.end());
+        for (const char* word : {"/bin/sh", "-c", "echo $LD_LIBRARY_PATH"})
+            words.emplace_back(word);
+        const Outcome outcome = run(words);
+        CHECK(outcome.code == 0);
+        CHECK(outcome.errors.empty());
+        return outcome.output;
+    };
+    const Words start{torus_run, "-np", "1"};
+    CHECK(path_of_ranks({"-u", "LD_LIBRARY_PATH"}, start) == ours + "\n");
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH="}, start) == ours + "\n");
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH=/a:/b"}, start) == "/a:/b:" + ours + "\n");
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH=" + ours + ":/b"}, start) == ours + ":/b\n");
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH=/a:" + ours}, start) == "/a:" + ours + "\n");
+
+    const TemporaryFolder folder;
+    const std::string mpirun = folder.path() + "/mpirun";
+    std::filesystem::create_symlink(torus_run, mpirun);
+    const Words own{mpirun, "-x", "LD_LIBRARY_PATH=/own", "-np", "1"};
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH=/a"}, own) == "/own:" + ours + "\n");
+}
+
 TEST_CASE("A folder to start in holds the program, and must be there") {
     const TemporaryFolder folder;
     std::filesystem::create_symlink("/bin/pwd", folder.path() + "/where");
