@@ -446,7 +446,9 @@ int TcpInterface::poll(Sink& sink) {
     }
     flush_dirty();
     polling_ = false;
-    std::erase_if(attempts_, [](const auto& it) { return it->over; });
+    const auto over = [](const auto& it) { return it->over; };
+    std::erase_if(attempts_, over);
+    std::erase_if(arrivals_, over);
     if (!fallen_.empty() || !transfers_.empty()) tell(sink);
     return taken;
 }
