@@ -132,6 +132,22 @@ TEST_CASE("when a link dies the pairs whose path crosses it end, and the others 
     const Rank other = *job.torus().neighbour(at, direction);
     job.kill_link(at, direction);
     job.settle();
+    // Everybody who cannot reach somebody knows the link, and who saw it die.
+    for (Rank from = 0; from < job.size(); ++from)
+        for (Rank to = 0; to < job.size(); ++to) {
+            const std::string why = job[from].fault_of(to);
+            if (why == describe(Error::unreachable)) continue;  // it can be reached
+            CAPTURE(from, to, why);
+            const auto names = [&why](Rank a, Rank b) {
+                const std::string link = "the link between rank " + std::to_string(a) +
+                                         " and rank " + std::to_string(b) + " is dead; ";
+                return why.find(link) == 0;
+            };
+            REQUIRE((names(at, other) || names(other, at)));
+            REQUIRE((why.find("; rank " + std::to_string(at) + " saw: ") != why.npos ||
+                     why.find("; rank " + std::to_string(other) + " saw: ") != why.npos));
+            REQUIRE(why.find("says that it is dead") == why.npos);
+        }
     // Large messages take every shortest path, so each of them counts.
     const auto crosses = [&](Rank from, Rank to) {
         for (const auto first : routing::first_directions(job.torus(), from, to)) {

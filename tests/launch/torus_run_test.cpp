@@ -288,6 +288,30 @@ TEST_CASE("A rank killed by a signal ends the job and the signal is named") {
     CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
     CHECK_CONTAINS(outcome.errors, "was killed by SIGSEGV (Segmentation fault)");
     CHECK(outcome.lines_of_torus_run() == 1);
+    CHECK(count(outcome.errors, "\n") == 1);  // and nobody who waited for it says so again
+}
+
+TEST_CASE("What ranks note is told where the job goes on, and is no echo where it ends") {
+    SECTION("it ends") {
+        const Outcome outcome =
+            run(job(3, {"connect", "note=the link is dead", "barrier", "1:exit=3", "sleep"}));
+        CHECK(outcome.code == 3);
+        CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
+        CHECK(count(outcome.errors, "\n") == 1);
+    }
+    SECTION("it goes on") {
+        Process process(job(2, {"connect", "1:note=the link is\ndead", "echo", "finalize"}));
+        CHECK(process.wait_for_error(") reports: the link is\\x0adead\n"));
+        process.close_input();
+        const Outcome outcome = process.wait();
+        INFO(outcome.errors);
+        CHECK(outcome.code == 0);
+        CHECK(outcome.lines_of_torus_run() == 1);
+        CHECK_CONTAINS(outcome.errors, "torus-run: rank 1 (host ");
+    }
+    SECTION("there is no launcher") {
+        CHECK(run({rank_program, "connect", "note=alone"}).errors == "alone\n");
+    }
 }
 
 TEST_CASE("A rank that never connected ends the job too when it fails") {
