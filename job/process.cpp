@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 
 #include "config/cpus.h"
@@ -123,13 +124,19 @@ void Process::leave() {
     // have to pass through here.
     if (runtime_->options().direct.size() < std::size_t(size()) && size() > 1) {
         std::atomic<bool> everybody{false};
+        std::exception_ptr in_vain;
         std::thread barrier([&] {
-            bootstrap_->barrier();
+            try {
+                bootstrap_->barrier();
+            } catch (...) {
+                in_vain = std::current_exception();
+            }
             everybody = true;
         });
         while (!everybody)
             if (!runtime_->progress()) std::this_thread::sleep_for(std::chrono::microseconds(200));
         barrier.join();
+        if (in_vain) std::rethrow_exception(in_vain);
     } else {
         bootstrap_->barrier();
     }
