@@ -26,6 +26,10 @@ void on_report_signal(int) {
     if (core::Runtime* runtime = reported_runtime.load()) runtime->request_report();
 }
 
+bool has_links(const core::Runtime& runtime) {
+    return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
+}
+
 // Processors on which the ranks of this host run. Each may be bound to its own part, so the
 // launcher, which is not, is asked too.
 double processors_of_job() {
@@ -65,6 +69,8 @@ Process::Process(bool threads)
         // Before anything is taken down: the others are to hear of the cause, not of its echo.
         abort(1, error.what());
     }
+    // To those who have begun to talk, a rank that ends for the sake of a dead cable looks dead.
+    if (has_links(*runtime_)) bootstrap_->barrier();
 }
 
 Process::~Process() {
@@ -122,7 +128,7 @@ void Process::leave() {
     runtime_->wait_until([this] { return runtime_->quiet(); }, "the end of the job");
     // The barrier sleeps outside the Runtime, but until everybody has come packets of others may
     // have to pass through here.
-    if (runtime_->options().direct.size() < std::size_t(size()) && size() > 1) {
+    if (has_links(*runtime_)) {
         std::atomic<bool> everybody{false};
         std::exception_ptr in_vain;
         std::thread barrier([&] {
