@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 
 #include "config/cpus.h"
@@ -17,6 +18,10 @@
 
 namespace torusmp::job {
 namespace {
+
+bool has_links(const core::Runtime& runtime) {
+    return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
+}
 
 // Processors on which the ranks of this host run. Each may be bound to its own part, so the
 // launcher, which is not, is asked too.
@@ -58,6 +63,8 @@ Process::Process(bool threads)
         // Before anything is taken down: the others are to hear of the cause, not of its echo.
         abort(1, error.what());
     }
+    // To those who have begun to talk, a rank that ends for the sake of a dead cable looks dead.
+    if (has_links(*runtime_)) bootstrap_->barrier();
 }
 
 Process::~Process() {
@@ -97,12 +104,17 @@ void Process::leave() {
     // The barrier sleeps outside the Runtime, but until everybody has come packets of others may
     // have to pass through here, and who still waits for this rank asks what it is in.
     if (size() > 1) {
-        const bool relays = runtime_->options().direct.size() < std::size_t(size());
+        const bool relays = has_links(*runtime_);
         const auto longest = std::chrono::microseconds(relays ? 200 : 20'000);
         auto rest = std::chrono::microseconds(200);
         std::atomic<bool> everybody{false};
+        std::exception_ptr in_vain;
         std::thread barrier([&] {
-            bootstrap_->barrier();
+            try {
+                bootstrap_->barrier();
+            } catch (...) {
+                in_vain = std::current_exception();
+            }
             everybody = true;
         });
         while (!everybody) {
@@ -111,6 +123,7 @@ void Process::leave() {
             rest = std::min(2 * rest, longest);
         }
         barrier.join();
+        if (in_vain) std::rethrow_exception(in_vain);
     } else {
         bootstrap_->barrier();
     }

@@ -2,13 +2,13 @@
 # said.
 . "${0%/*}/common.sh"
 silent() {
-    torus-run -np "$RXE_SIZE" --set transport.timeout=3s front_end_steps "$@" >$said 2>&1 || fail "'$*' failed"
+    torus-run -np "$RXE_SIZE" front_end_steps "$@" >$said 2>&1 || fail "'$*' failed"
     [ ! -s $said ] || fail "'$*' was not silent"
 }
 for n in $(seq "$1"); do
     silent mpi
     silent qmp
 done
-silent mpi nap=8 barrier corners
-silent mpi nap=8@$((RXE_SIZE - 1)) barrier corners
-silent mpi unread=8
+silent mpi nap=12 barrier corners
+silent mpi nap=12@$((RXE_SIZE - 1)) barrier corners
+silent mpi unread=12
