@@ -3,6 +3,7 @@
 #include "collectives/allgather.h"
 #include "collectives/broadcast.h"
 #include "mpi11/error.h"
+#include "mpi11/request.h"
 
 namespace torusmp::mpi {
 namespace {

@@ -398,6 +398,7 @@ TEST_CASE("What keepers tell each other comes out as it went in") {
     order.job.environment = {"A=b c", "EMPTY="};
     order.job.bind = config::Bind::numa;
     order.job.keep_going = true;
+    order.job.capture = {true, true, false};
     order.job.timeout = std::chrono::milliseconds(1500);
     order.working_directory = "/home/of/user";
     order.file_mode_mask = 077;
@@ -416,6 +417,7 @@ TEST_CASE("What keepers tell each other comes out as it went in") {
     CHECK(read.job.environment == order.job.environment);
     CHECK(read.job.bind == order.job.bind);
     CHECK(read.job.keep_going);
+    CHECK(read.job.capture == order.job.capture);
     CHECK(read.job.timeout == order.job.timeout);
     CHECK(read.working_directory == order.working_directory);
     CHECK(read.file_mode_mask == order.file_mode_mask);
