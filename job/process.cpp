@@ -1,7 +1,7 @@
 #include "job/process.h"
 
 #include <fmt/format.h>
-#include <signal.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,13 +17,6 @@
 
 namespace torusmp::job {
 namespace {
-
-// What the signal handler may touch.
-std::atomic<core::Runtime*> reported_runtime{nullptr};
-
-void on_report_signal(int) {
-    if (core::Runtime* runtime = reported_runtime.load()) runtime->request_report();
-}
 
 // Processors on which the ranks of this host run. Each may be bound to its own part, so the
 // launcher, which is not, is asked too.
@@ -51,19 +44,20 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
 Process::Process(bool threads)
     : bootstrap_(launch::connect_bootstrap()),
       settings_(config::load_for_rank()),
-      policy_(settings_.collective_policy()) {
+      policy_(settings_.collective_policy()),
+      death_watch_(*bootstrap_) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
-        death_watch_ = std::make_unique<DeathWatch>(*bootstrap_, *runtime_);
-    install_report_signal();
+        death_watch_.start(*runtime_);
+    report_signal_.emplace(*runtime_);
 }
 
 Process::~Process() {
-    remove_report_signal();
+    death_watch_.stop();
 }
 
-core::Options Process::options(bool threads) const {
+core::Options Process::options(bool threads) {
     const auto& local = bootstrap_->local_ranks();
     core::Options options{.torus = settings_.rank_torus(size()),
                           .rank = rank(),
@@ -79,9 +73,7 @@ core::Options Process::options(bool threads) const {
     options.threads = threads;
     options.progress_thread = *settings_.progress == config::ProgressMode::thread;
     options.watchdog = *settings_.watchdog;
-    options.on_interrupt = [this] {
-        if (death_watch_ != nullptr) death_watch_->tell();
-    };
+    options.on_interrupt = [this] { death_watch_.tell(); };
     options.far_direct = *settings_.forward == config::Forward::kernel;
     if (!settings_.hosts->empty() && !settings_.dims->empty())
         options.name_of = [this](core::Rank rank) {
@@ -89,24 +81,6 @@ core::Options Process::options(bool threads) const {
                                (*settings_.hosts)[std::size_t(settings_.node_of(rank))]);
         };
     return options;
-}
-
-void Process::install_report_signal() {
-    reported_runtime = runtime_.get();
-    struct sigaction old {};
-    if (sigaction(SIGUSR1, nullptr, &old) != 0 || old.sa_handler != SIG_DFL)
-        return;  // program's own
-    struct sigaction report {};
-    report.sa_handler = on_report_signal;
-    report.sa_flags = SA_RESTART;
-    sigemptyset(&report.sa_mask);
-    report_signal_ = sigaction(SIGUSR1, &report, nullptr) == 0;
-}
-
-void Process::remove_report_signal() {
-    reported_runtime = nullptr;
-    if (report_signal_) signal(SIGUSR1, SIG_IGN);  // a late signal must not kill the process
-    report_signal_ = false;
 }
 
 void Process::leave() {
@@ -126,7 +100,7 @@ void Process::leave() {
     } else {
         bootstrap_->barrier();
     }
-    death_watch_.reset();
+    death_watch_.stop();  // it reads from the launcher
     bootstrap_->finalize();
     left_ = true;
 }
