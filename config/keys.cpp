@@ -145,10 +145,8 @@ struct Choices<Forward> {
 };
 template <>
 struct Choices<ProgressMode> {
-    static constexpr std::array<std::pair<std::string_view, ProgressMode>, 3> all{
-        {{"auto", ProgressMode::automatic},
-         {"polling", ProgressMode::polling},
-         {"thread", ProgressMode::thread}}};
+    static constexpr std::array<std::pair<std::string_view, ProgressMode>, 2> all{
+        {{"polling", ProgressMode::polling}, {"thread", ProgressMode::thread}}};
 };
 template <>
 struct Choices<Bind> {
@@ -550,9 +548,10 @@ constexpr std::array table{
         "is a switch.",
         read_enum<&Settings::forward>, format_enum<&Settings::forward>,
         origin_of<&Settings::forward>},
-    Key{"progress.mode", "choice", "auto, polling or thread", "", "thread",
+    Key{"progress.mode", "choice", "polling or thread", "", "thread",
         "Who moves messages while the application computes. polling: nobody; messages move inside "
-        "calls. thread: a thread of its own in each rank. auto: chosen by cores and transport.",
+        "calls. thread: a thread of its own in each rank, which wants a core of its own to gain "
+        "anything.",
         read_enum<&Settings::progress>, format_enum<&Settings::progress>,
         origin_of<&Settings::progress>},
     Key{"progress.spin", "time", "a time from 0 to 1s, like 20us", "", "20us",

@@ -286,6 +286,7 @@ TEST_CASE("A wrong choice is refused with the list of right ones") {
         {"[transport]\nlocal = \"all\"\n", "geometry.toml:2: ", {"expected direct or links"}},
         {"[transport]\ncopy = \"\"\n", "geometry.toml:2: ", {"expected auto, cma or pipeline"}},
         {"[routing]\nforward = \"Relay\"\n", "geometry.toml:2: ", {"did you mean \"relay\"?"}},
+        {"[progress]\nmode = \"auto\"\n", "geometry.toml:2: ", {"expected polling or thread"}},
         {"[progress]\nmode = \"threads\"\n", "geometry.toml:2: ", {"did you mean \"thread\"?"}},
         {"[launch]\nbind = \"socket\"\n", "geometry.toml:2: ", {"auto, core, numa or none"}},
     });
