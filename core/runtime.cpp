@@ -28,8 +28,13 @@ constexpr unsigned yields_when_crowded = 16;
 // One for the host and one a wire.
 constexpr std::size_t most_interfaces = 4;
 
+// Tells the processor that this is a spin.
 inline void pause() {
+#if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");  // its yield does nothing on most of them
+#endif
 }
 
 void check(const Options& options) {

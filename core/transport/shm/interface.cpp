@@ -70,7 +70,8 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     // Knock, unless the peer has connected this port already.
     std::uint32_t unconnected = 0;
     if (remote->active.compare_exchange_strong(unconnected, 1)) {
-        peer.control().knocks.fetch_add(1, std::memory_order_acq_rel);
+        peer.control().knocks.fetch_add(1, std::memory_order_release);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
         peer.ring();
     }
     // Ours now: the peer's knock on this port needs no answer any more.
@@ -120,8 +121,12 @@ void ShmInterface::prepare_sleep() {
     Control& control = segment_->control();
     if (segment_->bell() >= 0) segment_->silence_bell();
     control.sleeping.store(segment_->bell() >= 0 ? sleeps_on_bell : sleeps_on_futex,
-                           std::memory_order_seq_cst);
-    if (control.sleeper_fences != 0) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+                           std::memory_order_relaxed);
+    // Before the last poll: a sequentially consistent store alone would let its loads go ahead.
+    if (control.sleeper_fences != 0)
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);  // a fence here too
+    else
+        std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void ShmInterface::cancel_sleep() {
