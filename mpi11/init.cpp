@@ -289,6 +289,7 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
         check_output("baseptr", baseptr);
         if (size < 0) fail(MPI_ERR_ARG, "found size {}, expected 0 or more bytes", size);
         void* const memory = runtime().allocate(std::size_t(size > 0 ? size : 1), 64);
+        if (memory == nullptr) fail(MPI_ERR_NO_MEM, "found no memory for {} bytes", size);
         *static_cast<void**>(baseptr) = memory;
     });
 }

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
@@ -110,11 +112,18 @@ bool ShmInterface::is_mapped(const RemoteMemory& memory) const {
 }
 
 void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
-    return heap_.allocate(bytes, alignment);
+    if (void* const memory = heap_.allocate(bytes, alignment)) return memory;
+    // The heap may be small where limits are: private memory does, only not as fast.
+    const std::size_t align = std::max<std::size_t>(alignment, 64);
+    const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), align);
+    return size < bytes ? nullptr : std::aligned_alloc(align, size);
 }
 
 void ShmInterface::free(void* memory) {
-    heap_.free(memory);
+    if (memory == nullptr || heap_.contains(memory, 0))
+        heap_.free(memory);
+    else
+        std::free(memory);
 }
 
 void ShmInterface::prepare_sleep() {
