@@ -32,8 +32,9 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     count_ = count;
     bytes_ = count * operation.element;
     operation_ = operation;
-    const std::string_view name = operation.combine == nullptr ? "barrier" : "allreduce";
-    const Call call = call_of(-1, bytes_, operation);
+    const bool barrier = operation.combine == nullptr;
+    const std::string_view name = barrier ? "barrier" : "allreduce";
+    const Call call = barrier ? Call{} : call_of(-1, bytes_, operation);
     if (Hosted* hosted = by_hosts(operation.commutative)) {
         hosted->prepare_allreduce(buffer, count, operation, form);
         return begin(name, call);

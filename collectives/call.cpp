@@ -52,9 +52,10 @@ std::string CallRecord::text() const {
     if (root >= 0) text += fmt::format(" with root {}", root);
     if (bytes != Call::any_bytes)
         text += fmt::format("{} {} B", root >= 0 ? " and" : " with", bytes);
-    if (operation[0] != '\0') text += fmt::format(", {}", operation);
-    if (elements[0] != '\0') text += fmt::format(" of {}", elements);
-    if (element > 1) text += fmt::format(" of {} B", element);
+    std::string about = operation;
+    if (elements[0] != '\0') about += fmt::format("{}{}", about.empty() ? "" : " of ", elements);
+    if (element > 1) about += fmt::format(" of {} B", element);
+    if (!about.empty()) text += fmt::format(" ({})", about);
     return text;
 }
 

@@ -39,7 +39,7 @@ struct CallRecord {
     // Alike in what the messages depend on; what is computed may differ.
     bool may_meet(const CallRecord& other) const;
     bool same_size(const CallRecord& other) const;
-    // "rank 3 called reduce with root 1 and 8 B, MPI_SUM of integers of 4 B"
+    // "rank 3 called reduce with root 1 and 8 B (MPI_SUM of integers of 4 B)"
     std::string text() const;
     // Makes what came from outside safe to read.
     void close();
