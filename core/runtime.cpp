@@ -339,6 +339,12 @@ bool Runtime::progress() {
     return progress_unlocked();
 }
 
+void Runtime::stir() {
+    Guard guard(*this);
+    stirred_ = true;
+    progress_unlocked();
+}
+
 bool Runtime::poll_interfaces() {
     bool moved = false;
     for (transport::Interface* it : interfaces_) moved |= it->poll(*this) > 0;

@@ -172,6 +172,8 @@ class Runtime final : private transport::Sink {
         Waiter waiter(*this, what);
         while (!done()) waiter.turn();
     }
+    // What somebody waits for has come about without the Runtime: everybody who waits looks again.
+    void stir();
     // A task is advanced once at once and then whenever something has moved.
     void add_task(Task& task);
 

@@ -1,5 +1,6 @@
 #include "mpi11/buffered.h"
 
+#include <algorithm>
 #include <list>
 
 #include "mpi11/check.h"
@@ -47,6 +48,13 @@ class AttachedBuffer {
                        comm.peer(dest), comm.context(), tag);
     }
 
+    bool done(const Communicator& comm) {
+        const SharedLock lock(mutex_);
+        sweep();
+        return std::none_of(messages_.begin(), messages_.end(),
+                            [&](const Message& message) { return message.comm.get() == &comm; });
+    }
+
   private:
     struct Message {
         std::size_t offset;
@@ -90,6 +98,10 @@ class AttachedBuffer {
 void send_buffered(const core::Buffer& message, Communicator& comm, int dest, int tag) {
     if (dest == MPI_PROC_NULL) return;
     AttachedBuffer::only().send(message, comm, dest, tag);
+}
+
+bool buffered_sends_done(const Communicator& comm) {
+    return AttachedBuffer::only().done(comm);
 }
 
 void finish_buffered_sends() {

@@ -177,6 +177,35 @@ Datatype::Datatype(TypeMap described, Recipe made_by)
       map_(std::move(described)),
       recipe_(std::move(made_by)) {
     dense_ = layout_->dense() || size_ == 0;
+    of_integers_ = std::any_of(recipe_.types.begin(), recipe_.types.end(),
+                               [](const auto& type) { return type->of_integers_; });
+}
+
+void Datatype::made_of_integers() {
+    switch (recipe_.combiner) {
+        case MPI_COMBINER_HVECTOR:
+            recipe_.combiner = MPI_COMBINER_HVECTOR_INTEGER;
+            break;
+        case MPI_COMBINER_HINDEXED:
+            recipe_.combiner = MPI_COMBINER_HINDEXED_INTEGER;
+            of_integers_ = true;
+            break;
+        case MPI_COMBINER_STRUCT:
+            recipe_.combiner = MPI_COMBINER_STRUCT_INTEGER;
+            of_integers_ = true;
+            break;
+        default:
+            return;
+    }
+    recipe_.integers.insert(recipe_.integers.end(), recipe_.addresses.begin(),
+                            recipe_.addresses.end());
+    recipe_.addresses.clear();
+}
+
+bool Datatype::cut_addresses() const {
+    // A whole address in an outer type makes those within it right.
+    return of_integers_ && address_was_cut.load(std::memory_order_relaxed) &&
+           true_lb() == std::ptrdiff_t(MPI_Fint(true_lb()));
 }
 
 bool Datatype::take_back() {
@@ -223,6 +252,12 @@ void beyond_memory(MPI_Count count, const Datatype& type) {
 }
 
 void null_buffer(MPI_Count count, const Datatype& type) {
+    if (type.true_lb() != 0)
+        fail(MPI_ERR_BUFFER,
+             "found MPI_BOTTOM with {} of {}, whose displacements are INTEGERs that cannot hold "
+             "addresses: make it with MPI_GET_ADDRESS and MPI_TYPE_CREATE_STRUCT or "
+             "MPI_TYPE_CREATE_HINDEXED, which take INTEGER(KIND=MPI_ADDRESS_KIND)",
+             count, type.describe());
     fail(MPI_ERR_BUFFER,
          "found a null buffer for {} of {}, expected memory, or MPI_BOTTOM with a "
          "datatype of addresses",

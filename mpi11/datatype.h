@@ -109,8 +109,13 @@ class Datatype : public Object {
     const TypeMap& map() const { return map_; }
     const std::shared_ptr<const core::Layout>& layout() const { return layout_; }
     const Recipe& recipe() const { return recipe_; }
+    // Its displacements may be parts of addresses, which Fortran's INTEGERs could not hold.
+    bool cut_addresses() const;
 
     void commit() { committed_ = true; }
+    // It was made by a routine of MPI-1 in Fortran, whose displacements are INTEGERs. Before the
+    // program gets it.
+    void made_of_integers();
     // One more handle for the program.
     void hand_out() { handles_.fetch_add(1, std::memory_order_relaxed); }
     // One less; true when it was the last: then the type may live on in others, but no message may
@@ -129,11 +134,15 @@ class Datatype : public Object {
     bool dense_;
     bool committed_;
     std::atomic<int> handles_{1};  // that the program holds
+    bool of_integers_ = false;     // made_of_integers(), or a type that it was made of
     Basic basic_;
     std::shared_ptr<const core::Layout> layout_;
     TypeMap map_;
     Recipe recipe_;
 };
+
+// Whether MPI_ADDRESS has given Fortran an INTEGER that does not hold the address.
+inline constinit std::atomic<bool> address_was_cut{false};
 
 // Makes the predefined types, once, before anything uses a datatype.
 void make_datatypes();
@@ -160,7 +169,8 @@ inline Datatype& committed(MPI_Datatype handle) {
 // without a look at the size, as they send the small messages.
 template <class Count>
 inline void check_buffer(const void* address, Count count, const Datatype& type) {
-    if (address == nullptr && count > 0 && type.size() != 0 && type.true_lb() == 0) [[unlikely]]
+    if (address == nullptr && count > 0 && type.size() != 0 &&
+        (type.true_lb() == 0 || type.cut_addresses())) [[unlikely]]
         wrong::null_buffer(count, type);
     if constexpr (sizeof(Count) > sizeof(int)) {
         std::ptrdiff_t bytes = 0;

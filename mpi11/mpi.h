@@ -3,7 +3,7 @@
  * What it is for: programs include this header and link libmpi.so; mpicc does both. It declares all
  * of MPI-1.1 with the clarifications of 1.2 and 1.3, the widely used functions of later standards,
  * the non-blocking, persistent and neighbourhood collectives. Windows, files, spawned processes,
- * sessions, generalized and partitioned requests and MPI_T are not here: a program that needs them
+ * sessions, partitioned requests and MPI_T are not here: a program that needs them
  * fails when it is compiled. mpi11/coverage.md lists every function of the standard and its state.
  * MPI_VERSION says 1.3, because no later standard is offered whole.
  *
@@ -263,6 +263,10 @@ typedef struct MPI_Status {
 /* How a datatype was made, and what it was made with. */
 #define MPI_ORDER_C 12
 #define MPI_ORDER_FORTRAN 15
+#define MPI_DISTRIBUTE_NONE 16
+#define MPI_DISTRIBUTE_BLOCK 17
+#define MPI_DISTRIBUTE_CYCLIC 18
+#define MPI_DISTRIBUTE_DFLT_DARG 19
 #define MPI_TYPECLASS_INTEGER 192
 #define MPI_TYPECLASS_REAL 193
 #define MPI_TYPECLASS_COMPLEX 194
@@ -277,10 +281,12 @@ typedef struct MPI_Status {
 #define MPI_COMBINER_HINDEXED_BLOCK 109
 #define MPI_COMBINER_STRUCT 110
 #define MPI_COMBINER_SUBARRAY 111
+#define MPI_COMBINER_DARRAY 112
 #define MPI_COMBINER_F90_REAL 113
 #define MPI_COMBINER_F90_COMPLEX 114
 #define MPI_COMBINER_F90_INTEGER 115
 #define MPI_COMBINER_RESIZED 116
+#define MPI_COMBINER_VALUE_INDEX 117
 
 /* Types made by the INTEGER-valued routines of MPI-1 in Fortran. The ABI has none of these three.
  */
@@ -319,6 +325,9 @@ typedef int(MPI_Type_copy_attr_function)(MPI_Datatype datatype, int keyval, void
                                          void* value_in, void* value_out, int* flag);
 typedef int(MPI_Type_delete_attr_function)(MPI_Datatype datatype, int keyval, void* value,
                                            void* extra_state);
+typedef int(MPI_Grequest_query_function)(void* extra_state, MPI_Status* status);
+typedef int(MPI_Grequest_free_function)(void* extra_state);
+typedef int(MPI_Grequest_cancel_function)(void* extra_state, int complete);
 
 #define MPI_COMM_NULL_COPY_FN ((MPI_Comm_copy_attr_function*)0)
 #define MPI_COMM_DUP_FN ((MPI_Comm_copy_attr_function*)1)
@@ -398,6 +407,12 @@ TORUSMP_FUNCTION(int, Status_set_elements,
                  (MPI_Status* status, MPI_Datatype datatype, int count))
 TORUSMP_FUNCTION(int, Status_set_elements_x,
                  (MPI_Status* status, MPI_Datatype datatype, MPI_Count count))
+TORUSMP_FUNCTION(int, Status_set_source, (MPI_Status* status, int source))
+TORUSMP_FUNCTION(int, Status_set_tag, (MPI_Status* status, int tag))
+TORUSMP_FUNCTION(int, Status_set_error, (MPI_Status* status, int error))
+TORUSMP_FUNCTION(int, Status_get_source, (const MPI_Status* status, int* source))
+TORUSMP_FUNCTION(int, Status_get_tag, (const MPI_Status* status, int* tag))
+TORUSMP_FUNCTION(int, Status_get_error, (const MPI_Status* status, int* error))
 
 /* Sending and receiving, non-blocking and persistent. */
 TORUSMP_FUNCTION(int, Isend,
@@ -463,6 +478,10 @@ TORUSMP_FUNCTION(int, Request_free, (MPI_Request* request))
 TORUSMP_FUNCTION(int, Request_get_status, (MPI_Request request, int* flag, MPI_Status* status))
 TORUSMP_FUNCTION(int, Cancel, (MPI_Request* request))
 TORUSMP_FUNCTION(int, Test_cancelled, (const MPI_Status* status, int* flag))
+TORUSMP_FUNCTION(int, Grequest_start,
+                 (MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
+                  MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request))
+TORUSMP_FUNCTION(int, Grequest_complete, (MPI_Request request))
 
 /* Messages that have arrived, before they are received. */
 TORUSMP_FUNCTION(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status))
@@ -507,6 +526,11 @@ TORUSMP_FUNCTION(int, Type_create_struct,
 TORUSMP_FUNCTION(int, Type_create_subarray,
                  (int ndims, const int array_of_sizes[], const int array_of_subsizes[],
                   const int array_of_starts[], int order, MPI_Datatype oldtype,
+                  MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_darray,
+                 (int size, int rank, int ndims, const int array_of_gsizes[],
+                  const int array_of_distribs[], const int array_of_dargs[],
+                  const int array_of_psizes[], int order, MPI_Datatype oldtype,
                   MPI_Datatype* newtype))
 TORUSMP_FUNCTION(int, Type_create_resized,
                  (MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* newtype))
@@ -553,6 +577,14 @@ TORUSMP_FUNCTION(int, Unpack,
                  (const void* inbuf, int insize, int* position, void* outbuf, int outcount,
                   MPI_Datatype datatype, MPI_Comm comm))
 TORUSMP_FUNCTION(int, Pack_size, (int incount, MPI_Datatype datatype, MPI_Comm comm, int* size))
+TORUSMP_FUNCTION(int, Pack_external,
+                 (const char* datarep, const void* inbuf, int incount, MPI_Datatype datatype,
+                  void* outbuf, MPI_Aint outsize, MPI_Aint* position))
+TORUSMP_FUNCTION(int, Unpack_external,
+                 (const char* datarep, const void* inbuf, MPI_Aint insize, MPI_Aint* position,
+                  void* outbuf, int outcount, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, Pack_external_size,
+                 (const char* datarep, int incount, MPI_Datatype datatype, MPI_Aint* size))
 
 /* Collectives, blocking. */
 TORUSMP_FUNCTION(int, Barrier, (MPI_Comm comm))
@@ -826,6 +858,7 @@ TORUSMP_FUNCTION(int, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* 
 TORUSMP_FUNCTION(int, Comm_split_type,
                  (MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm))
 TORUSMP_FUNCTION(int, Comm_free, (MPI_Comm* comm))
+TORUSMP_FUNCTION(int, Comm_disconnect, (MPI_Comm* comm))
 TORUSMP_FUNCTION(int, Comm_set_info, (MPI_Comm comm, MPI_Info info))
 TORUSMP_FUNCTION(int, Comm_get_info, (MPI_Comm comm, MPI_Info* info_used))
 TORUSMP_FUNCTION(int, Comm_set_name, (MPI_Comm comm, const char* comm_name))

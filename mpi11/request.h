@@ -18,6 +18,8 @@
 
 namespace torusmp::mpi {
 
+class Request;
+
 // What a request of anything but a message stands for. Pooled by those who define it.
 class Work {
   public:
@@ -31,6 +33,13 @@ class Work {
     virtual void give_back() = 0;
     // What it is, for messages: the name of the call.
     virtual const char* name() const = 0;
+    // Fills the status, after complete() and before finish(). Throws Failure for what went wrong in
+    // that alone.
+    virtual void report(MPI_Status* status) { set_empty(status); }
+    // The program wants it to end early. Throws Failure where that cannot be.
+    virtual void cancel();
+    // The program frees the request. True: the work ends the request itself, now or later.
+    virtual bool abandon(Request& request);
 
   protected:
     ~Work() = default;
@@ -146,8 +155,10 @@ inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* stat
 // Fills the status of a complete request as far as it is known before finish().
 void set_known(const Request& request, MPI_Status* status);
 
-// Lets an active request complete by itself, without anybody who waits.
-void orphan(Request& request);
+// The program frees the request: one that is active completes by itself, without anybody who waits.
+void abandon(Request& request);
+// Whether nothing of the communicator is under way any more in requests that were freed.
+bool orphans_done(const Communicator& comm);
 // For MPI_Finalize: takes back the receives that nobody will meet any more, and waits for the sends
 // that were freed while they were under way.
 void finish_orphans();

@@ -1,6 +1,8 @@
 /* Groups, communicators, attributes, error handlers and infos, in cases. */
 #include "cases.h"
 
+#include <time.h>
+
 static int size_of(MPI_Comm comm) {
     int n = -1;
     CHECK(MPI_Comm_size(comm, &n) == MPI_SUCCESS);
@@ -297,6 +299,52 @@ static void freed_in_flight(void) {
     CHECK(MPI_Comm_free(&copy) == MPI_SUCCESS);
     CHECK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
     CHECK(in == 40 + (me + ranks - 1) % ranks);
+}
+
+/* Waits for what the program has given away: a send whose request was freed, and a buffered one.
+ * The receiver of each pair of ranks comes late, when the sender would long have gone on. */
+static void disconnected(void) {
+    enum { count = 40000 };
+    const struct timespec pause = {0, 50000000};
+    const int partner = me ^ 1, sends = me % 2 == 0;
+    static int numbers[count];
+    char* const room = malloc(sizeof numbers + MPI_BSEND_OVERHEAD);
+    MPI_Comm copy, other, inter_comm, half;
+    MPI_Request request;
+    int i, tag, size;
+    void* back;
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &copy) == MPI_SUCCESS);
+    MPI_Buffer_attach(room, (int)sizeof numbers + MPI_BSEND_OVERHEAD);
+    for (i = 0; i < count; i++) numbers[i] = sends ? me + i : 0;
+    if (sends && partner < ranks) {
+        MPI_Bsend(numbers, count, MPI_INT, partner, 1, copy);
+        MPI_Isend(numbers, count, MPI_INT, partner, 2, copy, &request);
+        MPI_Request_free(&request);
+    }
+    for (tag = 1; !sends && tag <= 2; tag++) {
+        nanosleep(&pause, NULL);
+        MPI_Recv(numbers, count, MPI_INT, partner, tag, copy, MPI_STATUS_IGNORE);
+        for (i = 0; i < count; i++) CHECK(numbers[i] == partner + i);
+    }
+    CHECK(MPI_Comm_disconnect(&copy) == MPI_SUCCESS);
+    CHECK(copy == MPI_COMM_NULL);
+    for (i = 0; i < count; i++) numbers[i] = -1; /* nothing reads them any more */
+    MPI_Buffer_detach(&back, &size);
+    free(room);
+    /* Like MPI_Comm_free in all else: attributes, inter-communicators. */
+    MPI_Comm_split(MPI_COMM_WORLD, me % 2, 0, &half);
+    if (ranks > 1) {
+        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - me % 2, 3, &inter_comm);
+        CHECK(MPI_Comm_disconnect(&inter_comm) == MPI_SUCCESS && inter_comm == MPI_COMM_NULL);
+    }
+    CHECK(MPI_Comm_disconnect(&half) == MPI_SUCCESS && half == MPI_COMM_NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    other = MPI_COMM_WORLD;
+    CHECK_CLASS(MPI_Comm_disconnect(&other), MPI_ERR_COMM);
+    CHECK(other == MPI_COMM_WORLD);
+    other = MPI_COMM_NULL;
+    CHECK_CLASS(MPI_Comm_disconnect(&other), MPI_ERR_COMM);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 static void names_and_hints(void) {
@@ -672,6 +720,7 @@ int main(int argc, char** argv) {
         {"inter", inter},
         {"inter_of_groups", inter_of_groups},
         {"freed_in_flight", freed_in_flight},
+        {"disconnected", disconnected},
         {"names_and_hints", names_and_hints},
         {"communicator_errors", communicator_errors},
         {"attributes", attributes},
