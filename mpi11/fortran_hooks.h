@@ -20,8 +20,8 @@ int call_fortran_delete(void (*function)(), bool wide, MPI_Fint object, int keyv
                         MPI_Aint extra);
 // Of a generalized request: subroutine query(extra, status, ierror), free(extra, ierror) and
 // cancel(extra, complete, ierror). Return ierror.
-int call_fortran_query(void (*function)(), MPI_Aint& extra, MPI_Status& status);
-int call_fortran_free(void (*function)(), MPI_Aint& extra);
-int call_fortran_cancel(void (*function)(), MPI_Aint& extra, bool complete);
+int call_fortran_query(void (*function)(), void* extra, MPI_Status& status);
+int call_fortran_free(void (*function)(), void* extra);
+int call_fortran_cancel(void (*function)(), void* extra, bool complete);
 
 }  // namespace torusmp::mpi

@@ -18,24 +18,25 @@ class Callbacks {
     int query(MPI_Status* status) {
         if (in_fortran())
             return call_fortran_query(functions_.query, functions_.extra_state, *status);
-        return reinterpret_cast<MPI_Grequest_query_function*>(functions_.query)(state(), status);
+        return reinterpret_cast<MPI_Grequest_query_function*>(functions_.query)(
+            functions_.extra_state, status);
     }
     int free() {
         if (in_fortran()) return call_fortran_free(functions_.free, functions_.extra_state);
-        return reinterpret_cast<MPI_Grequest_free_function*>(functions_.free)(state());
+        return reinterpret_cast<MPI_Grequest_free_function*>(functions_.free)(
+            functions_.extra_state);
     }
     int cancel(bool complete) {
         if (in_fortran())
             return call_fortran_cancel(functions_.cancel, functions_.extra_state, complete);
-        return reinterpret_cast<MPI_Grequest_cancel_function*>(functions_.cancel)(state(),
-                                                                                  complete ? 1 : 0);
+        return reinterpret_cast<MPI_Grequest_cancel_function*>(functions_.cancel)(
+            functions_.extra_state, complete ? 1 : 0);
     }
 
   private:
     bool in_fortran() const {
         return functions_.language == GeneralizedFunctions::Language::fortran;
     }
-    void* state() const { return reinterpret_cast<void*>(functions_.extra_state); }
 
     GeneralizedFunctions functions_;
 };
@@ -127,10 +128,10 @@ int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free
                         MPI_Request* request) {
     return api("MPI_Grequest_start", [&] {
         check_output("request", request);
-        *request = start_generalized(
-            {GeneralizedFunctions::Language::c, reinterpret_cast<void (*)()>(query_fn),
-             reinterpret_cast<void (*)()>(free_fn), reinterpret_cast<void (*)()>(cancel_fn),
-             reinterpret_cast<MPI_Aint>(extra_state)});
+        *request = start_generalized({GeneralizedFunctions::Language::c,
+                                      reinterpret_cast<void (*)()>(query_fn),
+                                      reinterpret_cast<void (*)()>(free_fn),
+                                      reinterpret_cast<void (*)()>(cancel_fn), extra_state});
     });
 }
 

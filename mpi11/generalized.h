@@ -16,7 +16,8 @@ struct GeneralizedFunctions {
     void (*query)();
     void (*free)();
     void (*cancel)();
-    MPI_Aint extra_state;  // in C an address
+    // In Fortran the program's variable itself: its functions may change it, as other MPIs allow.
+    void* extra_state;
 };
 
 // Throws Failure where a function is missing.

@@ -30,11 +30,11 @@ void pmpi_op_create_(MPI_User_function* function, const MPI_Fint* commute, MPI_F
     });
 }
 
-void pmpi_grequest_start_(void (*query)(), void (*free)(), void (*cancel)(),
-                          const MPI_Aint* extra_state, MPI_Fint* request, MPI_Fint* ierror) {
+void pmpi_grequest_start_(void (*query)(), void (*free)(), void (*cancel)(), MPI_Aint* extra_state,
+                          MPI_Fint* request, MPI_Fint* ierror) {
     *ierror = api("MPI_Grequest_start", [&] {
         *request = to_fortran(start_generalized(
-            {GeneralizedFunctions::Language::fortran, query, free, cancel, *extra_state}));
+            {GeneralizedFunctions::Language::fortran, query, free, cancel, extra_state}));
     });
 }
 }

@@ -21,11 +21,13 @@ contains
   end subroutine
 end module
 
-! Functions of a generalized request. Its extra state is a number, of which each takes note.
+! Functions of a generalized request. Its extra state is a number, of which each takes note, and
+! which the last one changes.
 module requests
   use mpi
   implicit none
   integer :: queried = 0, freed = 0, cancelled = 0
+  integer(MPI_ADDRESS_KIND) :: state
 contains
   subroutine query(extra, status, ierror)
     integer(MPI_ADDRESS_KIND) :: extra
@@ -41,6 +43,7 @@ contains
     integer(MPI_ADDRESS_KIND) :: extra
     integer :: ierror
     freed = freed + int(extra)
+    extra = extra + 100
     ierror = MPI_SUCCESS
   end subroutine
   subroutine cancel(extra, complete, ierror)
@@ -261,7 +264,8 @@ contains
     use requests
     integer :: request, copy, status(MPI_STATUS_SIZE), count, source
     logical :: flag
-    call MPI_Grequest_start(query, ended, cancel, 5_MPI_ADDRESS_KIND, request, ierr)
+    state = 5
+    call MPI_Grequest_start(query, ended, cancel, state, request, ierr)
     copy = request
     call MPI_Test(request, flag, status, ierr)
     call check(.not. flag .and. queried == 0, 'a generalized request under way')
@@ -274,7 +278,9 @@ contains
     call MPI_Test_cancelled(status, flag, ierr)
     call MPI_Status_get_source(status, source, ierr)
     call check(count == 7 .and. flag .and. status(MPI_TAG) == 4 .and. source == 3, 'filled status')
-    call MPI_Grequest_start(query, ended, cancel, 6_MPI_ADDRESS_KIND, request, ierr)
+    call check(state == 105, 'extra state is the variable itself')
+    state = 6
+    call MPI_Grequest_start(query, ended, cancel, state, request, ierr)
     copy = request
     call MPI_Request_free(request, ierr)
     call check(freed == 5, 'freed while under way')
