@@ -1092,6 +1092,11 @@ TORUSMP_FUNCTION(int, Type_create_subarray_c,
                  (int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[],
                   const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype,
                   MPI_Datatype* newtype))
+TORUSMP_FUNCTION(int, Type_create_darray_c,
+                 (int size, int rank, int ndims, const MPI_Count array_of_gsizes[],
+                  const int array_of_distribs[], const int array_of_dargs[],
+                  const int array_of_psizes[], int order, MPI_Datatype oldtype,
+                  MPI_Datatype* newtype))
 TORUSMP_FUNCTION(int, Type_create_resized_c,
                  (MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype* newtype))
 TORUSMP_FUNCTION(int, Type_size_c, (MPI_Datatype datatype, MPI_Count* size))
@@ -1114,6 +1119,14 @@ TORUSMP_FUNCTION(int, Unpack_c,
                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm))
 TORUSMP_FUNCTION(int, Pack_size_c,
                  (MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size))
+TORUSMP_FUNCTION(int, Pack_external_c,
+                 (const char* datarep, const void* inbuf, MPI_Count incount, MPI_Datatype datatype,
+                  void* outbuf, MPI_Count outsize, MPI_Count* position))
+TORUSMP_FUNCTION(int, Unpack_external_c,
+                 (const char* datarep, const void* inbuf, MPI_Count insize, MPI_Count* position,
+                  void* outbuf, MPI_Count outcount, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, Pack_external_size_c,
+                 (const char* datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Count* size))
 TORUSMP_FUNCTION(int, Bcast_c,
                  (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm))
 TORUSMP_FUNCTION(int, Gather_c,

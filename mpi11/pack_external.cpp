@@ -5,6 +5,7 @@
 
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
+#include "mpi11/entry.h"
 #include "mpi11/external32.h"
 
 namespace torusmp::mpi {
@@ -19,7 +20,7 @@ void check_representation(const char* name) {
 // Elements of a type in the program's memory, and their external form behind a position.
 class External {
   public:
-    External(const char* datarep, MPI_Datatype datatype, const void* buffer, int count,
+    External(const char* datarep, MPI_Datatype datatype, const void* buffer, MPI_Count count,
              const void* packed, MPI_Aint size, const MPI_Aint* position)
         : type_(committed(datatype)), count_(std::size_t(count)) {
         check_representation(datarep);
@@ -30,7 +31,8 @@ class External {
                  *position, size);
         check_buffer(buffer, count, type_);
         memory_ = buffer_of(buffer, count_, type_, hold_);
-        bytes_ = external32::size_of(type_.signature()) * count_;
+        if (__builtin_mul_overflow(external32::size_of(type_.signature()), count_, &bytes_))
+            wrong::beyond_memory(count, type_);
         if (bytes_ > std::size_t(size - *position))
             fail(MPI_ERR_TRUNCATE,
                  "found {} bytes behind position {}, expected the {} that {} of {} take outside",
@@ -85,42 +87,47 @@ class External {
     alignas(16) std::array<std::byte, 4096> native_;
 };
 
+int pack(const char* call, const char* datarep, const void* in, MPI_Count count,
+         MPI_Datatype datatype, void* out, MPI_Aint size, MPI_Aint* position) {
+    return api(call, [&] {
+        External data(datarep, datatype, in, count, out, size, position);
+        data.pack(static_cast<std::byte*>(out) + *position);
+        *position += data.bytes();
+    });
+}
+
+int unpack(const char* call, const char* datarep, const void* in, MPI_Aint size, MPI_Aint* position,
+           void* out, MPI_Count count, MPI_Datatype datatype) {
+    return api(call, [&] {
+        External data(datarep, datatype, out, count, in, size, position);
+        data.unpack(static_cast<const std::byte*>(in) + *position);
+        *position += data.bytes();
+    });
+}
+
+int pack_size(const char* call, const char* datarep, MPI_Count count, MPI_Datatype datatype,
+              MPI_Aint* size) {
+    return api(call, [&] {
+        check_representation(datarep);
+        check_count(count);
+        const Datatype& type = checked<Datatype>(datatype);
+        check_output("size", size);
+        if (__builtin_mul_overflow(external32::size_of(type.signature()), count, size))
+            *size = MPI_UNDEFINED;
+    });
+}
+
 }  // namespace
 }  // namespace torusmp::mpi
 
-using namespace torusmp::mpi;
-
-extern "C" {
-
-#pragma weak MPI_Pack_external = PMPI_Pack_external
-int PMPI_Pack_external(const char* datarep, const void* inbuf, int incount, MPI_Datatype datatype,
-                       void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
-    return api("MPI_Pack_external", [&] {
-        External data(datarep, datatype, inbuf, incount, outbuf, outsize, position);
-        data.pack(static_cast<std::byte*>(outbuf) + *position);
-        *position += data.bytes();
-    });
-}
-
-#pragma weak MPI_Unpack_external = PMPI_Unpack_external
-int PMPI_Unpack_external(const char* datarep, const void* inbuf, MPI_Aint insize,
-                         MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
-    return api("MPI_Unpack_external", [&] {
-        External data(datarep, datatype, outbuf, outcount, inbuf, insize, position);
-        data.unpack(static_cast<const std::byte*>(inbuf) + *position);
-        *position += data.bytes();
-    });
-}
-
-#pragma weak MPI_Pack_external_size = PMPI_Pack_external_size
-int PMPI_Pack_external_size(const char* datarep, int incount, MPI_Datatype datatype,
-                            MPI_Aint* size) {
-    return api("MPI_Pack_external_size", [&] {
-        check_representation(datarep);
-        check_count(incount);
-        const Datatype& type = checked<Datatype>(datatype);
-        check_output("size", size);
-        *size = MPI_Aint(external32::size_of(type.signature()) * std::size_t(incount));
-    });
-}
-}
+TORUSMP_ENTRIES(Pack_external,
+                (const char* datarep, const void* inbuf, Count incount, MPI_Datatype datatype,
+                 void* outbuf, Stride outsize, Stride* position),
+                pack(name, datarep, inbuf, incount, datatype, outbuf, outsize, position))
+TORUSMP_ENTRIES(Unpack_external,
+                (const char* datarep, const void* inbuf, Stride insize, Stride* position,
+                 void* outbuf, Count outcount, MPI_Datatype datatype),
+                unpack(name, datarep, inbuf, insize, position, outbuf, outcount, datatype))
+TORUSMP_ENTRIES(Pack_external_size,
+                (const char* datarep, Count incount, MPI_Datatype datatype, Stride* size),
+                pack_size(name, datarep, incount, datatype, size))

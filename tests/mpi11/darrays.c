@@ -194,6 +194,45 @@ static void contents(void) {
     MPI_Type_free(&type);
 }
 
+/* The form of 64-bit sizes makes the same types, and says in which form they were made. */
+static void wide(void) {
+    const int sizes[] = {7, 9}, kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
+    const int arguments[] = {4, 2}, grid[] = {2, 3};
+    const MPI_Count wide_sizes[] = {7, 9}, huge[] = {(MPI_Count)3 << 31};
+    const int last[] = {MPI_DISTRIBUTE_BLOCK}, none[] = {MPI_DISTRIBUTE_DFLT_DARG}, two[] = {2};
+    int memory[63], packed[2][63], integers[16], rank, i, combiner;
+    MPI_Count counts[2], ni, na, nc, nd, lb, extent;
+    MPI_Datatype types[2], inner;
+    for (i = 0; i < 63; i++) memory[i] = i;
+    for (rank = 0; rank < 6; rank++) {
+        int positions[] = {0, 0};
+        MPI_Type_create_darray(6, rank, 2, sizes, kinds, arguments, grid, MPI_ORDER_C, MPI_INT,
+                               &types[0]);
+        MPI_Type_create_darray_c(6, rank, 2, wide_sizes, kinds, arguments, grid, MPI_ORDER_C,
+                                 MPI_INT, &types[1]);
+        for (i = 0; i < 2; i++) {
+            MPI_Type_commit(&types[i]);
+            MPI_Pack(memory, 1, types[i], packed[i], sizeof packed[i], &positions[i],
+                     MPI_COMM_SELF);
+        }
+        CHECK(positions[0] == positions[1]);
+        CHECK(memcmp(packed[0], packed[1], (size_t)positions[0]) == 0);
+        MPI_Type_get_envelope_c(types[1], &ni, &na, &nc, &nd, &combiner);
+        CHECK(combiner == MPI_COMBINER_DARRAY && ni == 10 && na == 0 && nc == 2 && nd == 1);
+        MPI_Type_get_contents_c(types[1], ni, na, nc, nd, integers, NULL, counts, &inner);
+        CHECK(counts[0] == 7 && counts[1] == 9 && inner == MPI_INT);
+        CHECK(integers[0] == 6 && integers[1] == rank && integers[2] == 2 && integers[9] == 12);
+        CHECK(integers[4] == MPI_DISTRIBUTE_CYCLIC && integers[5] == 4 && integers[8] == 3);
+        for (i = 0; i < 2; i++) MPI_Type_free(&types[i]);
+    }
+    MPI_Type_create_darray_c(2, 1, 1, huge, last, none, two, MPI_ORDER_C, MPI_SHORT, &types[0]);
+    MPI_Type_get_extent_x(types[0], &lb, &extent);
+    CHECK(lb == 0 && extent == huge[0] * 2);
+    MPI_Type_get_true_extent_x(types[0], &lb, &extent);
+    CHECK(lb == huge[0] && extent == huge[0]);
+    MPI_Type_free(&types[0]);
+}
+
 static void errors(void) {
     int sizes[] = {8}, kinds[] = {MPI_DISTRIBUTE_BLOCK}, arguments[] = {MPI_DISTRIBUTE_DFLT_DARG};
     int grid[] = {4};
@@ -228,7 +267,7 @@ static void errors(void) {
 
 static const Case cases[] = {
     {"tiles", tiles},       {"by_hand", by_hand}, {"gathered", gathered},
-    {"contents", contents}, {"errors", errors},
+    {"contents", contents}, {"wide", wide},       {"errors", errors},
 };
 
 int main(int argc, char** argv) {

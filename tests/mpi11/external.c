@@ -271,6 +271,25 @@ static void travels(void) {
     CHECK(in[0] == last + 0.25 && in[1] == -1.0 / (last + 1));
 }
 
+/* The form of 64-bit counts gives the same bytes. */
+static void wide(void) {
+    const long out[] = {-5, 70000, 3};
+    long in[3];
+    unsigned char packed[12], packed_c[12];
+    MPI_Aint position = 0;
+    MPI_Count position_c = 0, size;
+    MPI_Pack_external("external32", out, 3, MPI_LONG, packed, 12, &position);
+    MPI_Pack_external_c("external32", out, 3, MPI_LONG, packed_c, 12, &position_c);
+    CHECK(position_c == 12 && position == 12 && memcmp(packed, packed_c, 12) == 0);
+    position_c = 0;
+    MPI_Unpack_external_c("external32", packed_c, 12, &position_c, in, 3, MPI_LONG);
+    CHECK(position_c == 12 && memcmp(in, out, sizeof out) == 0);
+    MPI_Pack_external_size_c("external32", (MPI_Count)1 << 40, MPI_LONG, &size);
+    CHECK(size == (MPI_Count)1 << 42);
+    MPI_Pack_external_size_c("external32", INT64_MAX, MPI_LONG, &size);
+    CHECK(size == MPI_UNDEFINED);
+}
+
 static void errors(void) {
     const long large[] = {0x80000000l, -0x80000001l};
     const unsigned long larger = 0x100000000ul;
@@ -308,7 +327,8 @@ static void errors(void) {
 
 static const Case cases[] = {
     {"known_bytes", known_bytes}, {"round_trips", round_trips}, {"long_doubles", long_doubles},
-    {"structures", structures},   {"travels", travels},         {"errors", errors},
+    {"structures", structures},   {"travels", travels},         {"wide", wide},
+    {"errors", errors},
 };
 
 int main(int argc, char** argv) {
