@@ -6,6 +6,10 @@ void count(MPI_Count found) {
     fail(MPI_ERR_COUNT, "found count {}, expected 0 or more", found);
 }
 
+void total() {
+    fail(MPI_ERR_COUNT, "found counts that are more in all than any memory has");
+}
+
 void dest(const Communicator& comm, int found) {
     fail(MPI_ERR_RANK, "found destination {}, expected 0 to {} or MPI_PROC_NULL", found,
          comm.remote_size() - 1);

@@ -432,10 +432,11 @@ Call& reduce_scatter_across(Communicator& comm, const void* send, void* receive,
                             MPI_Count count, MPI_Datatype type, MPI_Op op) {
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
-    std::size_t total = 0;
+    MPI_Count all = 0;
     for (int i = 0; i < comm.size(); ++i)
-        total += elements_of(counts.given() ? counts[i] : count, elements);
-    check_buffer(send, MPI_Count(total), elements);
+        add_count(all, MPI_Count(elements_of(counts.given() ? counts[i] : count, elements)));
+    check_buffer(send, all, elements);
+    const auto total = std::size_t(all);
     check_buffer(receive, counts.given() ? counts[comm.rank()] : count, elements);
     check_alias(send, receive, total * elements.size());
     Prepared<AcrossReduceCall> call(comm);

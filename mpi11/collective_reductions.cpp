@@ -247,25 +247,24 @@ Call& reduce_scatter_of(Communicator& comm, const void* send, void* receive, Num
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
     Prepared<ReduceScatterCall> call(comm);
-    std::size_t total = 0;
+    MPI_Count total = 0;
     call->counts().clear();
     for (int i = 0; i < comm.size(); ++i) {
         const MPI_Count of_rank = counts.given() ? counts[i] : count;
         if (of_rank < 0)
             fail(MPI_ERR_COUNT, "found count {} for rank {}, expected 0 or more", of_rank, i);
         call->counts().push_back(elements.size() == 0 ? 0 : std::size_t(of_rank));
-        total += std::size_t(of_rank);
+        add_count(total, of_rank);
     }
     const MPI_Count own = counts.given() ? counts[comm.rank()] : count;
-    const auto all = MPI_Count(total);
     if (in_place(receive))
         fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE for the receive buffer, expected memory");
-    check_buffer(receive, in_place(send) ? all : own, elements);
+    check_buffer(receive, in_place(send) ? total : own, elements);
     if (!in_place(send)) {
-        check_buffer(send, all, elements);
-        check_alias(send, receive, total * elements.size());
+        check_buffer(send, total, elements);
+        check_alias(send, receive, std::size_t(total) * elements.size());
     }
-    call->prepare(vectors_of(send, receive, total, elements), operation, elements);
+    call->prepare(vectors_of(send, receive, std::size_t(total), elements), operation, elements);
     return call.done();
 }
 

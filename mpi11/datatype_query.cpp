@@ -62,7 +62,7 @@ int get_envelope(const char* call, MPI_Datatype datatype, Count* num_integers, C
         check_output("num_addresses", num_addresses);
         check_output("num_datatypes", num_datatypes);
         check_output("combiner", combiner);
-        if (std::is_same_v<Count, int>) {
+        if constexpr (std::is_same_v<Count, int>) {
             check_narrow(recipe);
         } else {
             check_output("num_large_counts", num_counts);

@@ -65,7 +65,10 @@ BlockList BlockList::even(const void* base, MPI_Count count, MPI_Datatype type, 
     list.base = const_cast<void*>(base);
     list.blocks = blocks;
     list.count = count;
-    if (blocks > 0) check_buffer(base, count, *list.type);
+    MPI_Count all = 0;
+    if (__builtin_mul_overflow(count, MPI_Count{blocks}, &all)) [[unlikely]]
+        wrong::beyond_memory(count, *list.type);
+    check_buffer(base, all, *list.type);
     if (blocks > 0 && count > 0) refuse_in_place(base);
     return list;
 }
@@ -117,7 +120,12 @@ void BlockPieces::set(const BlockList& list, bool together) {
     const auto blocks = std::size_t(list.blocks);
     sizes_.resize(blocks);
     offsets_.resize(blocks);
-    for (std::size_t i = 0; i < blocks; ++i) bytes_ += sizes_[i] = list.bytes_of(int(i));
+    MPI_Count bytes = 0;
+    for (std::size_t i = 0; i < blocks; ++i) {
+        sizes_[i] = list.bytes_of(int(i));
+        add_count(bytes, MPI_Count(sizes_[i]));
+    }
+    bytes_ = std::size_t(bytes);
     if (together || !set_in_place(list)) set_apart(list);
     blocks_ = collectives::Blocks::each(sizes_, offsets_);
 }

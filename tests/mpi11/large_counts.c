@@ -380,6 +380,21 @@ static void errors(void) {
                 MPI_ERR_COUNT);
     CHECK_CLASS(MPI_Allgatherv_c(data, 0, MPI_INT, other, none, NULL, MPI_INT, MPI_COMM_WORLD),
                 MPI_ERR_ARG);
+    if (ranks > 1) { /* each for itself could be */
+        MPI_Count counts[64];
+        int i;
+        for (i = 0; i < ranks; i++) counts[i] = INT64_MAX / ranks + 1;
+        CHECK_CLASS(MPI_Allgather_c(data, 0, MPI_BYTE, other, counts[0], MPI_BYTE, MPI_COMM_WORLD),
+                    MPI_ERR_COUNT);
+        CHECK_CLASS(
+            MPI_Allgatherv_c(data, 0, MPI_BYTE, other, counts, at, MPI_BYTE, MPI_COMM_WORLD),
+            MPI_ERR_COUNT);
+        CHECK_CLASS(MPI_Reduce_scatter_c(data, other, counts, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD),
+                    MPI_ERR_COUNT);
+        CHECK_CLASS(
+            MPI_Reduce_scatter_block_c(data, other, counts[0], MPI_BYTE, MPI_BOR, MPI_COMM_WORLD),
+            MPI_ERR_COUNT);
+    }
     CHECK_CLASS(MPI_Status_set_elements_c(&status, MPI_DOUBLE, beyond), MPI_ERR_COUNT);
     CHECK_CLASS(MPI_Reduce_local_c(data, other, -3, MPI_INT, MPI_SUM), MPI_ERR_COUNT);
     CHECK_CLASS(MPI_Op_create_c(NULL, 1, &op), MPI_ERR_ARG);
