@@ -954,8 +954,8 @@ TORUSMP_FUNCTION(MPI_Errhandler, Errhandler_fromint, (int errhandler))
 TORUSMP_FUNCTION(int, Message_toint, (MPI_Message message))
 TORUSMP_FUNCTION(MPI_Message, Message_fromint, (int message))
 
-/* The functions above with counts of 64 bits. They are for C alone: in Fortran the standard has them
- * in the module mpi_f08, and no other. */
+/* The functions above with counts of 64 bits. For C alone: in Fortran the standard has them in the
+ * module mpi_f08, and no other. */
 TORUSMP_FUNCTION(int, Send_c,
                  (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm))
