@@ -308,7 +308,7 @@ typedef struct MPI_Status {
 /* Functions of the program that the library calls. */
 typedef void(MPI_User_function)(void* invec, void* inoutvec, int* len, MPI_Datatype* datatype);
 typedef void(MPI_User_function_c)(void* invec, void* inoutvec, MPI_Count* len,
-                                   MPI_Datatype* datatype);
+                                  MPI_Datatype* datatype);
 typedef void(MPI_Comm_errhandler_function)(MPI_Comm* comm, int* error_code, ...);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm comm, int keyval, void* extra_state,
