@@ -314,7 +314,7 @@ typedef struct MPI_Status {
 /* Functions of the program that the library calls. */
 typedef void(MPI_User_function)(void* invec, void* inoutvec, int* len, MPI_Datatype* datatype);
 typedef void(MPI_User_function_c)(void* invec, void* inoutvec, MPI_Count* len,
-                                   MPI_Datatype* datatype);
+                                  MPI_Datatype* datatype);
 typedef void(MPI_Comm_errhandler_function)(MPI_Comm* comm, int* error_code, ...);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm comm, int keyval, void* extra_state,
@@ -987,8 +987,8 @@ TORUSMP_FUNCTION(MPI_Errhandler, Errhandler_fromint, (int errhandler))
 TORUSMP_FUNCTION(int, Message_toint, (MPI_Message message))
 TORUSMP_FUNCTION(MPI_Message, Message_fromint, (int message))
 
-/* The functions above with counts of 64 bits. They are for C alone: in Fortran the standard has them
- * in the module mpi_f08, and no other. */
+/* The functions above with counts of 64 bits. For C alone: in Fortran the standard has them in the
+ * module mpi_f08, and no other. */
 TORUSMP_FUNCTION(int, Send_c,
                  (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm))
