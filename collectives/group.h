@@ -129,14 +129,19 @@ class Group {
 
     // A tag for the next collective; members start collectives in one order, so they agree.
     core::Tag next_tag() {
-        count_ = (count_ + 1) & 0x3ffff;
-        return part_tag(count_ << 7, 0);
+        count_ = (count_ + 1) & tag_count;
+        return part_tag(count_ << tag_shift, 0);
     }
     // One that a collective has for all its starts; members fix them in one order.
     core::Tag next_fixed_tag() {
-        fixed_count_ = (fixed_count_ + 1) & 0x3ffff;
-        return part_tag((0x40000 | fixed_count_) << 7, 0);
+        fixed_count_ = (fixed_count_ + 1) & tag_count;
+        return part_tag((fixed_tags | fixed_count_) << tag_shift, 0);
     }
+    // Tags are counted above these bits, those that are fixed apart from the others.
+    static constexpr int tag_shift = 7;
+    static constexpr core::Tag tag_count = 0x3ffff;
+    static constexpr core::Tag fixed_tags = 0x40000;
+    static bool is_fixed(core::Tag tag) { return (tag >> tag_shift & fixed_tags) != 0; }
     // The tag of a part, on this group, of a collective that has the tag `whole`, by the part's
     // number from 0 to 31. Parts begin when others end, in another order on each member if several
     // collectives are under way, so they cannot count. Groups made by this one share its context.

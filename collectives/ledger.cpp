@@ -33,7 +33,7 @@ Ledger::~Ledger() {
 // ---- this member's own calls ----
 
 void Ledger::enter(core::Tag tag, std::string_view name, const Call& call) {
-    last_ = tag;
+    if (!Group::is_fixed(tag)) last_ = tag;
     entry_of(tag) = {tag, false, name, call};
     if (asked_ != tag) return;
     asked_ = -1;
@@ -48,15 +48,22 @@ void Ledger::leave(core::Tag tag) {
     overviews_.erase(tag);
 }
 
+std::size_t Ledger::place_of(core::Tag tag) {
+    return std::size_t(tag >> Group::tag_shift) % remembered;
+}
+
 const Ledger::Entry* Ledger::find(core::Tag tag) const {
-    const Entry& entry = entries_[std::size_t(tag >> tag_shift) % remembered];
+    const Entry& entry = entries_[place_of(tag)];
     return entry.tag == tag ? &entry : nullptr;
 }
 
-// Than all that has begun here. Counts wrap around.
+// Than all that has begun here. Counts wrap around. What has a tag of its own is begun at any time,
+// and again: of one that is not remembered nobody knows, so it counts as later.
 bool Ledger::is_later(core::Tag tag) const {
-    const core::Tag ahead = ((tag >> tag_shift) - (last_ >> tag_shift)) & tag_count;
-    return ahead != 0 && ahead <= tag_count / 2;
+    if (Group::is_fixed(tag)) return find(tag) == nullptr;
+    const core::Tag ahead =
+        ((tag >> Group::tag_shift) - (last_ >> Group::tag_shift)) & Group::tag_count;
+    return ahead != 0 && ahead <= Group::tag_count / 2;
 }
 
 CallRecord Ledger::record_of(const Entry& entry) const {

@@ -101,7 +101,8 @@ class Ledger final : private core::NoteReader {
     bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) override;
     void on_end() override { runtime_ = nullptr; }
 
-    Entry& entry_of(core::Tag tag) { return entries_[std::size_t(tag >> tag_shift) % remembered]; }
+    static std::size_t place_of(core::Tag tag);
+    Entry& entry_of(core::Tag tag) { return entries_[place_of(tag)]; }
     const Entry* find(core::Tag tag) const;
     bool is_later(core::Tag tag) const;
     Note statement_of(core::Tag tag) const;
@@ -116,16 +117,13 @@ class Ledger final : private core::NoteReader {
     int clerk() const;
     CallRecord record_of(const Entry& entry) const;
 
-    // Tags are counted above these bits, see Group::part_tag().
-    static constexpr int tag_shift = 7;
-    static constexpr core::Tag tag_count = 0x7ffff;
     static constexpr std::size_t remembered = 32;
     static constexpr std::size_t most_cases = 16;
 
     core::Runtime* runtime_;  // null: it has ended
     const Group& group_;
     const core::Tag kind_;
-    core::Tag last_ = 0;    // the last begun
+    core::Tag last_ = 0;    // the last begun of those that are counted
     core::Tag asked_ = -1;  // by the clerk, and not yet begun
     std::array<Entry, remembered> entries_{};
     std::map<core::Tag, Verdict> verdicts_;    // of what runs, or has not begun

@@ -53,7 +53,7 @@ void gather_all(Communicator& comm, void* table, std::size_t bytes) {
     wait_for(schedule);
 }
 
-void broadcast(Communicator& comm, void* data, std::size_t bytes, int root) {
+void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root) {
     collectives::Broadcast schedule(comm.group());
     schedule.start(data, bytes, root);
     wait_for(schedule);
@@ -61,9 +61,9 @@ void broadcast(Communicator& comm, void* data, std::size_t bytes, int root) {
 
 void broadcast_list(Communicator& comm, std::vector<int>& list, int root) {
     int length = int(list.size());
-    broadcast(comm, &length, sizeof length, root);
+    broadcast_bytes(comm, &length, sizeof length, root);
     list.resize(std::size_t(length));
-    if (length > 0) broadcast(comm, list.data(), list.size() * sizeof(int), root);
+    if (length > 0) broadcast_bytes(comm, list.data(), list.size() * sizeof(int), root);
 }
 
 std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,

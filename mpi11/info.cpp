@@ -156,15 +156,8 @@ int PMPI_Info_create(MPI_Info* info) {
 
 #pragma weak MPI_Info_create_env = PMPI_Info_create_env
 int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
-    const auto body = [&] { create_environment(argc, argv, info); };
-    if (hot.running) return api("MPI_Info_create_env", body);
-    // May be called at any time (MPI-4.0, section 11.2.1), when nobody handles errors yet.
-    try {
-        body();
-        return MPI_SUCCESS;
-    } catch (const Failure& failure) {
-        return failure.code();
-    }
+    return api_at_any_time("MPI_Info_create_env",
+                           [&] { create_environment(argc, argv, info); });
 }
 
 #pragma weak MPI_Info_set = PMPI_Info_set
