@@ -54,7 +54,7 @@ std::string CallRecord::text() const {
         text += fmt::format("{} {} B", root >= 0 ? " and" : " with", bytes);
     std::string about = operation;
     if (elements[0] != '\0') about += fmt::format("{}{}", about.empty() ? "" : " of ", elements);
-    if (element > 1) about += fmt::format(" of {} B", element);
+    if (element > 1) about += fmt::format("{} of {} B", about.empty() ? "elements" : "", element);
     if (!about.empty()) text += fmt::format(" ({})", about);
     return text;
 }
