@@ -4,12 +4,13 @@
 #include <cstring>
 #include <type_traits>
 
+#include "mpi11/float128.h"
+
 namespace torusmp::mpi {
 namespace {
 
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
-__extension__ typedef __float128 Float128;
 
 // Users' buffers need not be aligned, and those of one element may begin anywhere in a message.
 template <class T>
