@@ -11,7 +11,7 @@ namespace {
 // Tags in Lane::leaders of an inter-communicator, where no tag of the program's is.
 constexpr core::Tag exchange_tag = 0;
 
-int class_of(core::Error error) {
+int class_of_fault(core::Error error) {
     return error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER;
 }
 
@@ -38,13 +38,13 @@ void wait_for(core::Request& request, const char* what) {
     runtime().wait(request, what);
     const core::Error error = request.status().error;
     if (error != core::Error::none)
-        fail(class_of(error), "rank {}: {}", request.peer(), why_failed(error, request.peer()));
+        fail(class_of_fault(error), "rank {}: {}", request.peer(), why_failed(error, request.peer()));
 }
 
 void wait_for(collectives::Schedule& schedule) {
     schedule.wait();
     if (schedule.error() != core::Error::none)
-        fail(class_of(schedule.error()), "{}", schedule.failure());
+        fail(class_of_fault(schedule.error()), "{}", schedule.failure());
 }
 
 void gather_all(Communicator& comm, void* table, std::size_t bytes) {

@@ -166,7 +166,7 @@ void combine(void* inout, const void* in, std::size_t count, const void*) {
 // ---- which kinds of values have which of them ----
 
 using Row = std::array<collectives::Combine, op_codes>;
-using Table = std::array<Row, value_kinds>;
+using KernelTable = std::array<Row, value_kinds>;
 
 template <class T, class F>
 constexpr void put(Row& row, OpCode op) {
@@ -233,8 +233,8 @@ constexpr Row pairs() {
     return row;
 }
 
-constexpr Table make_table() {
-    Table table{};
+constexpr KernelTable make_table() {
+    KernelTable table{};
     const auto at = [&](Values values) -> Row& { return table[std::size_t(values)]; };
     at(Values::int8) = integers<std::int8_t>();
     at(Values::int16) = integers<std::int16_t>();
@@ -273,7 +273,7 @@ constexpr Table make_table() {
 }  // namespace
 
 collectives::Combine kernel(OpCode op, Values values) {
-    static constexpr Table table = make_table();
+    static constexpr KernelTable table = make_table();
     return table[std::size_t(values)][std::size_t(op)];
 }
 
