@@ -523,8 +523,8 @@ class Runtime final : private transport::Sink {
     };
     std::vector<DeadLink> dead_links_;
     std::atomic<std::uint64_t> faults_{0};
-    bool starting_ = false;                    // links are awaited
-    std::vector<std::string> start_troubles_;  // what would have been logged meanwhile
+    bool starting_ = false;  // links are awaited, and a fault is the error of the start:
+    std::vector<std::string> start_troubles_;
     std::uint64_t open_requests_ = 0;
     bool stirred_ = false;   // there is news that is no packet
     bool asleep_ = false;    // a thread sleeps in the interfaces, for all

@@ -59,12 +59,14 @@ Process::Process(bool threads)
     report_signal_.emplace(*runtime_);
     try {
         runtime_->await_links(bootstrap_->keeps_going());
+        // To those who have begun to talk, a rank that ends for the sake of a dead cable looks
+        // dead.
+        if (has_links(*runtime_)) bootstrap_->barrier();
     } catch (const std::runtime_error& error) {
-        // Before anything is taken down: the others are to hear of the cause, not of its echo.
+        // Before anything is taken down, and by the launcher, which tells of the cause alone and
+        // not of its echoes.
         abort(1, error.what());
     }
-    // To those who have begun to talk, a rank that ends for the sake of a dead cable looks dead.
-    if (has_links(*runtime_)) bootstrap_->barrier();
 }
 
 Process::~Process() {
