@@ -103,12 +103,11 @@ void copy_out(const std::string& text, char* to, std::size_t room) {
     to[length] = '\0';
 }
 
-// What MPI_INFO_ENV tells; of the job only where it has been joined.
+// What is known of this process at any time.
 Info::Entries environment(const std::string& command, const std::string& arguments) {
     Info env;
     env.set("command", command);
     env.set("argv", arguments);
-    if (hot.runtime != nullptr) env.set("maxprocs", std::to_string(runtime().size()));
     utsname host{};
     if (uname(&host) == 0) {
         env.set("host", host.nodename);
@@ -116,13 +115,13 @@ Info::Entries environment(const std::string& command, const std::string& argumen
     }
     char folder[PATH_MAX];
     if (getcwd(folder, sizeof folder) != nullptr) env.set("wdir", folder);
-    if (hot.runtime != nullptr) env.set("thread_level", level_name());
     for (auto& [key, value] : env.entries)
         if (value.size() >= MPI_MAX_INFO_VAL) value.resize(MPI_MAX_INFO_VAL - 1);
     return std::move(env.entries);
 }
 
-// The program's own words for how it was started, or without any the system's.
+// The program's own words for how it was started, or without any the system's. The same at any
+// time, so without what only MPI_Init finds out.
 void create_environment(int argc, char* argv[], MPI_Info* info) {
     check_output("info", info);
     auto [command, arguments] = command_line();
@@ -137,7 +136,10 @@ void create_environment(int argc, char* argv[], MPI_Info* info) {
 
 void make_predefined_info() {
     const auto [command, arguments] = command_line();
-    make_predefined(make<Info>(environment(command, arguments)), MPI_INFO_ENV);
+    Info& env = make<Info>(environment(command, arguments));
+    env.set("maxprocs", std::to_string(runtime().size()));
+    env.set("thread_level", level_name());
+    make_predefined(env, MPI_INFO_ENV);
 }
 
 }  // namespace torusmp::mpi
@@ -156,8 +158,7 @@ int PMPI_Info_create(MPI_Info* info) {
 
 #pragma weak MPI_Info_create_env = PMPI_Info_create_env
 int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
-    return api_at_any_time("MPI_Info_create_env",
-                           [&] { create_environment(argc, argv, info); });
+    return api_at_any_time("MPI_Info_create_env", [&] { create_environment(argc, argv, info); });
 }
 
 #pragma weak MPI_Info_set = PMPI_Info_set

@@ -14,6 +14,7 @@ using namespace torusmp;
 using namespace torusmp::transport;
 using namespace torusmp::transport::testing;
 
+namespace tcp_patience_test {
 namespace {
 
 // Two interfaces for which a cable has to answer at once, but processes may take their time. `late`
@@ -180,3 +181,5 @@ TEST_CASE("who has said farewell stays to keep memory, and is no dead link", "[t
     std::memset(memory, 1, 1000);
     hasty.late->free(memory);
 }
+
+}  // namespace tcp_patience_test

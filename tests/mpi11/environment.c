@@ -13,8 +13,8 @@ static void check_key(MPI_Info info, const char* key, const char* expected) {
 
 static void environment(void) {
     char* words[] = {"program", "one", "two", NULL};
-    char count[20];
-    int keys = 0, keys_of_env = 0;
+    int keys = 0, early_keys = 0, found = 0;
+    char value[MPI_MAX_INFO_VAL + 1] = "";
     MPI_Info info;
     CHECK(early != MPI_INFO_NULL);
     check_key(early, "command", "early");
@@ -22,12 +22,14 @@ static void environment(void) {
     CHECK(MPI_Info_create_env(3, words, &info) == MPI_SUCCESS);
     check_key(info, "command", "program");
     check_key(info, "argv", "one two");
-    snprintf(count, sizeof count, "%d", ranks);
-    check_key(info, "maxprocs", count);
-    check_key(info, "thread_level", "MPI_THREAD_SINGLE");
+    /* The same whenever it is made: without what MPI_Init finds out for MPI_INFO_ENV. */
     MPI_Info_get_nkeys(info, &keys);
-    MPI_Info_get_nkeys(MPI_INFO_ENV, &keys_of_env);
-    CHECK(keys == keys_of_env);
+    MPI_Info_get_nkeys(early, &early_keys);
+    CHECK(keys == early_keys);
+    CHECK(MPI_Info_get(info, "maxprocs", MPI_MAX_INFO_VAL, value, &found) == MPI_SUCCESS && !found);
+    snprintf(value, sizeof value, "%d", ranks);
+    check_key(MPI_INFO_ENV, "maxprocs", value);
+    check_key(MPI_INFO_ENV, "thread_level", "MPI_THREAD_SINGLE");
     CHECK(MPI_Info_set(info, "of", "the program") == MPI_SUCCESS); /* it is no MPI_INFO_ENV */
     CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
     CHECK(MPI_Info_create_env(0, NULL, &info) == MPI_SUCCESS);

@@ -17,7 +17,7 @@ program kinds
   call messages
   call no_kinds
   call MPI_Info_create_env(info, ierr)
-  call MPI_Info_get(info, 'maxprocs', MPI_MAX_INFO_VAL, value, found, ierr)
+  call MPI_Info_get(info, 'wdir', MPI_MAX_INFO_VAL, value, found, ierr)
   call check(found, 'an info of the environment')
   call MPI_Info_free(info, ierr)
   call MPI_Barrier(MPI_COMM_WORLD, ierr)
