@@ -223,7 +223,8 @@ static void from_the_bottom(void) {
     MPI_Comm ring;
     MPI_Datatype types[2] = {MPI_INT, MPI_INT};
     MPI_Aint from[2], to[2];
-    int out[2], in[2], counts[2] = {1, 1}, periodic = 1, form, i, below, above;
+    Count counts[2] = {1, 1};
+    int out[2], in[2], periodic = 1, form, i, below, above;
     CHECK(MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring) == MPI_SUCCESS);
     CHECK(MPI_Cart_shift(ring, 0, 1, &below, &above) == MPI_SUCCESS);
     for (i = 0; i < 2; i++) {
@@ -239,8 +240,8 @@ static void from_the_bottom(void) {
     }
     CHECK(MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN) == MPI_SUCCESS);
     to[1] = 0;
-    CHECK_CLASS(MPI_Neighbor_alltoallw(MPI_BOTTOM, counts, from, types, MPI_BOTTOM, counts, to,
-                                       types, ring),
+    CHECK_CLASS(CALLED(Neighbor_alltoallw)(MPI_BOTTOM, counts, from, types, MPI_BOTTOM, counts, to,
+                                           types, ring),
                 MPI_ERR_BUFFER);
     CHECK(MPI_Comm_free(&ring) == MPI_SUCCESS);
 }
