@@ -13,7 +13,7 @@ bool cuts(ReduceForm form) {
 }
 
 // The form that the policy wants.
-ReduceForm choose_form(const Group& group, std::size_t bytes) {
+ReduceForm allreduce_form(const Group& group, std::size_t bytes) {
     const auto form = ReduceForm(group.form(config::Collective::allreduce, bytes));
     return cuts(form) && group.size() == 2 ? ReduceForm::lines : form;
 }
@@ -32,12 +32,15 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     count_ = count;
     bytes_ = count * operation.element;
     operation_ = operation;
+    const bool barrier = operation.combine == nullptr;
+    const std::string_view name = barrier ? "barrier" : "allreduce";
+    const Call call = barrier ? Call{} : call_of(-1, bytes_, operation);
     if (Hosted* hosted = by_hosts(operation.commutative)) {
         hosted->prepare_allreduce(buffer, count, operation, form);
-        return begin(bytes_ == 0 ? "barrier" : "allreduce", {-1, bytes_});
+        return begin(name, call);
     }
     grid_ = operation.commutative ? &group() : &group().ordered();
-    if (form == ReduceForm::automatic) form = choose_form(group(), bytes_);
+    if (form == ReduceForm::automatic) form = allreduce_form(group(), bytes_);
     form_ = allowed(form, operation);
     if (form_ == ReduceForm::disjoint) {
         Plan plan;
@@ -49,7 +52,7 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
         plan.count = count;
         plan.operation = operation;
         lay_pipeline(plan);
-        return begin("allreduce", {-1, bytes_});
+        return begin(name, call);
     }
     if (form_ == ReduceForm::scatter) ranges_.cut(grid(), count);
 
@@ -58,13 +61,15 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     if (form_ == ReduceForm::scatter && longest > 0)
         slot_bytes_ =
             Scratch::rounded((count / 2 + 1) * operation.element);  // a part is at most half
-    const int slots = form_ == ReduceForm::star ? grid().size() : longest;
+    // Of a star the first member alone gathers.
+    const int of_star = grid().place() == 0 ? grid().size() : 0;
+    const int slots = form_ == ReduceForm::star ? of_star : longest;
     slots_ = scratch_.reserve(slot_bytes_ * std::size_t(slots));
 
     phase_ = Phase::reduce;
     dimension_ = grid().dimensions() - 1;
     line_step_ = 0;
-    begin(bytes_ == 0 ? "barrier" : "allreduce", {-1, bytes_});
+    begin(name, call);
 }
 
 void Allreduce::start_barrier() {

@@ -16,7 +16,7 @@ constexpr std::size_t one_lane_up_to = 8 * 1024;
 // What rings keep in memory is several times what a member sends.
 constexpr std::size_t rings_up_to = 64 * 1024 * 1024;
 // Messages that are under way at once, each way, where others relay them.
-constexpr int window = 8;
+constexpr int offset_window = 8;
 
 bool on_links(const Group& group) {
     for (int d = 0; d < group.dimensions(); ++d)
@@ -27,7 +27,7 @@ bool on_links(const Group& group) {
 }
 
 // The form that the policy wants, unless it cannot pay here.
-AlltoallForm choose_form(const Group& group, std::size_t block) {
+AlltoallForm alltoall_form(const Group& group, std::size_t block) {
     const auto form = AlltoallForm(group.form(config::Collective::alltoall, block));
     if (form != AlltoallForm::rings) return form;
     const bool detours = block > detours_up_to && !on_links(group);
@@ -45,7 +45,7 @@ void Alltoall::start(void* in, const Blocks& in_blocks, const void* out, const B
     out_blocks_ = out_blocks;
     const bool even = in_blocks.is_even() && out_blocks.is_even();
     form_ = !even                             ? AlltoallForm::pairs
-            : form == AlltoallForm::automatic ? choose_form(group(), out_blocks.size(0))
+            : form == AlltoallForm::automatic ? alltoall_form(group(), out_blocks.size(0))
                                               : form;
     if (form_ == AlltoallForm::pairs)
         begin_pairs();
@@ -71,7 +71,7 @@ void Alltoall::begin_pairs() {
     // Offsets that follow each other lie in different directions.
     stride_ = std::max(1, int(0.618 * size));
     while (std::gcd(stride_, size) != 1) ++stride_;
-    const auto slots = std::size_t(group().direct() ? size : std::min(size, window));
+    const auto slots = std::size_t(group().direct() ? size : std::min(size, offset_window));
     use_requests(slots, slots);
     for (Pair& pair : pairs_) {
         pair.next = 1;

@@ -1,19 +1,10 @@
 #include "collectives/check.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstring>
-
 namespace torusmp::collectives {
 
 void CallCheck::prepare(std::string_view name, const Call& call) {
     found_ = {};
-    std::copy_n(name.begin(), std::min(name.size(), sizeof found_.first.name - 1),
-                found_.first.name);
-    found_.first.bytes = call.bytes;
-    found_.first.root = call.root;
-    found_.first.rank = group().rank_of(group().node());
+    found_.first = CallRecord::of(name, call, group().rank_of(group().node()));
     dimension_ = group().dimensions();
     gathered_ = false;
     reset("comparing calls");
@@ -36,35 +27,25 @@ bool CallCheck::step() {
 
 // In the order of the coordinates, so that all members of the line find the same.
 void CallCheck::fold() {
-    const auto like = [](const Record& a, const Record& b) {
-        return std::strncmp(a.name, b.name, sizeof a.name) == 0 && a.bytes == b.bytes &&
-               a.root == b.root;
-    };
+    for (Finding& finding : line_) {
+        finding.first.close();
+        finding.second.close();
+    }
     found_ = line_.front();
     for (const Finding& other : line_) {
         if (found_.differ != 0) return;
         if (other.differ != 0) {
             found_ = other;
-        } else if (!like(found_.first, other.first)) {
+        } else if (!found_.first.like(other.first)) {
             found_.second = other.first;
             found_.differ = 1;
         }
     }
 }
 
-std::string CallCheck::text_of(const Record& record) {
-    std::string text =
-        fmt::format("rank {} called {}", record.rank,
-                    std::string_view(record.name, ::strnlen(record.name, sizeof record.name)));
-    if (record.root >= 0) text += fmt::format(" with root {}", record.root);
-    if (record.bytes != Call::any_bytes)
-        text += fmt::format("{} {} B", record.root >= 0 ? " and" : " with", record.bytes);
-    return text;
-}
-
 std::string CallCheck::verdict() const {
     if (found_.differ == 0) return {};
-    return text_of(found_.first) + ", but " + text_of(found_.second);
+    return describe_difference(found_.first, found_.second);
 }
 
 }  // namespace torusmp::collectives

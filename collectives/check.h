@@ -23,25 +23,17 @@ class CallCheck final : public Schedule {
     Rank culprit() const { return found_.second.rank; }
 
   private:
-    // One call as it goes over the wire.
-    struct Record {
-        char name[24];
-        std::uint64_t bytes;
-        std::int32_t root;
-        std::int32_t rank;
-    };
     // A call for many members, and one that is unlike it, if any is.
     struct Finding {
-        Record first;
-        Record second;
+        CallRecord first;
+        CallRecord second;
         std::uint32_t differ;
         std::uint32_t unused;
     };
-    static_assert(sizeof(Record) == 40 && sizeof(Finding) == 88);
+    static_assert(sizeof(Finding) == 232);
 
     bool step() override;
     void fold();
-    static std::string text_of(const Record& record);
 
     Finding found_{};
     std::vector<Finding> line_;  // by coordinate

@@ -6,7 +6,7 @@ namespace torusmp::collectives {
 namespace {
 
 // Frames under way on one link: enough to keep it busy while the next one is filled.
-constexpr std::size_t window = 4;
+constexpr std::size_t frame_window = 4;
 
 // A frame stays below the eager limit, so that a receive of any length of frame costs no answer.
 // Where the limit is far off its usual size, so must the frame not be.
@@ -24,17 +24,18 @@ Framed::Framed(Group& group)
 }
 
 void Framed::lay_streams(const Regions* regions, Flow flow) {
+    cut_short_ = -1;
     outlets_.clear();
     inlets_.clear();
     if (regions == nullptr) return;
     const auto& out = flow == Flow::down ? regions->children : regions->parents;
     const auto& in = flow == Flow::down ? regions->parents : regions->children;
     const std::size_t room = Scratch::rounded(capacity_);
-    std::byte* memory = scratch_.reserve(room * (window * out.size() + in.size()));
+    std::byte* memory = scratch_.reserve(room * (frame_window * out.size() + in.size()));
     for (const Regions::Branch& branch : out) {
         Outlet outlet;
         outlet.to = branch;
-        outlet.request = outlets_.size() * window;
+        outlet.request = outlets_.size() * frame_window;
         outlet.slots = memory + outlet.request * room;
         outlet.left = branch.members;
         outlets_.push_back(outlet);
@@ -43,7 +44,7 @@ void Framed::lay_streams(const Regions* regions, Flow flow) {
         Inlet inlet;
         inlet.from = branch;
         inlet.request = inlets_.size();
-        inlet.slot = memory + (window * out.size() + inlet.request) * room;
+        inlet.slot = memory + (frame_window * out.size() + inlet.request) * room;
         inlet.left = branch.members;
         inlets_.push_back(inlet);
     }
@@ -53,8 +54,8 @@ void Framed::lay_streams(const Regions* regions, Flow flow) {
 void Framed::lay_apart(std::size_t sends, std::size_t receives) {
     apart_.posted = apart_.done = 0;
     apart_.window = std::max(sends, receives);
-    apart_.request = sends != 0 ? window * outlets_.size() : inlets_.size();
-    use_requests(window * outlets_.size() + sends, inlets_.size() + receives);
+    apart_.request = sends != 0 ? frame_window * outlets_.size() : inlets_.size();
+    use_requests(frame_window * outlets_.size() + sends, inlets_.size() + receives);
 }
 
 void Framed::take_frames(Inlet& inlet) {
@@ -83,26 +84,39 @@ void Framed::take_frames(Inlet& inlet) {
 }
 
 bool Framed::refuse(const Inlet& inlet) {
-    fail(core::Error::protocol, group().neighbour(inlet.from.direction));
+    break_off(core::Error::protocol, group().neighbour(inlet.from.direction));
     return false;
 }
 
+bool Framed::take_apart(std::size_t index, int node) {
+    const core::Status* status = arrived(index);
+    if (status == nullptr) return false;
+    if (status->error != core::Error::truncated) return received(index);
+    cut_short(node);
+    return true;
+}
+
+bool Framed::end_well() {
+    if (cut_short_ >= 0) fail(core::Error::truncated, group().rank_of(cut_short_));
+    return true;
+}
+
 void Framed::retire(Outlet& outlet) {
-    while (outlet.done < outlet.posted && sent(outlet.request + outlet.done % window))
+    while (outlet.done < outlet.posted && sent(outlet.request + outlet.done % frame_window))
         ++outlet.done;
 }
 
 bool Framed::open(Outlet& outlet) {
     if (outlet.open) return true;
     retire(outlet);
-    if (outlet.posted == outlet.done + window || failed()) return false;
-    outlet.writer =
-        FrameWriter(outlet.slots + outlet.posted % window * Scratch::rounded(capacity_), capacity_);
+    if (outlet.posted == outlet.done + frame_window || failed()) return false;
+    outlet.writer = FrameWriter(
+        outlet.slots + outlet.posted % frame_window * Scratch::rounded(capacity_), capacity_);
     return outlet.open = true;
 }
 
 void Framed::close(Outlet& outlet) {
-    send_by(outlet.request + outlet.posted % window, outlet.to.direction,
+    send_by(outlet.request + outlet.posted % frame_window, outlet.to.direction,
             {outlet.writer.memory(), outlet.writer.used()}, outlet.to.region);
     ++outlet.posted;
     outlet.open = false;

@@ -23,7 +23,7 @@ class Framed : public Schedule {
     // Where frames leave.
     struct Outlet {
         Regions::Branch to;
-        std::size_t request = 0;  // the first of `window`
+        std::size_t request = 0;  // the first of `frame_window`
         std::byte* slots = nullptr;
         std::size_t posted = 0;  // frames
         std::size_t done = 0;
@@ -58,7 +58,7 @@ class Framed : public Schedule {
     void take_frames(Inlet& inlet);
     // Where a piece of this inlet goes; false: it has to wait. A piece that cannot be is refused.
     virtual bool deliver(Inlet& inlet, const Piece& piece) = 0;
-    // Ends the schedule with an error that names the sender. Always false.
+    // Breaks off with an error that names the sender. Always false.
     bool refuse(const Inlet& inlet);
 
     bool goes_apart(std::size_t bytes) const { return bytes >= 4 * capacity_; }
@@ -71,6 +71,9 @@ class Framed : public Schedule {
     void flush_idle();
     bool streams_complete();
 
+    // Blocks by themselves that a root has under way at once. Each has the paths of its node to
+    // itself only as long as they are few.
+    static constexpr std::size_t apart_window = 16;
     // Blocks that go by themselves: of this stream, and posted as far as the window goes.
     static constexpr int apart_stream = max_streams - 1;
     template <class Post>
@@ -78,16 +81,26 @@ class Framed : public Schedule {
     template <class Post>
     void receive_apart(Post&& block_of);
 
+    // A block is longer than its place. That concerns who wanted it alone: the call ends with an
+    // error here, and goes on until then.
+    void cut_short(int node) {
+        if (cut_short_ < 0) cut_short_ = node;
+    }
+    // To be called at the end, true: all is done.
+    bool end_well();
+
     std::vector<Outlet> outlets_;
     std::vector<Inlet> inlets_;
     Apart apart_;
 
   private:
+    bool take_apart(std::size_t index, int node);
     void retire(Outlet& outlet);
     bool open(Outlet& outlet);
     void close(Outlet& outlet);
 
     std::size_t capacity_;  // of a frame, in bytes
+    int cut_short_ = -1;    // the first node whose block was; -1: none
     Scratch scratch_;
 };
 
@@ -111,7 +124,7 @@ template <class BlockOf>
 void Framed::receive_apart(BlockOf&& block_of) {
     const auto retire = [&] {
         while (apart_.done < apart_.posted &&
-               received(apart_.request + apart_.done % apart_.window))
+               take_apart(apart_.request + apart_.done % apart_.window, apart_.nodes[apart_.done]))
             ++apart_.done;
     };
     retire();

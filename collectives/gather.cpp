@@ -4,13 +4,6 @@
 #include <cstring>
 
 namespace torusmp::collectives {
-namespace {
-
-// Long blocks that the root takes at once. Each has the paths of its sender to itself only as long
-// as they are few.
-constexpr std::size_t apart_window = 16;
-
-}  // namespace
 
 void Gather::start(void* in, const Blocks& in_blocks, const void* out, std::size_t out_bytes,
                    int root, GatherForm form) {
@@ -20,7 +13,6 @@ void Gather::start(void* in, const Blocks& in_blocks, const void* out, std::size
     out_bytes_ = out_bytes;
     root_ = root;
     put_ = 0;
-    truncated_ = false;
     // Of no size: members know their own block alone, and have to agree.
     if (form == GatherForm::automatic)
         form = GatherForm(group().form(config::Collective::gather, 0));
@@ -51,10 +43,8 @@ void Gather::start_root() {
 
 void Gather::keep_own_block() {
     if (out_ == nullptr) return;
-    truncated_ = out_bytes_ > in_blocks_.size(root_);
-    truncated_node_ = root_;
-    if (out_bytes_ != 0 && !truncated_)
-        std::memcpy(in_ + in_blocks_.offset(root_), out_, out_bytes_);
+    if (out_bytes_ > in_blocks_.size(root_)) return cut_short(root_);
+    if (out_bytes_ != 0) std::memcpy(in_ + in_blocks_.offset(root_), out_, out_bytes_);
 }
 
 bool Gather::move() {
@@ -67,8 +57,7 @@ bool Gather::move() {
     else
         send_apart([this](int) { return core::Buffer{out_, out_bytes_}; });
     if (failed() || !own_is_put_ || !streams_complete() || !apart_.complete()) return false;
-    if (truncated_) fail(core::Error::truncated, group().rank_of(truncated_node_));
-    return true;
+    return end_well();
 }
 
 void Gather::put_own_block() {
@@ -105,8 +94,7 @@ bool Gather::take(const Piece& piece, const std::byte* bytes) {
     }
     const std::size_t room = in_blocks_.size(node);
     if (piece.offset() > room || piece.bytes > room - piece.offset()) {
-        truncated_ = true;
-        truncated_node_ = node;
+        cut_short(node);
     } else if (piece.bytes != 0) {
         std::memcpy(in_ + in_blocks_.offset(node) + piece.offset(), bytes, piece.bytes);
     }

@@ -45,8 +45,6 @@ class Gather final : public Framed {
     const Regions* regions_ = nullptr;  // null: no frames
     std::size_t put_ = 0;               // bytes of the own block
     bool own_is_put_ = false;
-    bool truncated_ = false;
-    int truncated_node_ = 0;
 };
 
 }  // namespace torusmp::collectives

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "collectives/bundles.h"
+#include "collectives/ledger.h"
 #include "routing/box.h"
 
 namespace torusmp::collectives {
@@ -36,6 +37,8 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
     if (direct_)
         situation_ =
             runtime.options().oversubscribed ? config::Situation::crowded : config::Situation::host;
+    if (kind == Kind::whole || kind == Kind::ordered)
+        ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
 }
 
 const Bundles& Group::bundles() {

@@ -26,7 +26,12 @@
 namespace torusmp::collectives {
 
 class Bundles;
+class Ledger;
 using core::Rank;
+
+// Messages between the same two members in one collective match by streams; their tags are the
+// collective's times this number, plus the stream's.
+inline constexpr int max_streams = 32;
 
 // This member in one tree over the grid: where its parent and its children lie.
 struct TreeLinks {
@@ -112,6 +117,8 @@ class Group {
     }
     // Members compare what they call before each collective.
     bool checking() const { return policy_->check; }
+    // What this member has called, and heard of the others' calls.
+    Ledger& ledger() const { return *ledger_; }
 
     // The same members laid out in the order of their node numbers: for operations that do not
     // commute. Itself where that is so anyway; else made on first use.
@@ -122,9 +129,19 @@ class Group {
 
     // A tag for the next collective; members start collectives in one order, so they agree.
     core::Tag next_tag() {
-        count_ = (count_ + 1) & 0x7ffff;
-        return part_tag(count_ << 7, 0);
+        count_ = (count_ + 1) & tag_count;
+        return part_tag(count_ << tag_shift, 0);
     }
+    // One that a collective has for all its starts; members fix them in one order.
+    core::Tag next_fixed_tag() {
+        fixed_count_ = (fixed_count_ + 1) & tag_count;
+        return part_tag((fixed_tags | fixed_count_) << tag_shift, 0);
+    }
+    // Tags are counted above these bits, those that are fixed apart from the others.
+    static constexpr int tag_shift = 7;
+    static constexpr core::Tag tag_count = 0x3ffff;
+    static constexpr core::Tag fixed_tags = 0x40000;
+    static bool is_fixed(core::Tag tag) { return (tag >> tag_shift & fixed_tags) != 0; }
     // The tag of a part, on this group, of a collective that has the tag `whole`, by the part's
     // number from 0 to 31. Parts begin when others end, in another order on each member if several
     // collectives are under way, so they cannot count. Groups made by this one share its context.
@@ -163,9 +180,11 @@ class Group {
     config::Situation situation_ = config::Situation::links;
     Kind kind_;
     core::Tag count_ = 0;
+    core::Tag fixed_count_ = 0;
     std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
     std::unique_ptr<const Bundles> bundles_;
     std::map<int, Regions> regions_;  // by root
+    std::unique_ptr<Ledger> ledger_;  // null where no collectives begin, but parts of others
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;
     bool hosts_known_ = false;

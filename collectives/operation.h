@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 namespace torusmp::collectives {
 
 // inout[i] = inout[i] op in[i] for i in [0, count).
 using Combine = void (*)(void* inout, const void* in, std::size_t count, const void* closure);
+
+// An operation in words, for comparing and for reports. Both are literals, the same on all members;
+// empty: nothing to compare.
+struct Label {
+    std::string_view operation{};
+    std::string_view elements{};
+};
 
 struct Operation {
     Combine combine = nullptr;
@@ -14,6 +22,7 @@ struct Operation {
     const void* closure = nullptr;  // handed to combine; kept by the caller until complete
     bool whole = false;             // combine must see all elements at once: never cut the vector
     bool commutative = true;        // may be taken in another order than that of the nodes
+    Label label{};
 };
 
 // Adds the contributions of a line of members in the order of their coordinates into `own`, which

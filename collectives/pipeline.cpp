@@ -11,7 +11,7 @@ namespace {
 
 // Segments of one stream under way at once: enough to hide the way there and back of the packets
 // that prepare a remote write.
-constexpr std::size_t window = 4;
+constexpr std::size_t segment_window = 4;
 // A stripe is cut into about so many segments where it is large, but no segment is below the eager
 // limit (remote writes need no copies), nor above this.
 constexpr std::size_t segments_wanted = 64;
@@ -67,7 +67,7 @@ void Pipeline::lay_lane(Lane& lane, const TreeLinks& links, int index) {
         if (!wanted || lane.segments == 0) return;
         for (const routing::Direction direction : directions) {
             streams.push_back({direction, requests, number, 0, 0, nullptr});
-            requests += window;
+            requests += segment_window;
         }
     };
     std::span<const routing::Direction> parent;
@@ -86,7 +86,7 @@ void Pipeline::lay_memory() {
         std::size_t used = 0;
         for (Lane& lane : lanes_) {
             const std::size_t room =
-                window * Scratch::rounded(lane.segment * plan_.operation.element);
+                segment_window * Scratch::rounded(lane.segment * plan_.operation.element);
             for (Stream& stream : lane.from_children) {
                 stream.slots = memory + used;
                 used += room;
@@ -105,7 +105,8 @@ void Pipeline::lay_memory() {
 }
 
 std::byte* Pipeline::slot(std::byte* slots, const Lane& lane, std::size_t index) const {
-    return slots + index % window * Scratch::rounded(lane.segment * plan_.operation.element);
+    return slots +
+           index % segment_window * Scratch::rounded(lane.segment * plan_.operation.element);
 }
 
 core::Buffer Pipeline::segment(std::byte* base, const Lane& lane, std::size_t index) const {
@@ -143,8 +144,8 @@ bool Pipeline::move_up(Lane& lane) {
     while (advanced) {
         advanced = false;
         for (Stream& child : lane.from_children)
-            while (child.posted < std::min(lane.segments, lane.folded + window)) {
-                receive_by(child.request + child.posted % window, child.direction,
+            while (child.posted < std::min(lane.segments, lane.folded + segment_window)) {
+                receive_by(child.request + child.posted % segment_window, child.direction,
                            segment(slot(child.slots, lane, child.posted), lane, child.posted),
                            child.number);
                 ++child.posted;
@@ -162,10 +163,11 @@ bool Pipeline::move_up(Lane& lane) {
 
 // Whether all contributions to the next segment are there, and room for its sum.
 bool Pipeline::gather_contributions(Lane& lane) {
-    if (lane.sums != nullptr && lane.folded >= lane.to_parent.front().done + window) return false;
+    if (lane.sums != nullptr && lane.folded >= lane.to_parent.front().done + segment_window)
+        return false;
     for (Stream& child : lane.from_children) {
         if (child.done > lane.folded) continue;
-        if (!received(child.request + lane.folded % window) || failed()) return false;
+        if (!received(child.request + lane.folded % segment_window) || failed()) return false;
         ++child.done;
     }
     return true;
@@ -186,15 +188,15 @@ void Pipeline::fold(Lane& lane) {
 bool Pipeline::post_sends(Stream& stream, const Lane& lane, std::size_t up_to, bool sums) {
     const std::size_t done_before = stream.done;
     const auto retire = [&] {
-        while (stream.done < stream.posted && sent(stream.request + stream.done % window))
+        while (stream.done < stream.posted && sent(stream.request + stream.done % segment_window))
             ++stream.done;
     };
     retire();
-    while (stream.posted < up_to && stream.posted < stream.done + window && !failed()) {
+    while (stream.posted < up_to && stream.posted < stream.done + segment_window && !failed()) {
         const std::size_t offset =
             (lane.from + stream.posted * lane.segment) * plan_.operation.element;
         std::byte* from = sums ? sum(lane, stream.posted) : plan_.buffer + offset;
-        send_by(stream.request + stream.posted % window, stream.direction,
+        send_by(stream.request + stream.posted % segment_window, stream.direction,
                 segment(from, lane, stream.posted), stream.number);
         ++stream.posted;
         retire();
@@ -210,14 +212,15 @@ bool Pipeline::move_down(Lane& lane) {
         const std::size_t free =
             plan_.flow == Flow::down ? lane.segments : lane.to_parent.front().done;
         const auto take = [&] {
-            while (parent.done < parent.posted && received(parent.request + parent.done % window))
+            while (parent.done < parent.posted &&
+                   received(parent.request + parent.done % segment_window))
                 ++parent.done;
         };
         take();
-        while (parent.posted < std::min(free, parent.done + window) && !failed()) {
+        while (parent.posted < std::min(free, parent.done + segment_window) && !failed()) {
             const std::size_t offset =
                 (lane.from + parent.posted * lane.segment) * plan_.operation.element;
-            receive_by(parent.request + parent.posted % window, parent.direction,
+            receive_by(parent.request + parent.posted % segment_window, parent.direction,
                        segment(plan_.buffer + offset, lane, parent.posted), parent.number);
             ++parent.posted;
             take();

@@ -8,7 +8,7 @@
 namespace torusmp::collectives {
 namespace {
 
-RootedForm choose_form(const Group& group, std::size_t bytes, RootedForm wanted,
+RootedForm reduce_form(const Group& group, std::size_t bytes, RootedForm wanted,
                        const Operation& operation) {
     if (!operation.commutative) return RootedForm::lines;
     if (wanted == RootedForm::automatic)
@@ -28,9 +28,9 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
     sum_ = at_root && result != nullptr ? static_cast<std::byte*>(result) : own;
     if (Hosted* hosted = by_hosts(operation.commutative)) {
         hosted->prepare_reduce(sum_, values, count, operation, root, form);
-        return begin("reduce", {root, bytes_});
+        return begin("reduce", call_of(root, bytes_, operation_));
     }
-    form_ = choose_form(group(), bytes_, form, operation);
+    form_ = reduce_form(group(), bytes_, form, operation);
     grid_ = operation.commutative ? &group() : &group().ordered();
     root_place_ = grid_->place_of(root);
     if (form_ != RootedForm::lines) {
@@ -44,7 +44,7 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
         plan.count = count;
         plan.operation = operation;
         lay_pipeline(plan);
-        return begin("reduce", {root, bytes_});
+        return begin("reduce", call_of(root, bytes_, operation_));
     }
     const int longest = grid_->longest();
     slot_bytes_ = Scratch::rounded(bytes_);
@@ -53,7 +53,7 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
     if (sum_ != own && bytes_ != 0) std::memcpy(sum_, own, bytes_);
     dimension_ = grid_->dimensions() - 1;
     gathered_ = false;
-    begin("reduce", {root, bytes_});
+    begin("reduce", call_of(root, bytes_, operation_));
 }
 
 bool Reduce::move() {

@@ -13,10 +13,11 @@ namespace {
 constexpr std::size_t tree_up_to = 8 * 1024;
 
 // How many messages of `ordered` are under way at once, each way.
-constexpr int window = 8;
+constexpr int step_window = 8;
 
 // The form that the policy wants, or the next best that the operation allows.
-ReduceScatterForm choose_form(const Group& group, std::size_t bytes, const Operation& operation) {
+ReduceScatterForm reduce_scatter_form(const Group& group, std::size_t bytes,
+                                      const Operation& operation) {
     if (operation.whole) return ReduceScatterForm::tree;
     if (!operation.commutative)
         return bytes <= tree_up_to ? ReduceScatterForm::tree : ReduceScatterForm::ordered;
@@ -41,13 +42,13 @@ void ReduceScatter::start(void* result, const void* values, std::span<const std:
     const bool keeps_order = form == ReduceScatterForm::ordered || form == ReduceScatterForm::tree;
     if (form == ReduceScatterForm::automatic || (!operation.commutative && !keeps_order) ||
         operation.whole)
-        form_ = choose_form(group(), bytes_, operation);
+        form_ = reduce_scatter_form(group(), bytes_, operation);
     take_values(values);
     phase_ = Phase::reduce;
     reach_ = 1;
     subtrees_ = 0;
     step_ = 0;
-    begin("reduce-scatter", {-1, bytes_});
+    begin("reduce-scatter", call_of(-1, bytes_, operation_));
 }
 
 // Forms that add into the vector have a copy of their own.
@@ -142,7 +143,7 @@ bool ReduceScatter::step_ordered() {
     if (step_ == 0) slots_ = memory_.reserve(own * std::size_t(size));
     const auto slot = [&](int from) { return slots_ + own * std::size_t(from); };
     if (step_ + 1 < size) {
-        const int end = std::min(size, step_ + 1 + window);
+        const int end = std::min(size, step_ + 1 + step_window);
         for (int k = step_ + 1; k < end; ++k) {
             const int from = (node + size - k) % size;
             if (own > 0) receive({slot(from), own}, group().rank_of(from));

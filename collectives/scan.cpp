@@ -9,7 +9,7 @@ namespace torusmp::collectives {
 namespace {
 
 // The form that the policy wants; two members need one message.
-ScanForm choose_form(const Group& group, std::size_t bytes) {
+ScanForm scan_form(const Group& group, std::size_t bytes) {
     return group.size() == 2 ? ScanForm::chain
                              : ScanForm(group.form(config::Collective::scan, bytes));
 }
@@ -23,7 +23,7 @@ void Scan::start(void* buffer, std::size_t count, const Operation& operation, Sc
     bytes_ = count * operation.element;
     operation_ = operation;
     kind_ = kind;
-    form_ = form != ScanForm::automatic ? form : choose_form(group(), bytes_);
+    form_ = form != ScanForm::automatic ? form : scan_form(group(), bytes_);
     int slots = 0;
     if (form_ == ScanForm::lines) slots = group().longest();
     if (form_ == ScanForm::star && group().node() == 0) slots = group().size();
@@ -40,7 +40,7 @@ void Scan::start(void* buffer, std::size_t count, const Operation& operation, Sc
     dimension_ = group().dimensions() - 1;
     ring_step_ = 0;
     reach_ = 1;
-    begin("scan", {-1, bytes_});
+    begin("scan", call_of(-1, bytes_, operation_));
 }
 
 bool Scan::step() {

@@ -4,12 +4,6 @@
 #include <cstring>
 
 namespace torusmp::collectives {
-namespace {
-
-// Messages by themselves that the root has under way at once.
-constexpr std::size_t apart_window = 16;
-
-}  // namespace
 
 void Scatter::start(void* in, std::size_t in_bytes, const void* out, const Blocks& out_blocks,
                     int root, ScatterForm form) {
@@ -19,7 +13,6 @@ void Scatter::start(void* in, std::size_t in_bytes, const void* out, const Block
     out_blocks_ = out_blocks;
     root_ = root;
     taken_ = 0;
-    truncated_ = false;
     // Of no size: members know their own block alone, and have to agree.
     if (form == ScatterForm::automatic)
         form = ScatterForm(group().form(config::Collective::scatter, 0));
@@ -59,8 +52,8 @@ void Scatter::start_root() {
 void Scatter::keep_own_block() {
     if (in_ == nullptr) return;
     const std::size_t bytes = out_blocks_.size(root_);
-    truncated_ = bytes > in_bytes_;
-    if (bytes != 0 && !truncated_) std::memcpy(in_, out_ + out_blocks_.offset(root_), bytes);
+    if (bytes > in_bytes_) return cut_short(root_);
+    if (bytes != 0) std::memcpy(in_, out_ + out_blocks_.offset(root_), bytes);
 }
 
 core::Buffer Scatter::block_of(int node) const {
@@ -79,8 +72,7 @@ bool Scatter::move() {
         receive_apart(block);
     }
     if (failed() || !streams_complete() || !apart_.complete()) return false;
-    if (truncated_) fail(core::Error::truncated, group().rank_of(root_));
-    return true;
+    return end_well();
 }
 
 // As many frames as may be under way to one region.
@@ -117,8 +109,10 @@ bool Scatter::take_own(const Piece& piece, const std::byte* bytes) {
     }
     if (piece.offset() != taken_ || !apart_.nodes.empty()) return false;
     taken_ += piece.bytes;
-    truncated_ = truncated_ || taken_ > in_bytes_;
-    if (piece.bytes != 0 && !truncated_) std::memcpy(in_ + piece.offset(), bytes, piece.bytes);
+    if (taken_ > in_bytes_)
+        cut_short(root_);
+    else if (piece.bytes != 0)
+        std::memcpy(in_ + piece.offset(), bytes, piece.bytes);
     return true;
 }
 

@@ -50,7 +50,6 @@ class Scatter final : public Framed {
     };
     std::vector<Cursor> cursors_;
     std::size_t taken_ = 0;  // bytes of the own block
-    bool truncated_ = false;
 };
 
 }  // namespace torusmp::collectives

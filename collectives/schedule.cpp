@@ -1,6 +1,7 @@
 #include "collectives/schedule.h"
 
 #include "collectives/check.h"
+#include "collectives/ledger.h"
 
 namespace torusmp::collectives {
 
@@ -10,22 +11,34 @@ Schedule::~Schedule() = default;
 void Schedule::begin(std::string_view name, const Call& call) {
     reset(name);
     if (nested_) return;  // what it is a part of has been checked, and advances it
+    call_ = call;
+    if (call_.element == 0) {
+        call_.label.elements = elements_;
+        call_.element = element_;
+    }
+    begun_ = entered_ = false;
     if (group_->checking()) {
-        if (check_ == nullptr) check_ = std::make_unique<CallCheck>(*group_);
-        check_->prepare(name, call);
-        checked_ = false;
+        if (check_ == nullptr) {
+            check_ = std::make_unique<CallCheck>(*group_);
+            check_->nested_ = true;
+        }
+        check_->prepare(name, call_);
+        check_->tag_ = tag_;  // its messages come before all others of this schedule
     }
     group_->runtime().add_task(*this);
 }
 
 void Schedule::reset(std::string_view name) {
     name_ = name;
-    if (!nested_) tag_ = group_->next_tag();  // a part gets it when it is moved
+    if (!nested_)  // a part gets it when it is moved
+        tag_ = fixed_tag_ ? *fixed_tag_ : group_->next_tag();
     error_ = core::Error::none;
-    flaw_ = core::Error::none;
     found_ = expected_ = 0;
     failed_peer_ = core::any_source;
     taken_back_ = false;
+    to_tell_ = false;
+    if (!verdict_.empty()) verdict_.clear();
+    lingered_ = 0;
     faults_seen_ = 0;
     complete_.store(false, std::memory_order_relaxed);
 }
@@ -43,8 +56,8 @@ bool Schedule::move_part(Schedule& part) {
     const bool finished = part.complete() || part.advance();
     posts_ += part.posts_ - posts;
     if (!finished) return false;
-    if (part.failed() && part.error_ == part.flaw_)
-        note_flaw(part.flaw_, part.flaw_peer_, part.found_, part.expected_);
+    if (part.failed() && part.to_tell_)
+        break_off(part.error_, part.failed_peer_, part.found_, part.expected_);
     else if (part.failed())
         fail(part.error(), part.failed_peer());
     return !failed();
@@ -52,7 +65,6 @@ bool Schedule::move_part(Schedule& part) {
 
 void Schedule::fail(core::Error error, Rank peer) {
     if (failed()) return;
-    found_ = expected_ = 0;
     error_ = error;
     failed_peer_ = peer;
     // That the peer is out of reach may only follow from what happened to another.
@@ -60,28 +72,30 @@ void Schedule::fail(core::Error error, Rank peer) {
         failed_peer_ = group_->runtime().state().lost_in(group_->members()).value_or(peer);
 }
 
+void Schedule::break_off(core::Error error, Rank peer, std::size_t found, std::size_t expected) {
+    if (failed()) return;
+    fail(error, peer);
+    found_ = found;
+    expected_ = expected;
+    to_tell_ = true;
+}
+
 void Schedule::fail_receive(const core::ReceiveRequest& request) {
     const core::Status& status = request.status();
     const bool size_alone =
         status.error == core::Error::none || status.error == core::Error::truncated;
+    if (!size_alone) return fail(status.error, request.peer());
     const auto error = status.error == core::Error::none ? core::Error::mismatch : status.error;
-    if (!size_alone || fit_ == Fit::framed) return fail(error, request.peer());
-    note_flaw(error, request.peer(), status.bytes, request.bytes());
-}
-
-void Schedule::note_flaw(core::Error error, Rank peer, std::size_t found, std::size_t expected) {
-    if (flaw_ != core::Error::none) return;
-    flaw_ = error;
-    flaw_peer_ = peer;
-    found_ = found;
-    expected_ = expected;
+    // Frames have sizes of their own, which say nothing of the call's.
+    if (fit_ == Fit::framed) return break_off(error, request.peer());
+    break_off(error, request.peer(), status.bytes, request.bytes());
 }
 
 bool Schedule::advance() {
     // Posting a request may move things, and so come back here.
     if (advancing_) return false;
     advancing_ = true;
-    if (!calls_agree()) {
+    if (!has_begun()) {
         advancing_ = false;
         return false;
     }
@@ -94,37 +108,45 @@ bool Schedule::advance() {
         posts = posts_;
         finished = (!failed() && move()) || (failed() && (take_back(), all_complete()));
     } while (!finished && posts_ != posts);
+    if (to_tell_ && !nested_) [[unlikely]]
+        tell_all();
     advancing_ = false;
     if (!finished) return false;
     use_requests(0, 0);
-    if (!failed() && flaw_ != core::Error::none) {
-        error_ = flaw_;
-        failed_peer_ = flaw_peer_;
-    }
+    if (entered_) group_->ledger().leave(tag_);
     // The last access: from here on the owner may start this again or destroy it.
     complete_.store(true, std::memory_order_release);
     return true;
 }
 
 // Whether the comparison of calls, if there is one, has ended; fails the schedule if they differ.
-bool Schedule::calls_agree() {
-    if (checked_) return true;
-    if (!check_->advance()) return false;
-    checked_ = true;
-    if (check_->failed())
-        fail(check_->error(), check_->failed_peer());
-    else if (!check_->verdict().empty())
-        fail(core::Error::mismatch, check_->culprit());
-    return true;
+bool Schedule::has_begun() {
+    if (begun_) return true;
+    if (!entered_) group_->ledger().enter(tag_, name_, call_);
+    entered_ = true;
+    if (group_->checking()) {
+        look_for_faults();
+        if (failed()) static_cast<Schedule&>(*check_).fail(error_, failed_peer_);
+        if (!check_->advance()) return false;
+        if (check_->failed())
+            fail(check_->error(), check_->failed_peer());
+        else if (!check_->verdict().empty())
+            fail(core::Error::mismatch, check_->culprit());
+    }
+    return begun_ = true;
 }
 
 std::string Schedule::failure() const {
+    if (!verdict_.empty()) return verdict_;
     if (found_ != expected_)
         return "rank " + std::to_string(failed_peer_) + " sent " + std::to_string(found_) +
                " bytes where " + std::to_string(expected_) +
                " were expected: the members gave different counts or types";
     if (error_ == core::Error::mismatch && check_ != nullptr) return check_->verdict();
-    return "rank " + std::to_string(failed_peer_) + ": " + std::string(core::describe(error_));
+    const std::string rank = "rank " + std::to_string(failed_peer_);
+    if (error_ == core::Error::unreachable)
+        return rank + " cannot be reached: " + group_->runtime().state().fault_of(failed_peer_);
+    return rank + ": " + std::string(core::describe(error_));
 }
 
 // Members that never talk to each other in this collective depend on each other all the same: what
@@ -135,6 +157,33 @@ void Schedule::look_for_faults() {
     faults_seen_ = faults;
     if (const auto lost = group_->runtime().state().lost_in(group_->members()))
         fail(core::Error::unreachable, *lost);
+    if (!entered_ || nested_) return;
+    if (const auto verdict = group_->ledger().take_verdict(tag_)) heed(*verdict);
+}
+
+void Schedule::heed(const Verdict& verdict) {
+    if (failed()) return;
+    fail(verdict.error, verdict.culprit.rank);
+    verdict_ = verdict.text();
+    found_ = std::size_t(verdict.found);
+    expected_ = std::size_t(verdict.expected);
+}
+
+void Schedule::tell_all() {
+    to_tell_ = false;
+    Verdict verdict;
+    verdict.error = error_;
+    verdict.by_message = 1;
+    verdict.culprit.rank = failed_peer_;
+    verdict.other.rank = group_->runtime().rank();
+    verdict.found = found_;
+    verdict.expected = expected_;
+    group_->ledger().accuse(tag_, verdict);
+}
+
+void Schedule::linger() {
+    if (entered_ && !nested_ && !failed() && !complete())
+        group_->ledger().inquire(tag_, lingered_++);
 }
 
 // Those who wait for messages of ours end by the same fault; their memory and ours must not be used
@@ -196,8 +245,8 @@ void Schedule::post_send_by(core::SendRequest& request, routing::Direction direc
 }
 
 std::string Schedule::describe() const {
-    if (!checked_) return std::string(name_) + ": " + check_->describe();
     std::string text(name_);
+    if (!begun_ && check_ != nullptr) text += ": " + check_->describe();
     const char* before = " waits for rank ";
     for (std::size_t i = 0; i < receives_.used; ++i) {
         if (receives_.requests[i].complete()) continue;
@@ -210,6 +259,8 @@ std::string Schedule::describe() const {
         text += before + std::to_string(sends_.requests[i].peer());
         before = ", ";
     }
+    if (!entered_) return text;
+    if (const std::string why = group_->ledger().describe(tag_); !why.empty()) text += "; " + why;
     return text;
 }
 

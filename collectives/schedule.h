@@ -7,30 +7,28 @@
 //
 // The caller owns a schedule, keeps it and its buffers in place until complete(), and may then
 // start it again, which hardly allocates: requests and scratch memory stay. A schedule belongs to
-// one Group; all its members start the same collectives in the same order.
+// one Group; all its members start the same collectives in the same order, but for those that they
+// fix.
 //
 // A fault that concerns any two members ends the schedule on all of them: each takes back what it
-// has posted, and ends with an error that names the rank.
+// has posted, and ends with an error that names the rank. So does a disagreement about the call:
+// ledger.h says how it is found.
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "collectives/call.h"
 #include "collectives/group.h"
 
 namespace torusmp::collectives {
 
 class CallCheck;
-
-// What all members of a group have to agree on in a collective; compared in the checking mode.
-struct Call {
-    static constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
-    int root = -1;                    // node; -1: there is none
-    std::uint64_t bytes = any_bytes;  // any_bytes: they may differ
-};
+struct Verdict;
 
 class Schedule : public core::Task {
   public:
@@ -38,10 +36,21 @@ class Schedule : public core::Task {
     Schedule& operator=(const Schedule&) = delete;
 
     bool complete() const { return complete_.load(std::memory_order_acquire); }
+    // What the next calls move, where that is known: compared in the checking mode. A literal, and
+    // the bytes of one.
+    void set_elements(std::string_view what, std::size_t bytes) {
+        elements_ = what;
+        element_ = bytes;
+    }
     // Blocks until complete.
     void wait() {
         group_->runtime().wait_until([this] { return complete(); }, name_);
     }
+    // Between the two, starts of this schedule meet those of the schedules that the others fixed as
+    // their n-th, in whatever order each of them starts what it has fixed. Not while it runs.
+    void fix() { fixed_tag_ = group_->next_fixed_tag(); }
+    void unfix() { fixed_tag_.reset(); }
+
     // After completion: what went wrong first, and with whom. The result is then undefined.
     core::Error error() const { return error_; }
     Rank failed_peer() const { return failed_peer_; }
@@ -52,13 +61,14 @@ class Schedule : public core::Task {
 
     bool advance() final;
     std::string describe() const final;
+    void linger() final;
 
   protected:
     explicit Schedule(Group& group);
     ~Schedule();
 
     Group& group() const { return *group_; }
-    // Gives the schedule to the progress engine. `name` outlives the schedule.
+    // Gives the schedule to the progress engine. `name` is a literal.
     void begin(std::string_view name, const Call& call = {});
     // As begin(), but the caller advances it.
     void reset(std::string_view name);
@@ -70,10 +80,11 @@ class Schedule : public core::Task {
     bool move_part(Schedule& part);
     // Ends the schedule with an error, after what it has posted is taken back.
     void fail(core::Error error, Rank peer);
+    // The same, and on all other members: a message of that peer does not fit the call.
+    void break_off(core::Error error, Rank peer, std::size_t found = 0, std::size_t expected = 0);
     bool failed() const { return error_ != core::Error::none; }
     // How messages have to fit what they are received into. Where one does not, the members do not
-    // mean the same: the schedule ends with an error, but not before it has sent what the others
-    // wait for, unless its way depends on what came.
+    // mean the same: the schedule breaks off.
     enum class Fit { exact, at_most, framed };
     void expect(Fit fit) { fit_ = fit; }
 
@@ -103,7 +114,7 @@ class Schedule : public core::Task {
     // Requests 0 to count - 1 of each kind, to be used in any order; all must be complete before.
     void use_requests(std::size_t sends, std::size_t receives);
     // Streams between the same two members match each for itself, by a number below max_streams.
-    static constexpr int max_streams = 32;
+    static constexpr int max_streams = collectives::max_streams;
     void send(std::size_t index, core::Buffer buffer, Rank dest, int stream = 0) {
         post_send(sends_.requests[index], buffer, dest, stream);
     }
@@ -121,6 +132,11 @@ class Schedule : public core::Task {
     // Whether a request is complete; one that ended with an error fails the schedule.
     bool sent(std::size_t index) { return done(sends_.requests[index]); }
     bool received(std::size_t index) { return done(receives_.requests[index]); }
+    // How a receive has ended, whatever that means for the schedule; null: it has not.
+    const core::Status* arrived(std::size_t index) const {
+        const core::ReceiveRequest& request = receives_.requests[index];
+        return request.complete() ? &request.status() : nullptr;
+    }
     // Bytes of the message that a complete receive got.
     std::size_t bytes_received(std::size_t index) const {
         return receives_.requests[index].status().bytes;
@@ -169,28 +185,35 @@ class Schedule : public core::Task {
         return true;
     }
     void fail_receive(const core::ReceiveRequest& request);
-    void note_flaw(core::Error error, Rank peer, std::size_t found, std::size_t expected);
     template <class RequestType>
     bool settle(Batch<RequestType>& batch);
     bool batch_complete();
-    bool calls_agree();
+    bool has_begun();
     void look_for_faults();
+    void heed(const Verdict& verdict);
+    void tell_all();
     void take_back();
     bool all_complete();
 
     Group* group_;
     std::string_view name_ = "collective";
     core::Tag tag_ = 0;
+    std::optional<core::Tag> fixed_tag_;
     std::vector<Schedule*> parts_;
     Fit fit_ = Fit::exact;
-    core::Error flaw_ = core::Error::none;  // with which it will end
-    Rank flaw_peer_ = core::any_source;
     std::size_t found_ = 0;  // bytes of a message of the wrong size
     std::size_t expected_ = 0;
     bool nested_ = false;
-    int number_ = 0;                    // as a part
+    int number_ = 0;  // as a part
+    Call call_{};
+    std::string_view elements_;
+    std::size_t element_ = 0;
     std::unique_ptr<CallCheck> check_;  // where the group checks
-    bool checked_ = true;
+    bool begun_ = true;                 // calls are compared, if that is asked for
+    bool entered_ = false;              // in the ledger
+    int lingered_ = 0;
+    bool to_tell_ = false;  // the others that it ends with an error
+    std::string verdict_;   // what it ended with, in words of others
     Batch<core::SendRequest> sends_;
     Batch<core::ReceiveRequest> receives_;
     bool advancing_ = false;
@@ -209,7 +232,7 @@ class Scratch {
     static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
     std::byte* reserve(std::size_t bytes) {
         if (bytes > size_) {
-            memory_ = std::make_unique<std::byte[]>(bytes);
+            memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
             size_ = bytes;
         }
         return memory_.get();

@@ -9,11 +9,6 @@
 
 namespace torusmp::config {
 
-bool Address::link_local() const {
-    if (v6) return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
-    return bytes[0] == 169 && bytes[1] == 254;
-}
-
 bool Address::loopback() const {
     if (!v6) return bytes[0] == 127;
     return std::all_of(bytes.begin(), bytes.end() - 1, [](auto byte) { return byte == 0; }) &&

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "config/cgroup.h"
+
 namespace torusmp::config {
 
 namespace {
@@ -42,26 +44,6 @@ std::optional<double> quota_v1(const std::filesystem::path& folder) {
     return ratio(quota, period);
 }
 
-// The tightest limit of a group and the groups above it. The path may lie outside of what a
-// container sees; then only the top, which is the container's own, is found.
-template <class Quota>
-std::optional<double> tightest(const std::filesystem::path& top, std::filesystem::path group,
-                               Quota quota) {
-    std::optional<double> least;
-    for (group = group.relative_path();; group = group.parent_path()) {
-        if (const auto limit = quota(group.empty() ? top : top / group))
-            least = least ? std::min(*least, *limit) : *limit;
-        if (group.empty()) return least;
-    }
-}
-
-bool has_word(const std::string& list, std::string_view word) {
-    std::istringstream in(list);
-    for (std::string item; std::getline(in, item, ',');)
-        if (item == word) return true;
-    return false;
-}
-
 }  // namespace
 
 CpuList allowed_cpus() {
@@ -82,23 +64,10 @@ CpuList allowed_cpus() {
 }
 
 std::optional<double> cpu_quota(const std::filesystem::path& root) {
-    const std::filesystem::path groups = root / "sys/fs/cgroup";
-    std::ifstream memberships(root / "proc/self/cgroup");
     std::optional<double> least;
-    // Each line: number, controllers, path; version 2 has the number 0 and no controllers.
-    for (std::string line; std::getline(memberships, line);) {
-        const std::size_t first = line.find(':');
-        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const std::string path = line.substr(second + 1);
-        std::optional<double> limit;
-        if (controllers.empty())
-            limit = tightest(groups, path, quota_v2);
-        else if (has_word(controllers, "cpu"))
-            limit = tightest(groups / controllers, path, quota_v1);
-        if (limit) least = least ? std::min(*least, *limit) : *limit;
-    }
+    for (const ControlGroup& group : control_groups("cpu", root))
+        if (const auto limit = group.unified ? quota_v2(group.folder) : quota_v1(group.folder))
+            least = least ? std::min(*least, *limit) : *limit;
     return least;
 }
 

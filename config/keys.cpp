@@ -1,6 +1,7 @@
 #include "config/keys.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <algorithm>
 #include <array>
@@ -145,10 +146,8 @@ struct Choices<Forward> {
 };
 template <>
 struct Choices<ProgressMode> {
-    static constexpr std::array<std::pair<std::string_view, ProgressMode>, 3> all{
-        {{"auto", ProgressMode::automatic},
-         {"polling", ProgressMode::polling},
-         {"thread", ProgressMode::thread}}};
+    static constexpr std::array<std::pair<std::string_view, ProgressMode>, 2> all{
+        {{"polling", ProgressMode::polling}, {"thread", ProgressMode::thread}}};
 };
 template <>
 struct Choices<Bind> {
@@ -186,10 +185,24 @@ void check_host(const std::string& name, int line) {
         throw Mismatch(fmt::format("\"{}\" cannot be the name of a host", printable(name)), line);
 }
 
+bool is_letter_or_digit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// The kernel takes more, but the name becomes part of paths, of commands for ip and of patterns for
+// systemd-networkd.
 void check_device(const std::string& name, int line) {
-    const auto legal = [](char c) { return c > ' ' && c < 0x7f && c != ','; };
-    if (name.empty() || name.size() > 63 || !std::all_of(name.begin(), name.end(), legal))
-        throw Mismatch(fmt::format("\"{}\" cannot be the name of a device", printable(name)), line);
+    constexpr std::size_t longest = IFNAMSIZ - 1;
+    const auto legal = [](char c) {
+        return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_';
+    };
+    if (name.empty() || name.size() > longest || !is_letter_or_digit(name[0]) ||
+        !std::all_of(name.begin(), name.end(), legal))
+        throw Mismatch(fmt::format("\"{}\" cannot be the name of a device, which has 1 to {} "
+                                   "letters, digits, \".\", \"-\" or \"_\" and begins with a "
+                                   "letter or digit",
+                                   printable(name), longest),
+                       line);
 }
 
 void check_direction(const std::string& name, int line) {
@@ -503,8 +516,8 @@ constexpr std::array table{
         read_bytes<&Settings::socket_buffer, 4u << 10, 1u << 30>,
         format_bytes<&Settings::socket_buffer>, origin_of<&Settings::socket_buffer>},
     Key{"transport.timeout", "time", "a time from 100ms to 1h, like 10s", "", "10s",
-        "A link that answers nothing for this long is dead, and so is a rank that is stopped for "
-        "this long; also the time in which a connection must come about.",
+        "A link by which no host or device answers for this long is dead, and so is a rank that is "
+        "stopped for this long. A rank that computes may take any time.",
         read_duration<&Settings::timeout, 3600, 100>, format_duration<&Settings::timeout>,
         origin_of<&Settings::timeout>},
     Key{"transport.checksum", "boolean", "true or false", "", "true",
@@ -550,9 +563,10 @@ constexpr std::array table{
         "is a switch.",
         read_enum<&Settings::forward>, format_enum<&Settings::forward>,
         origin_of<&Settings::forward>},
-    Key{"progress.mode", "choice", "auto, polling or thread", "", "thread",
+    Key{"progress.mode", "choice", "polling or thread", "", "thread",
         "Who moves messages while the application computes. polling: nobody; messages move inside "
-        "calls. thread: a thread of its own in each rank. auto: chosen by cores and transport.",
+        "calls. thread: a thread of its own in each rank, which wants a core of its own to gain "
+        "anything.",
         read_enum<&Settings::progress>, format_enum<&Settings::progress>,
         origin_of<&Settings::progress>},
     Key{"progress.spin", "time", "a time from 0 to 1s, like 20us", "", "20us",
@@ -641,10 +655,10 @@ std::string Key::variable() const {
 
 bool legal_host_name(std::string_view name) {
     const auto legal = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
+        return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
     };
-    return !name.empty() && name.size() <= 255 && name[0] != '-' &&
+    // Neither an option nor a folder above.
+    return !name.empty() && name.size() <= 255 && name[0] != '-' && name[0] != '.' &&
            std::all_of(name.begin(), name.end(), legal);
 }
 

@@ -6,7 +6,6 @@
 #include <linux/capability.h>
 #include <net/if.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <cstring>
 #include <memory>
 
+#include "config/capability.h"
 #include "config/descriptor.h"
 #include "config/units.h"
 
@@ -175,15 +175,6 @@ class Devices {
     std::unique_ptr<ibv_device*[], FreeList> list_;
 };
 
-// ---- Limits ----
-
-bool may_lock_anything() {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
-    return ::syscall(SYS_capget, &header, sets) == 0 &&
-           (sets[0].effective & (1u << CAP_IPC_LOCK)) != 0;
-}
-
 }  // namespace
 
 Address RdmaGid::address() const {
@@ -259,7 +250,7 @@ std::string describe_gids(const RdmaPort& port) {
 std::optional<std::uint64_t> memory_lock_limit() {
     struct rlimit limit {};
     if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-        may_lock_anything())
+        has_capability(CAP_IPC_LOCK))
         return std::nullopt;
     return limit.rlim_cur;
 }

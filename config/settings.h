@@ -52,7 +52,7 @@ enum class LocalPaths {
 };  // ranks of one host: all to all, or their torus links only
 enum class CopyMode { automatic, cma, pipeline };  // large messages over shm: one copy, or two
 enum class Forward { relay, kernel };
-enum class ProgressMode { automatic, polling, thread };
+enum class ProgressMode { polling, thread };
 enum class LaunchThrough { network, torus };
 enum class Bind { automatic, core, numa, none };
 
@@ -92,7 +92,7 @@ struct Settings {
     // [routing]
     Value<Forward> forward{Forward::relay};
     // [progress]
-    Value<ProgressMode> progress{ProgressMode::automatic};
+    Value<ProgressMode> progress{ProgressMode::polling};
     Value<std::chrono::nanoseconds> spin{std::chrono::microseconds(20)};
     // [collectives]
     std::array<Value<FormTable>, std::tuple_size_v<FormTables>> forms = default_values();

@@ -1,5 +1,7 @@
 #include "core/api.h"
 
+#include <stdexcept>
+
 #include "core/core.h"
 
 namespace torusmp::core {
@@ -10,6 +12,7 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface, std::v
     : core_(std::make_unique<Core>(std::move(options), make_interface, std::move(wires))),
       options_(core_->commons.options),
       progress_(core_->progress),
+      notes_(core_->notes),
       state_(*core_) {}
 
 Runtime::~Runtime() = default;
@@ -21,7 +24,22 @@ std::vector<std::byte> Runtime::address() const {
 void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
     const Guard guard(progress_);
     core_->connections.connect(std::move(addresses_by_rank));
+}
+
+void Runtime::await_links(bool keeps_going) {
+    if (!keeps_going) core_->faults.begin_start();
+    progress();  // what could not even begin
+    wait_until([&] { return core_->faults.start_failed() || !core_->connections.connecting(); },
+               "the links to come up");
+    const auto troubles = core_->faults.end_start();
+    if (!troubles.empty()) throw std::runtime_error(troubles.front());
     progress_.start();
+}
+
+void Runtime::say_farewell() {
+    progress_.stop();
+    const Guard guard(progress_);
+    for (transport::Interface* it : core_->connections.interfaces()) it->say_farewell();
 }
 
 void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,

@@ -21,6 +21,7 @@
 #include "core/connection/connection.h"
 #include "core/inspection.h"
 #include "core/match/unexpected.h"
+#include "core/notes/notes.h"
 #include "core/options.h"
 #include "core/progress/progress.h"
 #include "core/progress/task.h"
@@ -48,13 +49,23 @@ class Runtime final {
     Runtime& operator=(const Runtime&) = delete;
 
     std::vector<std::byte> address() const;
+    // Begins to connect the links. A peer that cannot be reached shows as a fault when the Runtime
+    // next runs; so it does where a connection is made later, on first use.
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
+    // Waits until all links are up, however long their other ends take; a progress thread begins
+    // with that. Throws std::runtime_error that names the link that does not come up and says why;
+    // keeps_going: it is reported like any other fault instead.
+    void await_links(bool keeps_going);
+    // Tells all peers that nothing more comes from this rank; see transport::Interface. Only
+    // memory may be allocated and freed afterwards.
+    void say_farewell();
 
     const Options& options() const { return options_; }
     Rank rank() const { return options_.rank; }
     int size() const { return options_.torus.size(); }
     const routing::Torus& torus() const { return options_.torus; }
     const Inspection& state() const { return state_; }
+    Notes& notes() { return notes_; }
 
     // --- messages matched by context, source and tag (MPI's rules) ---
     // dest and source are ranks of the torus; precondition: in range (source may be any_source).
@@ -73,10 +84,11 @@ class Runtime final {
     Unexpected* claim(Rank source, Context context, Tag tag);
     // Receives a message that was claimed.
     void receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed);
-    // Asks to take a receive back. It completes, now or later, as cancelled or with its message.
+    // Asks to take a receive back. It completes, now or later, as cancelled or with its message: at
+    // once where the peer is this rank.
     void cancel(ReceiveRequest& request);
     // Asks to take a matched send back. It completes, now or later, as cancelled if no receive has
-    // met it, else as it would have.
+    // met it, else as it would have. To this rank itself it is settled which of them at once.
     void cancel(SendRequest& request);
 
     // --- flows: declared channels (QMP) ---
@@ -102,6 +114,8 @@ class Runtime final {
         Progress::Waiter waiter(progress_, what);
         while (!done()) waiter.turn();
     }
+    // What somebody waits for has come about without the Runtime: everybody who waits looks again.
+    void stir() { progress_.stir(); }
     // A task is advanced once at once and then whenever something has moved.
     void add_task(Task& task);
 
@@ -122,6 +136,7 @@ class Runtime final {
     const std::unique_ptr<Core> core_;
     const Options& options_;
     Progress& progress_;
+    Notes& notes_;
     const Inspection state_;
 };
 

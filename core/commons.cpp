@@ -11,8 +11,10 @@ std::string Commons::name_of(Rank rank) const {
 }
 
 std::string Commons::name_of(const Connection& connection) const {
+    if (!connection.link && connection.interface == nullptr && connection.peer != rank())
+        return fmt::format("the connection to {}", name_of(connection.peer));
     if (!connection.link)
-        return fmt::format("the {} connection to {}", connection.interface->name(),
+        return fmt::format("the {} connection to {}", connection.transport(),
                            name_of(connection.peer));
     return fmt::format("link {}{} to {}", connection.link->dimension,
                        connection.link->sign > 0 ? '+' : '-', name_of(connection.peer));

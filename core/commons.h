@@ -22,7 +22,8 @@ struct Commons {
     const Options options;
     Pool pool;
     std::uint64_t open_requests = 0;
-    bool stirred = false;  // something has moved that was no packet
+    bool stirred = false;    // there is news that is no packet
+    bool note_came = false;  // in this poll
 
     Rank rank() const { return options.rank; }
     const routing::Torus& torus() const { return options.torus; }

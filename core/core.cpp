@@ -18,12 +18,14 @@ Core::Core(Options options, const InterfaceFactory& make_interface, std::vector<
       announcements(commons, connections, sender, matching, match_states, receives),
       messages(commons, connections, sender, matching, match_states, sends, receives, writes,
                rendezvous, announcements),
-      cancellation(commons, connections, sender, matching, match_states, sends, receives),
+      cancellation(commons, connections, sender, matching, match_states, sends, receives,
+                   dispatcher),
       persistent(commons, connections, sender, sends, receives, writes, rendezvous, messages),
       relay(commons, connections, sender, faults),
       faults(commons, connections, sender, {&messages, &persistent, &receives, &sends}),
       dispatcher(commons, connections, sender, relay, faults, rendezvous),
-      progress(commons, connections, sender, dispatcher, [this] { return report(); }) {
+      progress(commons, connections, sender, faults, dispatcher, [this] { return report(); }),
+      notes(commons, connections, sender, matching, faults, progress) {
     register_handlers();
 }
 
@@ -48,6 +50,7 @@ void Core::register_handlers() {
     to.handle<&Cancellation::on_withdrawn>(PacketKind::withdrawn, cancellation);
     to.handle<&Cancellation::on_retract>(PacketKind::retract, cancellation);
     to.handle<&Cancellation::on_retracted>(PacketKind::retracted, cancellation);
+    to.handle<&Notes::on_note>(PacketKind::note, notes);
     to.handle<&Persistent::on_open>(PacketKind::flow_open, persistent);
     to.handle<&Persistent::on_eager>(PacketKind::flow_eager, persistent);
     to.handle<&Persistent::on_request>(PacketKind::flow_request, persistent);

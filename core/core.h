@@ -8,6 +8,7 @@
 #include "core/fault/faults.h"
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
+#include "core/notes/notes.h"
 #include "core/persistent/persistent.h"
 #include "core/progress/progress.h"
 #include "core/pt2pt/announcements.h"
@@ -49,6 +50,7 @@ class Core {
     Faults faults;
     Dispatcher dispatcher;
     Progress progress;
+    Notes notes;
 
   private:
     void register_handlers();

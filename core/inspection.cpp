@@ -12,8 +12,7 @@ std::vector<Inspection::ConnectionInfo> Inspection::connections() const {
     const Progress::Guard guard(core_.progress);
     std::vector<ConnectionInfo> all;
     for (const auto& c : core_.connections.all())
-        all.push_back({c->peer, c->link, c->statistics, c->down,
-                       c->interface != nullptr ? c->interface->name() : "self"});
+        all.push_back({c->peer, c->link, c->statistics, c->down, c->transport()});
     return all;
 }
 
@@ -43,6 +42,11 @@ std::string Inspection::report() const {
 
 std::uint64_t Inspection::faults() const {
     return core_.faults.count();
+}
+
+std::string Inspection::fault_of(Rank peer) const {
+    const Progress::Guard guard(core_.progress);
+    return core_.faults.why_lost(peer);
 }
 
 std::optional<Rank> Inspection::lost_in(std::span<const Rank> members) const {

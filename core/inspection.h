@@ -42,6 +42,8 @@ class Inspection {
 
     // How many ranks and links have been lost, for those who look whether one more has.
     std::uint64_t faults() const;
+    // Why a rank cannot be reached: its death, or the dead link and who saw what there.
+    std::string fault_of(Rank peer) const;
     // A rank because of which not all of these can work together any more: one that is dead, or an
     // end of a dead link that a path between two of them uses. Whether there is one is the same for
     // all of them once all know of the fault. Nothing while all is well.

@@ -44,6 +44,9 @@ struct Options {
     std::function<void(std::string_view)> log;
     std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
     std::function<void()> on_interrupt = {};   // see Runtime::interrupt()
+    // Where faults of links and ranks go, which may end the job for a reason that others know
+    // better; none: to log.
+    std::function<void(std::string_view)> log_fault = {};
 
     // The largest body of a packet.
     std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }

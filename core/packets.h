@@ -32,6 +32,7 @@ enum class PacketKind : std::uint8_t {
     written,    // WrittenBody: a remote write is complete
     pulled,     // DepartureBody: the receiver has read the message
     retracted,  // DepartureBody: the request is forgotten, no receive had met it
+    note,       // for the reader of its context: see NoteReader
     link_dead,  // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };
@@ -114,6 +115,8 @@ struct DepartureBody {
     std::uint32_t departure;
     std::uint32_t unused;
 };
+// Behind it stands who saw it die, and how, in words.
+inline constexpr std::size_t longest_sight = 240;
 struct LinkBody {
     std::uint32_t rank;       // the end that saw it die
     std::uint32_t direction;  // routing::Direction::index() out of that rank

@@ -11,12 +11,14 @@
 
 namespace torusmp::job {
 
-DeathWatch::DeathWatch(launch::Bootstrap& bootstrap, core::Runtime& runtime)
-    : bootstrap_(bootstrap), runtime_(runtime), stop_(eventfd(0, EFD_CLOEXEC)) {
+void DeathWatch::start(core::Runtime& runtime) {
+    runtime_ = &runtime;
+    stop_ = config::Descriptor(eventfd(0, EFD_CLOEXEC));
     thread_ = std::thread([this] { watch(); });
 }
 
-DeathWatch::~DeathWatch() {
+void DeathWatch::stop() {
+    if (!thread_.joinable()) return;
     const std::uint64_t one = 1;
     if (write(stop_.get(), &one, sizeof one) < 0) return;  // cannot be: nothing else is written
     thread_.join();
@@ -34,7 +36,7 @@ void DeathWatch::watch() {
             const std::lock_guard lock(mutex_);
             news_.insert(news_.end(), deaths.begin(), deaths.end());
         }
-        if (!deaths.empty()) runtime_.interrupt();
+        if (!deaths.empty()) runtime_->interrupt();
     }
 }
 
@@ -45,7 +47,7 @@ void DeathWatch::tell() {
         news = std::exchange(news_, {});
     }
     for (const launch::Death& death : news)
-        runtime_.peer_died(death.rank, fmt::format("it {}", death.cause));
+        runtime_->peer_died(death.rank, fmt::format("it {}", death.cause));
 }
 
 }  // namespace torusmp::job

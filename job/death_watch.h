@@ -1,7 +1,8 @@
 // Brings the launcher's news of dead ranks to the Runtime, where the job lives on after a death.
 //
 // A thread of its own sleeps on the launcher's descriptor. What it reads is handed over inside the
-// Runtime's own progress, so the Runtime needs no lock for it. Made and ended by the Process.
+// Runtime's own progress, so the Runtime needs no lock for it. Started and stopped by the Process,
+// by one thread; it is there before the Runtime and after it.
 #pragma once
 
 #include <mutex>
@@ -16,19 +17,23 @@ namespace torusmp::job {
 
 class DeathWatch {
   public:
-    DeathWatch(launch::Bootstrap& bootstrap, core::Runtime& runtime);
-    ~DeathWatch();
+    explicit DeathWatch(launch::Bootstrap& bootstrap) : bootstrap_(bootstrap) {}
+    ~DeathWatch() { stop(); }
     DeathWatch(const DeathWatch&) = delete;
     DeathWatch& operator=(const DeathWatch&) = delete;
 
-    // Called by the Runtime after interrupt(), on its thread: tells it what has been read.
+    void start(core::Runtime& runtime);
+    // Afterwards neither the launcher nor the Runtime is used by it.
+    void stop();
+    // Called by the Runtime after interrupt(), on the thread that runs it: tells it what has been
+    // read.
     void tell();
 
   private:
     void watch();
 
     launch::Bootstrap& bootstrap_;
-    core::Runtime& runtime_;
+    core::Runtime* runtime_ = nullptr;
     config::Descriptor stop_;
     std::mutex mutex_;
     std::vector<launch::Death> news_;

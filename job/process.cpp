@@ -1,7 +1,7 @@
 #include "job/process.h"
 
 #include <fmt/format.h>
-#include <signal.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 
 #include "config/cpus.h"
@@ -18,11 +19,8 @@
 namespace torusmp::job {
 namespace {
 
-// What the signal handler may touch.
-std::atomic<core::Runtime*> reported_runtime{nullptr};
-
-void on_report_signal(int) {
-    if (core::Runtime* runtime = reported_runtime.load()) runtime->request_report();
+bool has_links(const core::Runtime& runtime) {
+    return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
 }
 
 // Processors on which the ranks of this host run. Each may be bound to its own part, so the
@@ -51,19 +49,31 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
 Process::Process(bool threads)
     : bootstrap_(launch::connect_bootstrap()),
       settings_(config::load_for_rank()),
-      policy_(settings_.collective_policy()) {
+      policy_(settings_.collective_policy()),
+      death_watch_(*bootstrap_) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
+    // The dead are told of while links are awaited, too.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
-        death_watch_ = std::make_unique<DeathWatch>(*bootstrap_, *runtime_);
-    install_report_signal();
+        death_watch_.start(*runtime_);
+    report_signal_.emplace(*runtime_);
+    try {
+        runtime_->await_links(bootstrap_->keeps_going());
+        // To those who have begun to talk, a rank that ends for the sake of a dead cable looks
+        // dead.
+        if (has_links(*runtime_)) bootstrap_->barrier();
+    } catch (const std::runtime_error& error) {
+        // Before anything is taken down, and by the launcher, which tells of the cause alone and
+        // not of its echoes.
+        abort(1, error.what());
+    }
 }
 
 Process::~Process() {
-    remove_report_signal();
+    death_watch_.stop();
 }
 
-core::Options Process::options(bool threads) const {
+core::Options Process::options(bool threads) {
     const auto& local = bootstrap_->local_ranks();
     core::Options options{.torus = settings_.rank_torus(size()),
                           .rank = rank(),
@@ -79,9 +89,8 @@ core::Options Process::options(bool threads) const {
     options.threads = threads;
     options.progress_thread = *settings_.progress == config::ProgressMode::thread;
     options.watchdog = *settings_.watchdog;
-    options.on_interrupt = [this] {
-        if (death_watch_ != nullptr) death_watch_->tell();
-    };
+    options.on_interrupt = [this] { death_watch_.tell(); };
+    options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.far_direct = *settings_.forward == config::Forward::kernel;
     if (!settings_.hosts->empty() && !settings_.dims->empty())
         options.name_of = [this](core::Rank rank) {
@@ -91,42 +100,38 @@ core::Options Process::options(bool threads) const {
     return options;
 }
 
-void Process::install_report_signal() {
-    reported_runtime = runtime_.get();
-    struct sigaction old {};
-    if (sigaction(SIGUSR1, nullptr, &old) != 0 || old.sa_handler != SIG_DFL)
-        return;  // program's own
-    struct sigaction report {};
-    report.sa_handler = on_report_signal;
-    report.sa_flags = SA_RESTART;
-    sigemptyset(&report.sa_mask);
-    report_signal_ = sigaction(SIGUSR1, &report, nullptr) == 0;
-}
-
-void Process::remove_report_signal() {
-    reported_runtime = nullptr;
-    if (report_signal_) signal(SIGUSR1, SIG_IGN);  // a late signal must not kill the process
-    report_signal_ = false;
-}
-
 void Process::leave() {
     if (left_) return;
     runtime_->wait_until([this] { return runtime_->state().quiet(); }, "the end of the job");
     // The barrier sleeps outside the Runtime, but until everybody has come packets of others may
-    // have to pass through here.
-    if (runtime_->options().direct.size() < std::size_t(size()) && size() > 1) {
+    // have to pass through here, and who still waits for this rank asks what it is in.
+    if (size() > 1) {
+        const bool relays = has_links(*runtime_);
+        const auto longest = std::chrono::microseconds(relays ? 200 : 20'000);
+        auto rest = std::chrono::microseconds(200);
         std::atomic<bool> everybody{false};
+        std::exception_ptr in_vain;
         std::thread barrier([&] {
-            bootstrap_->barrier();
+            try {
+                bootstrap_->barrier();
+            } catch (...) {
+                in_vain = std::current_exception();
+            }
             everybody = true;
         });
-        while (!everybody)
-            if (!runtime_->progress()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        while (!everybody) {
+            if (runtime_->progress()) continue;
+            std::this_thread::sleep_for(rest);
+            rest = std::min(2 * rest, longest);
+        }
         barrier.join();
+        if (in_vain) std::rethrow_exception(in_vain);
     } else {
         bootstrap_->barrier();
     }
-    death_watch_.reset();
+    // Now, whatever memory of the program's keeps the Runtime.
+    runtime_->say_farewell();
+    death_watch_.stop();  // it reads from the launcher
     bootstrap_->finalize();
     left_ = true;
 }

@@ -7,13 +7,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "config/settings.h"
 #include "core/api.h"
-#include "launch/bootstrap.h"
 #include "job/death_watch.h"
+#include "job/report_signal.h"
+#include "launch/bootstrap.h"
 
 namespace torusmp::job {
 
@@ -46,16 +48,14 @@ class Process {
 
   private:
     explicit Process(bool threads);
-    core::Options options(bool threads) const;
-    void install_report_signal();
-    void remove_report_signal();
+    core::Options options(bool threads);
 
     std::unique_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;
     config::CollectivePolicy policy_;
+    DeathWatch death_watch_;  // the Runtime's own thread may call it as long as that lives
     std::unique_ptr<core::Runtime> runtime_;
-    std::unique_ptr<DeathWatch> death_watch_;  // where the job lives on after a death
-    bool report_signal_ = false;
+    std::optional<ReportSignal> report_signal_;
     bool left_ = false;
 };
 

@@ -56,6 +56,10 @@ class Bootstrap {
     // bytes for the dead, and barrier() does not wait for them. Otherwise the job is being ended
     // when a death is told.
     virtual bool keeps_going() const { return false; }
+    // Something went wrong that may be what ends the job, or follow from it: whoever knows the
+    // whole prints it where it is news. By any thread. Without a launcher to ask it is printed at
+    // once.
+    virtual void note(std::string_view text);
     // Ends the whole job. The launcher prints the message, stops every rank and exits with code.
     [[noreturn]] virtual void abort(int code, std::string_view message) = 0;
     // This rank is done in an orderly way: leaving without it is reported as a failure of the job.

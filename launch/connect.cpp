@@ -25,6 +25,10 @@ Secret random_secret() {
     return secret;
 }
 
+void Bootstrap::note(std::string_view text) {
+    fmt::print(stderr, "{}\n", text);
+}
+
 std::string describe_self(int rank) {
     char host[256] = "unknown";
     gethostname(host, sizeof host - 1);

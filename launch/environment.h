@@ -22,7 +22,7 @@ inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
 // Which of the programs of the job this rank runs, from 0.
 inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr std::size_t secret_bytes = 16;
 // A contribution to one exchange, and an abort text. More is a damaged frame.
 inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
@@ -41,6 +41,7 @@ enum class FrameKind : std::uint32_t {
     finalize = 19,
     abort = 20,  // int32 exit code, then the text
     watch = 21,  // this rank wants to know of deaths, and names them itself
+    note = 22,   // text: what it has seen of links and ranks
 };
 
 struct FrameHeader {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +68,15 @@ class TorusRunBootstrap final : public Bootstrap {
         return notices_.get();
     }
     bool keeps_going() const override { return keeps_going_; }
+
+    void note(std::string_view text) override {
+        constexpr std::size_t longest = 4096;
+        try {
+            send(FrameKind::note, 0, std::as_bytes(std::span(text.substr(0, longest))));
+        } catch (const BootstrapError&) {
+            Bootstrap::note(text);
+        }
+    }
 
     // torus-run stops this process too. Should it be unable to, the rank still ends.
     [[noreturn]] void abort(int code, std::string_view message) override {
@@ -217,14 +227,18 @@ class TorusRunBootstrap final : public Bootstrap {
         if (length > max_frame_bytes) damaged(call);
         std::string why(length, '\0');
         receive(why.data(), length, call);
+        // torus-run has told the cause and ends this process too: an echo of each rank helps
+        // nobody.
+        wait_for_the_end();
         throw BootstrapError(
             fmt::format("{} waits in {}() in vain: {}", describe_self(rank_), call, why));
     }
 
     void wait_for_the_end() const {
+        using Clock = std::chrono::steady_clock;
+        const auto patience_ends = Clock::now() + std::chrono::seconds(10);
         pollfd end{socket_.get(), POLLRDHUP, 0};
-        constexpr int milliseconds = 10'000;
-        poll(&end, 1, milliseconds);
+        while (Clock::now() < patience_ends && poll(&end, 1, 100) <= 0) continue;
     }
 
     [[noreturn]] void gone(std::string_view why) const {

@@ -3,6 +3,7 @@
 #include "collectives/allgather.h"
 #include "collectives/broadcast.h"
 #include "mpi11/error.h"
+#include "mpi11/request.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 // Tags in Lane::leaders of an inter-communicator, where no tag of the program's is.
 constexpr core::Tag exchange_tag = 0;
 
-int class_of(core::Error error) {
+int class_of_fault(core::Error error) {
     return error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER;
 }
 
@@ -37,13 +38,13 @@ void wait_for(core::Request& request, const char* what) {
     runtime().wait(request, what);
     const core::Error error = request.status().error;
     if (error != core::Error::none)
-        fail(class_of(error), "rank {}: {}", request.peer(), core::describe(error));
+        fail(class_of_fault(error), "rank {}: {}", request.peer(), why_failed(error, request.peer()));
 }
 
 void wait_for(collectives::Schedule& schedule) {
     schedule.wait();
     if (schedule.error() != core::Error::none)
-        fail(class_of(schedule.error()), "{}", schedule.failure());
+        fail(class_of_fault(schedule.error()), "{}", schedule.failure());
 }
 
 void gather_all(Communicator& comm, void* table, std::size_t bytes) {
@@ -52,7 +53,7 @@ void gather_all(Communicator& comm, void* table, std::size_t bytes) {
     wait_for(schedule);
 }
 
-void broadcast(Communicator& comm, void* data, std::size_t bytes, int root) {
+void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root) {
     collectives::Broadcast schedule(comm.group());
     schedule.start(data, bytes, root);
     wait_for(schedule);
@@ -60,9 +61,9 @@ void broadcast(Communicator& comm, void* data, std::size_t bytes, int root) {
 
 void broadcast_list(Communicator& comm, std::vector<int>& list, int root) {
     int length = int(list.size());
-    broadcast(comm, &length, sizeof length, root);
+    broadcast_bytes(comm, &length, sizeof length, root);
     list.resize(std::size_t(length));
-    if (length > 0) broadcast(comm, list.data(), list.size() * sizeof(int), root);
+    if (length > 0) broadcast_bytes(comm, list.data(), list.size() * sizeof(int), root);
 }
 
 std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,

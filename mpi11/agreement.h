@@ -36,7 +36,7 @@ class Claim {
 
 // Over the local group. Every member's `bytes` bytes, one behind the other; own ones in place.
 void gather_all(Communicator& comm, void* table, std::size_t bytes);
-void broadcast(Communicator& comm, void* data, std::size_t bytes, int root);
+void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root);
 // A list, whose length the root alone knows.
 void broadcast_list(Communicator& comm, std::vector<int>& list, int root);
 // Lists of any lengths one behind the other, by rank; counts: their lengths.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cwchar>
 
+#include "mpi11/float128.h"
+
 namespace torusmp::mpi {
 namespace {
 
@@ -32,7 +34,7 @@ BasicFacts twice(Basic basic, MPI_Datatype handle, const char* name) {
 
 // gfortran's types, by their kind. There is none of two bytes; the bits are moved all the same.
 __extension__ using Integer16 = __int128;
-__extension__ using Real16 = __float128;
+using Real16 = Float128;
 using Real2 = std::uint16_t;
 
 #define TORUSMP_PLAIN(basic, type, NAME, family) \

@@ -1,8 +1,10 @@
 #include "mpi11/buffered.h"
 
+#include <algorithm>
 #include <list>
 
 #include "mpi11/check.h"
+#include "mpi11/entry.h"
 #include "mpi11/request.h"
 
 namespace torusmp::mpi {
@@ -44,6 +46,13 @@ class AttachedBuffer {
         runtime().send(kept.request,
                        core::Buffer(static_cast<void*>(memory_ + kept.offset), message.bytes),
                        comm.peer(dest), comm.context(), tag);
+    }
+
+    bool done(const Communicator& comm) {
+        const SharedLock lock(mutex_);
+        sweep();
+        return std::none_of(messages_.begin(), messages_.end(),
+                            [&](const Message& message) { return message.comm.get() == &comm; });
     }
 
   private:
@@ -91,43 +100,51 @@ void send_buffered(const core::Buffer& message, Communicator& comm, int dest, in
     AttachedBuffer::only().send(message, comm, dest, tag);
 }
 
+bool buffered_sends_done(const Communicator& comm) {
+    return AttachedBuffer::only().done(comm);
+}
+
 void finish_buffered_sends() {
     AttachedBuffer::only().detach();
 }
 
-}  // namespace torusmp::mpi
+namespace {
 
-using namespace torusmp::mpi;
-
-extern "C" {
-
-#pragma weak MPI_Buffer_attach = PMPI_Buffer_attach
-int PMPI_Buffer_attach(void* buffer, int size) {
-    return api("MPI_Buffer_attach", [&] {
+int attach(const char* call, void* buffer, MPI_Count size) {
+    return api(call, [&] {
         if (size < 0) fail(MPI_ERR_ARG, "found size {}, expected 0 or more bytes", size);
         if (buffer == nullptr && size > 0) wrong::output("buffer");
         AttachedBuffer::only().attach(buffer, std::size_t(size));
     });
 }
 
-#pragma weak MPI_Buffer_detach = PMPI_Buffer_detach
-int PMPI_Buffer_detach(void* buffer_addr, int* size) {
-    return api("MPI_Buffer_detach", [&] {
+template <class Count>
+int detach(const char* call, void* buffer_addr, Count* size) {
+    return api(call, [&] {
         check_output("buffer_addr", buffer_addr);
         check_output("size", size);
         const auto [memory, bytes] = AttachedBuffer::only().detach();
         *static_cast<void**>(buffer_addr) = memory;
-        *size = int(bytes);
+        *size = fitting<Count>(bytes);
     });
 }
 
-#pragma weak MPI_Bsend = PMPI_Bsend
-int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-               MPI_Comm comm) {
-    return api("MPI_Bsend", comm, [&](Communicator& c) {
-        const Datatype& type = check_send(buf, count, datatype, dest, tag, c);
+template <class Count>
+int send_buffered(const char* call, const void* buf, Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm handle) {
+    return api(call, handle, [&](Communicator& comm) {
+        const Datatype& type = check_send(buf, count, datatype, dest, tag, comm);
         LayoutHold hold;
-        send_buffered(buffer_of(buf, std::size_t(count), type, hold), c, dest, tag);
+        send_buffered(buffer_of(buf, std::size_t(count), type, hold), comm, dest, tag);
     });
 }
-}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+TORUSMP_ENTRIES(Buffer_attach, (void* buffer, Count size), attach(name, buffer, size))
+TORUSMP_ENTRIES(Buffer_detach, (void* buffer_addr, Count* size), detach(name, buffer_addr, size))
+TORUSMP_ENTRIES(Bsend,
+                (const void* buf, Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm),
+                send_buffered(name, buf, count, datatype, dest, tag, comm))

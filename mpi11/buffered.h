@@ -10,6 +10,9 @@ namespace torusmp::mpi {
 // MPI_ERR_BUFFER where there is no room. dest may be MPI_PROC_NULL.
 void send_buffered(const core::Buffer& message, Communicator& comm, int dest, int tag);
 
+// Whether none of the communicator's waits any more.
+bool buffered_sends_done(const Communicator& comm);
+
 // Waits until all of them are sent and gives the buffer up: at MPI_Finalize, as if it were
 // detached.
 void finish_buffered_sends();

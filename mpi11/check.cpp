@@ -2,8 +2,12 @@
 
 namespace torusmp::mpi::wrong {
 
-void count(int found) {
+void count(MPI_Count found) {
     fail(MPI_ERR_COUNT, "found count {}, expected 0 or more", found);
+}
+
+void total() {
+    fail(MPI_ERR_COUNT, "found counts that are more in all than any memory has");
 }
 
 void dest(const Communicator& comm, int found) {
@@ -32,11 +36,6 @@ void root(const Communicator& comm, int found) {
 
 void output(const char* name) {
     fail(MPI_ERR_ARG, "found a null pointer for {}, expected a place for the result", name);
-}
-
-void buffer(int count) {
-    fail(MPI_ERR_BUFFER, "found a null buffer for {} elements, expected memory or MPI_BOTTOM",
-         count);
 }
 
 }  // namespace torusmp::mpi::wrong

@@ -8,19 +8,28 @@
 namespace torusmp::mpi {
 
 namespace wrong {
-[[noreturn]] void count(int found);
+[[noreturn]] void count(MPI_Count found);
+[[noreturn]] void total();
 [[noreturn]] void dest(const Communicator& comm, int found);
 [[noreturn]] void source(const Communicator& comm, int found);
 [[noreturn]] void send_tag(int found);
 [[noreturn]] void receive_tag(int found);
 [[noreturn]] void root(const Communicator& comm, int found);
 [[noreturn]] void output(const char* name);
-[[noreturn]] void buffer(int count);
 }  // namespace wrong
 
 inline void check_count(int count) {
     if (count < 0) [[unlikely]]
         wrong::count(count);
+}
+inline void check_count(MPI_Count count) {
+    if (count < 0) [[unlikely]]
+        wrong::count(count);
+}
+// One more of counts that have to fit together.
+inline void add_count(MPI_Count& total, MPI_Count count) {
+    if (__builtin_add_overflow(total, count, &total)) [[unlikely]]
+        wrong::total();
 }
 // MPI_PROC_NULL passes.
 inline void check_dest(const Communicator& comm, int dest) {

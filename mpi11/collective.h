@@ -55,6 +55,9 @@ class Call : public Work {
 
     // The name of the MPI function; a literal.
     void set_name(const char* name) { name_ = name; }
+    // Of a persistent request: members match such calls in the order in which they made them.
+    void match_by_making() { schedule_->fix(); }
+    void match_by_start() { schedule_->unfix(); }
 
   protected:
     // comm: ended together with its pools, so longer than its calls.
@@ -86,6 +89,7 @@ class SchedulePools {
     template <class T>
     static void give(Communicator& comm, T& call) {
         SchedulePools& pools = *comm.schedules;
+        call.match_by_start();
         const SharedLock lock(pools.mutex_);
         static_cast<Pool<T>&>(*pools.pools_[std::size_t(T::slot)]).free.push_back(&call);
     }
@@ -171,6 +175,7 @@ int persistent(const char* name, MPI_Comm comm, MPI_Info, MPI_Request* request, 
         check_output("request", request);
         Call& call = prepare(c, arguments...);
         call.set_name(name);
+        call.match_by_making();
         *request = handle_of(make_request(call, c, true));
     });
 }

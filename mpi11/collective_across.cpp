@@ -101,7 +101,7 @@ class AcrossBroadcastCall final : public Call {
   public:
     static constexpr Slot slot = Slot::across_broadcast;
     explicit AcrossBroadcastCall(Communicator& comm) : Call(comm, steps_), steps_(comm) {}
-    void prepare(void* buffer, int count, MPI_Datatype type, int root) {
+    void prepare(void* buffer, MPI_Count count, MPI_Datatype type, int root) {
         root_ = root;
         piece_.set_nothing();
         steps_.between.clear();
@@ -135,7 +135,7 @@ class AcrossAllgatherCall final : public Call {
   public:
     static constexpr Slot slot = Slot::across_allgather;
     explicit AcrossAllgatherCall(Communicator& comm) : Call(comm, steps_), steps_(comm) {}
-    void prepare(const void* send, int count, MPI_Datatype type, const BlockList& list) {
+    void prepare(const void* send, MPI_Count count, MPI_Datatype type, const BlockList& list) {
         check_count(count);
         own_.set(send, count, committed(type));
         check_alias(send, list.base, own_.bytes());
@@ -256,11 +256,11 @@ class AcrossReduceCall final : public Call {
         steps_.between.receive(come(), reduction_.bytes(count_), 0);
     }
     // As exchange(), but each rank wants a block only.
-    void deal(const int counts[], int count) {
+    void deal(Numbers counts, MPI_Count count) {
         what_ = What::deal;
         std::size_t offset = 0;
         for (int i = 0; i < comm().size(); ++i) {
-            const auto of_rank = std::size_t(counts == nullptr ? count : counts[i]);
+            const auto of_rank = std::size_t(counts.given() ? counts[i] : count);
             sizes_.push_back(reduction_.bytes(of_rank));
             offsets_.push_back(offset);
             offset += sizes_.back();
@@ -320,7 +320,7 @@ class AcrossReduceCall final : public Call {
     ReduceSteps steps_;
 };
 
-std::size_t elements_of(int count, const Datatype& type) {
+std::size_t elements_of(MPI_Count count, const Datatype& type) {
     check_count(count);
     return type.size() == 0 ? 0 : std::size_t(count);
 }
@@ -331,15 +331,16 @@ Call& barrier_across(Communicator& comm) {
     return Prepared<AcrossBarrierCall>(comm).done();
 }
 
-Call& broadcast_across(Communicator& comm, void* buffer, int count, MPI_Datatype type, int root) {
+Call& broadcast_across(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type,
+                       int root) {
     check_root_across(comm, root);
     Prepared<AcrossBroadcastCall> call(comm);
     call->prepare(buffer, count, type, root);
     return call.done();
 }
 
-Call& allgather_across(Communicator& comm, const void* send, int send_count, MPI_Datatype send_type,
-                       const BlockList& list) {
+Call& allgather_across(Communicator& comm, const void* send, MPI_Count send_count,
+                       MPI_Datatype send_type, const BlockList& list) {
     Prepared<AcrossAllgatherCall> call(comm);
     call->prepare(send, send_count, send_type, list);
     return call.done();
@@ -347,8 +348,8 @@ Call& allgather_across(Communicator& comm, const void* send, int send_count, MPI
 
 // ---- gather, scatter, alltoall: messages of all who are concerned ----
 
-Call& gather_across(Communicator& comm, const void* send, int send_count, MPI_Datatype send_type,
-                    const BlockList* list, int root) {
+Call& gather_across(Communicator& comm, const void* send, MPI_Count send_count,
+                    MPI_Datatype send_type, const BlockList* list, int root) {
     Prepared<ExchangeCall> call(comm);
     call->prepare("gather across");
     for (int i = 0; list != nullptr && i < list->blocks; ++i)
@@ -362,8 +363,8 @@ Call& gather_across(Communicator& comm, const void* send, int send_count, MPI_Da
     return call.done();
 }
 
-Call& scatter_across(Communicator& comm, const BlockList* list, void* receive, int receive_count,
-                     MPI_Datatype receive_type, int root) {
+Call& scatter_across(Communicator& comm, const BlockList* list, void* receive,
+                     MPI_Count receive_count, MPI_Datatype receive_type, int root) {
     Prepared<ExchangeCall> call(comm);
     call->prepare("scatter across");
     for (int i = 0; list != nullptr && i < list->blocks; ++i)
@@ -389,7 +390,7 @@ Call& alltoall_across(Communicator& comm, const BlockList& send, const BlockList
 
 // ---- reductions ----
 
-Call& reduce_across(Communicator& comm, const void* send, void* receive, int count,
+Call& reduce_across(Communicator& comm, const void* send, void* receive, MPI_Count count,
                     MPI_Datatype type, MPI_Op op, int root) {
     check_root_across(comm, root);
     Prepared<AcrossReduceCall> call(comm);
@@ -412,7 +413,7 @@ Call& reduce_across(Communicator& comm, const void* send, void* receive, int cou
     return call.done();
 }
 
-Call& allreduce_across(Communicator& comm, const void* send, void* receive, int count,
+Call& allreduce_across(Communicator& comm, const void* send, void* receive, MPI_Count count,
                        MPI_Datatype type, MPI_Op op) {
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
@@ -427,15 +428,16 @@ Call& allreduce_across(Communicator& comm, const void* send, void* receive, int 
     return call.done();
 }
 
-Call& reduce_scatter_across(Communicator& comm, const void* send, void* receive, const int counts[],
-                            int count, MPI_Datatype type, MPI_Op op) {
+Call& reduce_scatter_across(Communicator& comm, const void* send, void* receive, Numbers counts,
+                            MPI_Count count, MPI_Datatype type, MPI_Op op) {
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
-    std::size_t total = 0;
+    MPI_Count all = 0;
     for (int i = 0; i < comm.size(); ++i)
-        total += elements_of(counts == nullptr ? count : counts[i], elements);
-    check_buffer(send, total > 0 ? 1 : 0, elements);
-    check_buffer(receive, counts == nullptr ? count : counts[comm.rank()], elements);
+        add_count(all, MPI_Count(elements_of(counts.given() ? counts[i] : count, elements)));
+    check_buffer(send, all, elements);
+    const auto total = std::size_t(all);
+    check_buffer(receive, counts.given() ? counts[comm.rank()] : count, elements);
     check_alias(send, receive, total * elements.size());
     Prepared<AcrossReduceCall> call(comm);
     call->begin_with(operation, elements);

@@ -6,6 +6,7 @@
 #include "collectives/gather.h"
 #include "collectives/scatter.h"
 #include "mpi11/collective_calls.h"
+#include "mpi11/operation.h"
 
 #include <cstring>
 
@@ -27,9 +28,10 @@ class BroadcastCall final : public Call {
   public:
     static constexpr Slot slot = Slot::broadcast;
     explicit BroadcastCall(Communicator& comm) : Call(comm, schedule_), schedule_(comm.group()) {}
-    void prepare(void* buffer, int count, const Datatype& type, int root) {
+    void prepare(void* buffer, MPI_Count count, const Datatype& type, int root) {
         piece_.set(buffer, count, type);
         root_ = root;
+        schedule_.set_elements(elements_of(type), type.basic() == Basic::none ? 0 : type.size());
     }
     void start() override {
         if (comm().rank() == root_) piece_.pack();
@@ -51,7 +53,8 @@ class GatherCall final : public Call {
     static constexpr Slot slot = Slot::gather;
     explicit GatherCall(Communicator& comm) : Call(comm, schedule_), schedule_(comm.group()) {}
     // list: at the root only.
-    void prepare(const void* send, int count, MPI_Datatype type, const BlockList* list, int root) {
+    void prepare(const void* send, MPI_Count count, MPI_Datatype type, const BlockList* list,
+                 int root) {
         root_ = root;
         in_place_ = list != nullptr && in_place(send);
         own_.set_nothing();
@@ -93,7 +96,8 @@ class ScatterCall final : public Call {
     static constexpr Slot slot = Slot::scatter;
     explicit ScatterCall(Communicator& comm) : Call(comm, schedule_), schedule_(comm.group()) {}
     // list: at the root only.
-    void prepare(const BlockList* list, void* receive, int count, MPI_Datatype type, int root) {
+    void prepare(const BlockList* list, void* receive, MPI_Count count, MPI_Datatype type,
+                 int root) {
         root_ = root;
         const bool stays = list != nullptr && in_place(receive);
         own_.set_nothing();
@@ -125,7 +129,7 @@ class AllgatherCall final : public Call {
   public:
     static constexpr Slot slot = Slot::allgather;
     explicit AllgatherCall(Communicator& comm) : Call(comm, schedule_), schedule_(comm.group()) {}
-    void prepare(const void* send, int count, MPI_Datatype type, const BlockList& list) {
+    void prepare(const void* send, MPI_Count count, MPI_Datatype type, const BlockList& list) {
         const int rank = comm().rank();
         in_place_ = in_place(send);
         blocks_.set(list);
@@ -205,7 +209,7 @@ bool has_blocks(const Communicator& comm, int root) {
     return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
 
-Call& gather_of(Communicator& comm, const void* send, int count, MPI_Datatype type,
+Call& gather_of(Communicator& comm, const void* send, MPI_Count count, MPI_Datatype type,
                 const BlockList* list, int root) {
     if (comm.inter()) return gather_across(comm, send, count, type, list, root);
     Prepared<GatherCall> call(comm);
@@ -213,7 +217,7 @@ Call& gather_of(Communicator& comm, const void* send, int count, MPI_Datatype ty
     return call.done();
 }
 
-Call& scatter_of(Communicator& comm, const BlockList* list, void* receive, int count,
+Call& scatter_of(Communicator& comm, const BlockList* list, void* receive, MPI_Count count,
                  MPI_Datatype type, int root) {
     if (comm.inter()) return scatter_across(comm, list, receive, count, type, root);
     Prepared<ScatterCall> call(comm);
@@ -221,7 +225,7 @@ Call& scatter_of(Communicator& comm, const BlockList* list, void* receive, int c
     return call.done();
 }
 
-Call& allgather_of(Communicator& comm, const void* send, int count, MPI_Datatype type,
+Call& allgather_of(Communicator& comm, const void* send, MPI_Count count, MPI_Datatype type,
                    const BlockList& list) {
     refuse_in_place_across(comm, send, nullptr);
     if (comm.inter()) return allgather_across(comm, send, count, type, list);
@@ -250,7 +254,7 @@ Call& barrier(Communicator& comm) {
     return Prepared<BarrierCall>(comm).done();
 }
 
-Call& broadcast(Communicator& comm, void* buffer, int count, MPI_Datatype type, int root) {
+Call& broadcast(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type, int root) {
     refuse_in_place_across(comm, nullptr, buffer);
     if (comm.inter()) return broadcast_across(comm, buffer, count, type, root);
     check_count(count);
@@ -261,17 +265,17 @@ Call& broadcast(Communicator& comm, void* buffer, int count, MPI_Datatype type, 
     return call.done();
 }
 
-Call& gather(Communicator& comm, const void* send, int send_count, MPI_Datatype send_type,
-             void* receive, int receive_count, MPI_Datatype receive_type, int root) {
+Call& gather(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+             void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
     refuse_in_place_across(comm, send, receive);
     if (!has_blocks(comm, root)) return gather_of(comm, send, send_count, send_type, nullptr, root);
     const auto list = BlockList::even(receive, receive_count, receive_type, comm.remote_size());
     return gather_of(comm, send, send_count, send_type, &list, root);
 }
 
-Call& gatherv(Communicator& comm, const void* send, int send_count, MPI_Datatype send_type,
-              void* receive, const int counts[], const int displacements[],
-              MPI_Datatype receive_type, int root) {
+Call& gatherv(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+              void* receive, Numbers counts, Numbers displacements, MPI_Datatype receive_type,
+              int root) {
     refuse_in_place_across(comm, send, receive);
     if (!has_blocks(comm, root)) return gather_of(comm, send, send_count, send_type, nullptr, root);
     const auto list = BlockList::each(receive, counts, displacements, receive_type,
@@ -279,8 +283,8 @@ Call& gatherv(Communicator& comm, const void* send, int send_count, MPI_Datatype
     return gather_of(comm, send, send_count, send_type, &list, root);
 }
 
-Call& scatter(Communicator& comm, const void* send, int send_count, MPI_Datatype send_type,
-              void* receive, int receive_count, MPI_Datatype receive_type, int root) {
+Call& scatter(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+              void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
     refuse_in_place_across(comm, send, receive);
     if (!has_blocks(comm, root))
         return scatter_of(comm, nullptr, receive, receive_count, receive_type, root);
@@ -288,9 +292,9 @@ Call& scatter(Communicator& comm, const void* send, int send_count, MPI_Datatype
     return scatter_of(comm, &list, receive, receive_count, receive_type, root);
 }
 
-Call& scatterv(Communicator& comm, const void* send, const int counts[], const int displacements[],
-               MPI_Datatype send_type, void* receive, int receive_count, MPI_Datatype receive_type,
-               int root) {
+Call& scatterv(Communicator& comm, const void* send, Numbers counts, Numbers displacements,
+               MPI_Datatype send_type, void* receive, MPI_Count receive_count,
+               MPI_Datatype receive_type, int root) {
     refuse_in_place_across(comm, send, receive);
     if (!has_blocks(comm, root))
         return scatter_of(comm, nullptr, receive, receive_count, receive_type, root);
@@ -299,22 +303,21 @@ Call& scatterv(Communicator& comm, const void* send, const int counts[], const i
     return scatter_of(comm, &list, receive, receive_count, receive_type, root);
 }
 
-Call& allgather(Communicator& comm, const void* send, int send_count, MPI_Datatype send_type,
-                void* receive, int receive_count, MPI_Datatype receive_type) {
+Call& allgather(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
     return allgather_of(comm, send, send_count, send_type,
                         BlockList::even(receive, receive_count, receive_type, comm.remote_size()));
 }
 
-Call& allgatherv(Communicator& comm, const void* send, int send_count, MPI_Datatype send_type,
-                 void* receive, const int counts[], const int displacements[],
-                 MPI_Datatype receive_type) {
+Call& allgatherv(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                 void* receive, Numbers counts, Numbers displacements, MPI_Datatype receive_type) {
     return allgather_of(comm, send, send_count, send_type,
                         BlockList::each(receive, counts, displacements, receive_type,
                                         comm.remote_size(), "receive"));
 }
 
-Call& alltoall(Communicator& comm, const void* send, int send_count, MPI_Datatype send_type,
-               void* receive, int receive_count, MPI_Datatype receive_type) {
+Call& alltoall(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+               void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
     refuse_in_place_across(comm, send, receive);
     const int blocks = comm.remote_size();
     const auto in = BlockList::even(receive, receive_count, receive_type, blocks);
@@ -322,10 +325,9 @@ Call& alltoall(Communicator& comm, const void* send, int send_count, MPI_Datatyp
     return alltoall_of(comm, BlockList::even(send, send_count, send_type, blocks), in);
 }
 
-Call& alltoallv(Communicator& comm, const void* send, const int send_counts[],
-                const int send_displacements[], MPI_Datatype send_type, void* receive,
-                const int receive_counts[], const int receive_displacements[],
-                MPI_Datatype receive_type) {
+Call& alltoallv(Communicator& comm, const void* send, Numbers send_counts,
+                Numbers send_displacements, MPI_Datatype send_type, void* receive,
+                Numbers receive_counts, Numbers receive_displacements, MPI_Datatype receive_type) {
     refuse_in_place_across(comm, send, receive);
     const int blocks = comm.remote_size();
     const auto in = BlockList::each(receive, receive_counts, receive_displacements, receive_type,
@@ -336,9 +338,9 @@ Call& alltoallv(Communicator& comm, const void* send, const int send_counts[],
         in);
 }
 
-Call& alltoallw(Communicator& comm, const void* send, const int send_counts[],
-                const int send_displacements[], const MPI_Datatype send_types[], void* receive,
-                const int receive_counts[], const int receive_displacements[],
+Call& alltoallw(Communicator& comm, const void* send, Numbers send_counts,
+                Numbers send_displacements, const MPI_Datatype send_types[], void* receive,
+                Numbers receive_counts, Numbers receive_displacements,
                 const MPI_Datatype receive_types[]) {
     refuse_in_place_across(comm, send, receive);
     const int blocks = comm.remote_size();

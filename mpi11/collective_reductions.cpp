@@ -22,7 +22,7 @@ struct Vectors {
 };
 
 // Checks them where both count.
-void check_vectors(const void* send, const void* receive, int count, const Datatype& type) {
+void check_vectors(const void* send, const void* receive, MPI_Count count, const Datatype& type) {
     check_buffer(receive, count, type);
     if (in_place(receive))
         fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE for the receive buffer, expected memory");
@@ -184,8 +184,8 @@ Vectors vectors_of(const void* send, void* receive, std::size_t count, const Dat
     return {send, receive, type.size() == 0 ? 0 : count};
 }
 
-Call& scan_of(Communicator& comm, const void* send, void* receive, int count, MPI_Datatype type,
-              MPI_Op op, collectives::ScanKind kind) {
+Call& scan_of(Communicator& comm, const void* send, void* receive, MPI_Count count,
+              MPI_Datatype type, MPI_Op op, collectives::ScanKind kind) {
     if (comm.inter()) fail(MPI_ERR_COMM, "found an inter-communicator, which has no scan");
     check_count(count);
     Datatype& elements = committed(type);
@@ -202,8 +202,8 @@ Call& scan_of(Communicator& comm, const void* send, void* receive, int count, MP
 
 }  // namespace
 
-Call& reduce(Communicator& comm, const void* send, void* receive, int count, MPI_Datatype type,
-             MPI_Op op, int root) {
+Call& reduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
+             MPI_Datatype type, MPI_Op op, int root) {
     refuse_in_place_across(comm, send, receive);
     if (comm.inter()) return reduce_across(comm, send, receive, count, type, op, root);
     check_count(count);
@@ -224,8 +224,8 @@ Call& reduce(Communicator& comm, const void* send, void* receive, int count, MPI
     return call.done();
 }
 
-Call& allreduce(Communicator& comm, const void* send, void* receive, int count, MPI_Datatype type,
-                MPI_Op op) {
+Call& allreduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
+                MPI_Datatype type, MPI_Op op) {
     refuse_in_place_across(comm, send, receive);
     if (comm.inter()) return allreduce_across(comm, send, receive, count, type, op);
     check_count(count);
@@ -239,56 +239,55 @@ Call& allreduce(Communicator& comm, const void* send, void* receive, int count, 
 
 namespace {
 
-// counts: null: `count` for each.
-Call& reduce_scatter_of(Communicator& comm, const void* send, void* receive, const int counts[],
-                        int count, MPI_Datatype type, MPI_Op op) {
+// counts: none: `count` for each.
+Call& reduce_scatter_of(Communicator& comm, const void* send, void* receive, Numbers counts,
+                        MPI_Count count, MPI_Datatype type, MPI_Op op) {
     refuse_in_place_across(comm, send, receive);
     if (comm.inter()) return reduce_scatter_across(comm, send, receive, counts, count, type, op);
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
     Prepared<ReduceScatterCall> call(comm);
-    std::size_t total = 0;
+    MPI_Count total = 0;
     call->counts().clear();
     for (int i = 0; i < comm.size(); ++i) {
-        const int of_rank = counts == nullptr ? count : counts[i];
+        const MPI_Count of_rank = counts.given() ? counts[i] : count;
         if (of_rank < 0)
             fail(MPI_ERR_COUNT, "found count {} for rank {}, expected 0 or more", of_rank, i);
         call->counts().push_back(elements.size() == 0 ? 0 : std::size_t(of_rank));
-        total += std::size_t(of_rank);
+        add_count(total, of_rank);
     }
-    const int own = counts == nullptr ? count : counts[comm.rank()];
-    const int all = total == 0 ? 0 : 1;
+    const MPI_Count own = counts.given() ? counts[comm.rank()] : count;
     if (in_place(receive))
         fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE for the receive buffer, expected memory");
-    check_buffer(receive, in_place(send) ? all : own, elements);
+    check_buffer(receive, in_place(send) ? total : own, elements);
     if (!in_place(send)) {
-        check_buffer(send, all, elements);
-        check_alias(send, receive, total * elements.size());
+        check_buffer(send, total, elements);
+        check_alias(send, receive, std::size_t(total) * elements.size());
     }
-    call->prepare(vectors_of(send, receive, total, elements), operation, elements);
+    call->prepare(vectors_of(send, receive, std::size_t(total), elements), operation, elements);
     return call.done();
 }
 
 }  // namespace
 
-Call& reduce_scatter(Communicator& comm, const void* send, void* receive, const int counts[],
+Call& reduce_scatter(Communicator& comm, const void* send, void* receive, Numbers counts,
                      MPI_Datatype type, MPI_Op op) {
-    if (counts == nullptr) fail(MPI_ERR_ARG, "found no array (null) of receive counts");
+    if (!counts.given()) fail(MPI_ERR_ARG, "found no array (null) of receive counts");
     return reduce_scatter_of(comm, send, receive, counts, 0, type, op);
 }
 
-Call& reduce_scatter_block(Communicator& comm, const void* send, void* receive, int count,
+Call& reduce_scatter_block(Communicator& comm, const void* send, void* receive, MPI_Count count,
                            MPI_Datatype type, MPI_Op op) {
     check_count(count);
-    return reduce_scatter_of(comm, send, receive, nullptr, count, type, op);
+    return reduce_scatter_of(comm, send, receive, Numbers(), count, type, op);
 }
 
-Call& scan(Communicator& comm, const void* send, void* receive, int count, MPI_Datatype type,
+Call& scan(Communicator& comm, const void* send, void* receive, MPI_Count count, MPI_Datatype type,
            MPI_Op op) {
     return scan_of(comm, send, receive, count, type, op, collectives::ScanKind::inclusive);
 }
 
-Call& exclusive_scan(Communicator& comm, const void* send, void* receive, int count,
+Call& exclusive_scan(Communicator& comm, const void* send, void* receive, MPI_Count count,
                      MPI_Datatype type, MPI_Op op) {
     return scan_of(comm, send, receive, count, type, op, collectives::ScanKind::exclusive);
 }

@@ -4,10 +4,12 @@
 #include <cstring>
 
 #include "mpi11/attributes.h"
+#include "mpi11/buffered.h"
 #include "mpi11/check.h"
 #include "mpi11/creation.h"
 #include "mpi11/duplicate.h"
 #include "mpi11/info.h"
+#include "mpi11/request.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -62,9 +64,9 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
         }
         case MPI_COMM_TYPE_HW_UNGUIDED: {
             // The next smaller part of the machine, where there is one.
-            const bool smaller =
-                std::any_of(comm.members().begin(), comm.members().end(),
-                            [&](Rank rank) { return runtime().state().host_of(rank) != host; });
+            const auto elsewhere = [&](Rank rank) { return runtime().state().host_of(rank) != host; };
+            const bool smaller = std::ranges::any_of(comm.members(), elsewhere) ||
+                                 std::ranges::any_of(comm.peers(), elsewhere);
             return smaller ? host : MPI_UNDEFINED;
         }
         default:
@@ -73,6 +75,13 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
                  "MPI_COMM_TYPE_..., or MPI_UNDEFINED",
                  type);
     }
+}
+
+// Ends the program's use of it. What is still under way on it keeps it alive.
+void dispose(MPI_Comm* handle, Communicator& comm) {
+    delete_attributes(comm);
+    *handle = MPI_COMM_NULL;
+    release(comm);
 }
 
 }  // namespace
@@ -156,7 +165,6 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
 #pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
     return api("MPI_Comm_split_type", comm, [&](Communicator& c) {
-        if (c.inter()) fail(MPI_ERR_COMM, "found an inter-communicator, expected an intra one");
         check_output("newcomm", newcomm);
         *newcomm = handle_or_null(make_split(c, color_of_type(c, split_type, info), key));
     });
@@ -166,10 +174,20 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
 int PMPI_Comm_free(MPI_Comm* comm) {
     return api("MPI_Comm_free", comm == nullptr ? MPI_COMM_NULL : *comm, [&](Communicator& c) {
         if (c.constant != 0) fail(MPI_ERR_COMM, "found {}, which cannot be freed", c.describe());
-        delete_attributes(c);
-        *comm = MPI_COMM_NULL;
-        // What is still under way on it keeps it alive.
-        release(c);
+        dispose(comm, c);
+    });
+}
+
+#pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
+int PMPI_Comm_disconnect(MPI_Comm* comm) {
+    constexpr const char* call = "MPI_Comm_disconnect";
+    return api(call, comm == nullptr ? MPI_COMM_NULL : *comm, [&](Communicator& c) {
+        if (c.constant != 0)
+            fail(MPI_ERR_COMM, "found {}, which cannot be disconnected", c.describe());
+        // The program has completed its requests, as before MPI_Finalize; these are ours.
+        const auto done = [&] { return buffered_sends_done(c) && orphans_done(c); };
+        if (!done()) runtime().wait_until(done, call);
+        dispose(comm, c);
     });
 }
 

@@ -87,7 +87,7 @@ Context agree_on_contexts(Communicator& from) {
     std::optional<Claim> claim;
     if (from.rank() == 0) claim.emplace();
     Context first = claim ? claim->use() : 0;
-    broadcast(from, &first, sizeof first, 0);
+    broadcast_bytes(from, &first, sizeof first, 0);
     return first;
 }
 

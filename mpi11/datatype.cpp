@@ -8,14 +8,6 @@
 namespace torusmp::mpi {
 namespace {
 
-std::ptrdiff_t product(std::size_t count, std::ptrdiff_t stride) {
-    std::ptrdiff_t result = 0;
-    if (__builtin_mul_overflow(count, stride, &result))
-        fail(MPI_ERR_ARG, "found {} parts at a stride of {} bytes, which is beyond any address",
-             count, stride);
-    return result;
-}
-
 std::ptrdiff_t sum(std::ptrdiff_t a, std::ptrdiff_t b) {
     std::ptrdiff_t result = 0;
     if (__builtin_add_overflow(a, b, &result))
@@ -56,6 +48,42 @@ core::Shape shape_of(const BasicFacts& is) {
 
 }  // namespace
 
+std::ptrdiff_t product(MPI_Count number, std::ptrdiff_t stride) {
+    std::ptrdiff_t result = 0;
+    if (__builtin_mul_overflow(number, stride, &result))
+        fail(MPI_ERR_ARG, "found {} parts at a stride of {} bytes, which is beyond any address",
+             number, stride);
+    return result;
+}
+
+Recipe& Recipe::number(MPI_Count given) {
+    if (form == Form::wide)
+        counts.push_back(given);
+    else
+        integers.push_back(int(given));
+    return *this;
+}
+
+Recipe& Recipe::numbers(Numbers given, MPI_Count count) {
+    for (MPI_Count i = 0; i < count; ++i) number(given[i]);
+    return *this;
+}
+
+Recipe& Recipe::stride(MPI_Aint given) {
+    (form == Form::wide ? counts : addresses).push_back(given);
+    return *this;
+}
+
+Recipe& Recipe::strides(const MPI_Aint given[], MPI_Count count) {
+    for (MPI_Count i = 0; i < count; ++i) stride(given[i]);
+    return *this;
+}
+
+Recipe& Recipe::type(Datatype& given) {
+    types.emplace_back(given);
+    return *this;
+}
+
 TypeMap::TypeMap(Basic basic)
     : shape(shape_of(facts(basic))),
       signature(basic),
@@ -72,6 +100,7 @@ TypeMap::TypeMap(std::span<const Part> parts) {
     Bound<std::greater<>> highest, highest_data;
     std::vector<core::Shape::Placed> shapes;
     std::vector<Signature::Part> signatures;
+    std::ptrdiff_t bytes = 0;
     shapes.reserve(parts.size());
     signatures.reserve(parts.size());
     for (const Part& part : parts) {
@@ -80,6 +109,8 @@ TypeMap::TypeMap(std::span<const Part> parts) {
         if (map.marked_lb || data) lowest.offer(sum(part.displacement, map.lb), map.marked_lb);
         if (map.marked_ub || data) highest.offer(sum(part.displacement, map.ub), map.marked_ub);
         if (!data) continue;
+        if (__builtin_add_overflow(bytes, std::ptrdiff_t(map.size()), &bytes))
+            fail(MPI_ERR_ARG, "found parts of more bytes in all than any memory has");
         lowest_data.offer(sum(part.displacement, map.true_lb), false);
         highest_data.offer(sum(part.displacement, map.true_ub), false);
         alignment = std::max(alignment, map.alignment);
@@ -100,10 +131,10 @@ TypeMap TypeMap::repeated(std::size_t count, std::ptrdiff_t stride) const {
     if (count == 0) return TypeMap(std::span<const Part>());
     if (count == 1) return *this;
     TypeMap result = *this;
-    const std::ptrdiff_t last = product(count - 1, stride);
+    const std::ptrdiff_t last = product(MPI_Count(count - 1), stride);
     const std::ptrdiff_t below = std::min<std::ptrdiff_t>(last, 0);
     const std::ptrdiff_t above = std::max<std::ptrdiff_t>(last, 0);
-    product(count, std::ptrdiff_t(size()));
+    product(MPI_Count(count), std::ptrdiff_t(size()));
     const bool data = size() != 0;
     if (marked_lb || data) result.lb = sum(lb, below);
     if (marked_ub || data) result.ub = sum(ub, above);
@@ -129,10 +160,11 @@ void TypeMap::resize(std::ptrdiff_t new_lb, std::ptrdiff_t new_extent) {
     marked_lb = marked_ub = true;
 }
 
-Datatype::Datatype(const BasicFacts& is) : Datatype(TypeMap(is.basic), {}) {
+Datatype::Datatype(const BasicFacts& is, Recipe made_by)
+    : Datatype(TypeMap(is.basic), std::move(made_by)) {
     basic_ = is.basic;
     committed_ = true;
-    name = is.name;
+    if (recipe_.combiner == MPI_COMBINER_NAMED) name = is.name;
 }
 
 Datatype::Datatype(TypeMap described, Recipe made_by)
@@ -145,6 +177,35 @@ Datatype::Datatype(TypeMap described, Recipe made_by)
       map_(std::move(described)),
       recipe_(std::move(made_by)) {
     dense_ = layout_->dense() || size_ == 0;
+    of_integers_ = std::any_of(recipe_.types.begin(), recipe_.types.end(),
+                               [](const auto& type) { return type->of_integers_; });
+}
+
+void Datatype::made_of_integers() {
+    switch (recipe_.combiner) {
+        case MPI_COMBINER_HVECTOR:
+            recipe_.combiner = MPI_COMBINER_HVECTOR_INTEGER;
+            break;
+        case MPI_COMBINER_HINDEXED:
+            recipe_.combiner = MPI_COMBINER_HINDEXED_INTEGER;
+            of_integers_ = true;
+            break;
+        case MPI_COMBINER_STRUCT:
+            recipe_.combiner = MPI_COMBINER_STRUCT_INTEGER;
+            of_integers_ = true;
+            break;
+        default:
+            return;
+    }
+    recipe_.integers.insert(recipe_.integers.end(), recipe_.addresses.begin(),
+                            recipe_.addresses.end());
+    recipe_.addresses.clear();
+}
+
+bool Datatype::cut_addresses() const {
+    // A whole address in an outer type makes those within it right.
+    return of_integers_ && address_was_cut.load(std::memory_order_relaxed) &&
+           true_lb() == std::ptrdiff_t(MPI_Fint(true_lb()));
 }
 
 bool Datatype::take_back() {
@@ -185,7 +246,18 @@ void uncommitted(const Datatype& type) {
          type.describe());
 }
 
-void null_buffer(int count, const Datatype& type) {
+void beyond_memory(MPI_Count count, const Datatype& type) {
+    fail(MPI_ERR_COUNT, "found count {} of {}, which is more than any memory has", count,
+         type.describe());
+}
+
+void null_buffer(MPI_Count count, const Datatype& type) {
+    if (type.true_lb() != 0)
+        fail(MPI_ERR_BUFFER,
+             "found MPI_BOTTOM with {} of {}, whose displacements are INTEGERs that cannot hold "
+             "addresses: make it with MPI_GET_ADDRESS and MPI_TYPE_CREATE_STRUCT or "
+             "MPI_TYPE_CREATE_HINDEXED, which take INTEGER(KIND=MPI_ADDRESS_KIND)",
+             count, type.describe());
     fail(MPI_ERR_BUFFER,
          "found a null buffer for {} of {}, expected memory, or MPI_BOTTOM with a "
          "datatype of addresses",

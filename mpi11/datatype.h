@@ -16,6 +16,7 @@
 #include "core/layout/layout.h"
 #include "mpi11/basic_types.h"
 #include "mpi11/error.h"
+#include "mpi11/numbers.h"
 #include "mpi11/object.h"
 #include "mpi11/signature.h"
 
@@ -52,13 +53,28 @@ struct TypeMap::Part {
     const TypeMap* map;
 };
 
-// How a type was made, for MPI_Type_get_contents.
+// How a type was made, for MPI_Type_get_contents. What a constructor of the wide form was given in
+// counts, strides and displacements is all among the counts, and only the wide form tells it.
 struct Recipe {
+    Recipe() = default;
+    Recipe(int made_by, Form with) : combiner(made_by), form(with) {}
+    // In the order of the constructor's arguments.
+    Recipe& number(MPI_Count given);
+    Recipe& numbers(Numbers given, MPI_Count count);
+    Recipe& stride(MPI_Aint given);  // in bytes
+    Recipe& strides(const MPI_Aint given[], MPI_Count count);
+    Recipe& type(Datatype& given);
+
     int combiner = MPI_COMBINER_NAMED;
+    Form form = Form::narrow;
     std::vector<int> integers;
     std::vector<MPI_Aint> addresses;
+    std::vector<MPI_Count> counts;
     std::vector<Reference<Datatype>> types;
 };
+
+// So many times a stride in bytes; throws Failure where that is beyond any address.
+std::ptrdiff_t product(MPI_Count number, std::ptrdiff_t stride);
 
 class Datatype : public Object {
   public:
@@ -69,7 +85,8 @@ class Datatype : public Object {
     static constexpr const char* null_name = "MPI_DATATYPE_NULL";
     static constexpr const char* noun = "datatype";
 
-    explicit Datatype(const BasicFacts& is);  // a predefined one
+    // A predefined one: with a name, or without one where it is made by a recipe.
+    explicit Datatype(const BasicFacts& is, Recipe made_by = {});
     Datatype(TypeMap described, Recipe made_by);
 
     std::size_t size() const { return size_; }  // bytes of data in one element
@@ -84,14 +101,21 @@ class Datatype : public Object {
     bool committed() const { return committed_; }
     // Which predefined type it is, or none.
     Basic basic() const { return basic_; }
+    // Lives as long as the library, and no program frees it.
+    bool predefined() const { return basic_ != Basic::none; }
     // The one basic type that it consists of, or none.
     Basic uniform() const { return map_.signature.uniform(); }
     const Signature& signature() const { return map_.signature; }
     const TypeMap& map() const { return map_; }
     const std::shared_ptr<const core::Layout>& layout() const { return layout_; }
     const Recipe& recipe() const { return recipe_; }
+    // Its displacements may be parts of addresses, which Fortran's INTEGERs could not hold.
+    bool cut_addresses() const;
 
     void commit() { committed_ = true; }
+    // It was made by a routine of MPI-1 in Fortran, whose displacements are INTEGERs. Before the
+    // program gets it.
+    void made_of_integers();
     // One more handle for the program.
     void hand_out() { handles_.fetch_add(1, std::memory_order_relaxed); }
     // One less; true when it was the last: then the type may live on in others, but no message may
@@ -110,11 +134,15 @@ class Datatype : public Object {
     bool dense_;
     bool committed_;
     std::atomic<int> handles_{1};  // that the program holds
+    bool of_integers_ = false;     // made_of_integers(), or a type that it was made of
     Basic basic_;
     std::shared_ptr<const core::Layout> layout_;
     TypeMap map_;
     Recipe recipe_;
 };
+
+// Whether MPI_ADDRESS has given Fortran an INTEGER that does not hold the address.
+inline constinit std::atomic<bool> address_was_cut{false};
 
 // Makes the predefined types, once, before anything uses a datatype.
 void make_datatypes();
@@ -125,7 +153,8 @@ inline Datatype& datatype_of(Basic basic) {
 
 namespace wrong {
 [[noreturn]] void uncommitted(const Datatype& type);
-[[noreturn]] void null_buffer(int count, const Datatype& type);
+[[noreturn]] void null_buffer(MPI_Count count, const Datatype& type);
+[[noreturn]] void beyond_memory(MPI_Count count, const Datatype& type);
 }  // namespace wrong
 
 // A type that messages may be made of; throws Failure with MPI_ERR_TYPE for any other.
@@ -136,10 +165,18 @@ inline Datatype& committed(MPI_Datatype handle) {
     return type;
 }
 
-// MPI_BOTTOM is null, and right only with types that hold addresses.
-inline void check_buffer(const void* address, int count, const Datatype& type) {
-    if (address == nullptr && count > 0 && type.size() != 0 && type.true_lb() == 0) [[unlikely]]
+// MPI_BOTTOM is null, and right only with types that hold addresses. The functions of int do
+// without a look at the size, as they send the small messages.
+template <class Count>
+inline void check_buffer(const void* address, Count count, const Datatype& type) {
+    if (address == nullptr && count > 0 && type.size() != 0 &&
+        (type.true_lb() == 0 || type.cut_addresses())) [[unlikely]]
         wrong::null_buffer(count, type);
+    if constexpr (sizeof(Count) > sizeof(int)) {
+        std::ptrdiff_t bytes = 0;
+        if (__builtin_mul_overflow(count, std::ptrdiff_t(type.size()), &bytes)) [[unlikely]]
+            wrong::beyond_memory(count, type);
+    }
 }
 
 // Keeps what a message's memory looks like while it is under way; null where it is one block.

@@ -1,21 +1,17 @@
 // What a program asks of datatypes: commitment, life, bounds, names, how they were made.
 #include <algorithm>
-#include <climits>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "mpi11/attributes.h"
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
+#include "mpi11/entry.h"
 
 namespace torusmp::mpi {
 namespace {
-
-// A figure that may not fit into an int; MPI_UNDEFINED says so (MPI-3.1, section 4.1.5).
-int int_or_undefined(std::size_t value) {
-    return value > std::size_t(INT_MAX) ? MPI_UNDEFINED : int(value);
-}
 
 template <class Result>
 int tell(const char* call, MPI_Datatype handle, const char* name, Result* result,
@@ -27,8 +23,7 @@ int tell(const char* call, MPI_Datatype handle, const char* name, Result* result
     });
 }
 
-template <class Figure>
-int tell_extent(const char* call, MPI_Datatype handle, Figure* lb, Figure* extent,
+int tell_extent(const char* call, MPI_Datatype handle, MPI_Aint* lb, MPI_Aint* extent,
                 std::ptrdiff_t (Datatype::*begin)() const,
                 std::ptrdiff_t (Datatype::*length)() const) {
     return api(call, [&] {
@@ -40,25 +35,78 @@ int tell_extent(const char* call, MPI_Datatype handle, Figure* lb, Figure* exten
     });
 }
 
-void get_contents(const Recipe& recipe, int max_integers, int max_addresses, int max_datatypes,
-                  int integers[], MPI_Aint addresses[], MPI_Datatype datatypes[]) {
+template <class Count>
+int type_size(const char* call, MPI_Datatype datatype, Count* size) {
+    return api(call, [&] {
+        const Datatype& type = checked<Datatype>(datatype);
+        check_output("size", size);
+        *size = fitting<Count>(type.size());
+    });
+}
+
+// What a constructor of the wide form was given, int cannot tell (MPI-4.0, section 5.1.13).
+void check_narrow(const Recipe& recipe) {
+    if (!recipe.counts.empty())
+        fail(MPI_ERR_TYPE,
+             "found a datatype that was made with counts of 64 bits, of which only "
+             "MPI_Type_get_envelope_c and MPI_Type_get_contents_c tell");
+}
+
+// counts: none in the narrow form.
+template <class Count>
+int get_envelope(const char* call, MPI_Datatype datatype, Count* num_integers, Count* num_addresses,
+                 Count* num_counts, Count* num_datatypes, int* combiner) {
+    return api(call, [&] {
+        const Recipe& recipe = checked<Datatype>(datatype).recipe();
+        check_output("num_integers", num_integers);
+        check_output("num_addresses", num_addresses);
+        check_output("num_datatypes", num_datatypes);
+        check_output("combiner", combiner);
+        if constexpr (std::is_same_v<Count, int>) {
+            check_narrow(recipe);
+        } else {
+            check_output("num_large_counts", num_counts);
+            *num_counts = Count(recipe.counts.size());
+        }
+        *num_integers = Count(recipe.integers.size());
+        *num_addresses = Count(recipe.addresses.size());
+        *num_datatypes = Count(recipe.types.size());
+        *combiner = recipe.combiner;
+    });
+}
+
+// One kind of what a constructor was given, and the room for it.
+template <class Value>
+struct Contents {
+    const char* what;
+    MPI_Count room;
+    Value* to;
+
+    void check(std::size_t needed) const {
+        if (room < 0 || std::size_t(room) < needed)
+            fail(MPI_ERR_ARG, "found room for {} {}, expected {} or more", room, what, needed);
+        if (needed != 0 && to == nullptr)
+            fail(MPI_ERR_ARG, "found a null pointer for {} {}", needed, what);
+    }
+};
+
+void get_contents(const Recipe& recipe, const Contents<int>& integers,
+                  const Contents<MPI_Aint>& addresses, const Contents<MPI_Count>& counts,
+                  const Contents<MPI_Datatype>& types) {
     if (recipe.combiner == MPI_COMBINER_NAMED)
         fail(MPI_ERR_TYPE, "found a predefined datatype, which has no contents");
-    const auto room = [](const char* what, int offered, std::size_t needed, const void* array) {
-        if (offered < 0 || std::size_t(offered) < needed)
-            fail(MPI_ERR_ARG, "found room for {} {}, expected {} or more", offered, what, needed);
-        if (needed != 0 && array == nullptr)
-            fail(MPI_ERR_ARG, "found a null pointer for {} {}", needed, what);
-    };
-    room("integers", max_integers, recipe.integers.size(), integers);
-    room("addresses", max_addresses, recipe.addresses.size(), addresses);
-    room("datatypes", max_datatypes, recipe.types.size(), datatypes);
-    std::copy(recipe.integers.begin(), recipe.integers.end(), integers);
-    std::copy(recipe.addresses.begin(), recipe.addresses.end(), addresses);
+    integers.check(recipe.integers.size());
+    addresses.check(recipe.addresses.size());
+    counts.check(recipe.counts.size());
+    types.check(recipe.types.size());
+    std::copy(recipe.integers.begin(), recipe.integers.end(), integers.to);
+    std::copy(recipe.addresses.begin(), recipe.addresses.end(), addresses.to);
+    std::copy(recipe.counts.begin(), recipe.counts.end(), counts.to);
     // The program gets handles of its own and frees those that are not predefined.
+    MPI_Datatype* handle = types.to;
     for (const Reference<Datatype>& type : recipe.types) {
-        if (type->constant == 0) retain(*type).hand_out();
-        *datatypes++ = handle_of(*type);
+        if (!type->predefined()) retain(*type).hand_out();
+        *handle++ = handle_of(*type);
     }
 }
 
@@ -106,7 +154,7 @@ int PMPI_Type_free(MPI_Datatype* datatype) {
     return api("MPI_Type_free", [&] {
         check_output("datatype", datatype);
         Datatype& type = checked<Datatype>(*datatype);
-        if (type.constant != 0)
+        if (type.predefined())
             fail(MPI_ERR_TYPE, "found {}, which is predefined and stays", type.describe());
         if (type.take_back()) delete_attributes(type);
         release(type);
@@ -122,53 +170,11 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
         *newtype = MPI_DATATYPE_NULL;  // what it stays where a copy function refuses
         std::shared_ptr<Attributes> attributes = copy_attributes(old);
         Datatype& made =
-            make<Datatype>(old.map(), Recipe{MPI_COMBINER_DUP, {}, {}, {Reference<Datatype>(old)}});
+            make<Datatype>(old.map(), Recipe(MPI_COMBINER_DUP, Form::narrow).type(old));
         made.attributes = std::move(attributes);
         if (old.committed()) made.commit();
         *newtype = handle_of(made);
     });
-}
-
-#pragma weak MPI_Type_size = PMPI_Type_size
-int PMPI_Type_size(MPI_Datatype datatype, int* size) {
-    return api("MPI_Type_size", [&] {
-        const Datatype& type = checked<Datatype>(datatype);
-        check_output("size", size);
-        *size = int_or_undefined(type.size());
-    });
-}
-
-#pragma weak MPI_Type_size_x = PMPI_Type_size_x
-int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
-    return api("MPI_Type_size_x", [&] {
-        const Datatype& type = checked<Datatype>(datatype);
-        check_output("size", size);
-        *size = MPI_Count(type.size());
-    });
-}
-
-#pragma weak MPI_Type_get_extent = PMPI_Type_get_extent
-int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) {
-    return tell_extent("MPI_Type_get_extent", datatype, lb, extent, &Datatype::lb,
-                       &Datatype::extent);
-}
-
-#pragma weak MPI_Type_get_extent_x = PMPI_Type_get_extent_x
-int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
-    return tell_extent("MPI_Type_get_extent_x", datatype, lb, extent, &Datatype::lb,
-                       &Datatype::extent);
-}
-
-#pragma weak MPI_Type_get_true_extent = PMPI_Type_get_true_extent
-int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent) {
-    return tell_extent("MPI_Type_get_true_extent", datatype, true_lb, true_extent,
-                       &Datatype::true_lb, &Datatype::true_extent);
-}
-
-#pragma weak MPI_Type_get_true_extent_x = PMPI_Type_get_true_extent_x
-int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-    return tell_extent("MPI_Type_get_true_extent_x", datatype, true_lb, true_extent,
-                       &Datatype::true_lb, &Datatype::true_extent);
 }
 
 #pragma weak MPI_Type_extent = PMPI_Type_extent
@@ -189,17 +195,16 @@ int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) {
 #pragma weak MPI_Type_get_envelope = PMPI_Type_get_envelope
 int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses,
                            int* num_datatypes, int* combiner) {
-    return api("MPI_Type_get_envelope", [&] {
-        const Recipe& recipe = checked<Datatype>(datatype).recipe();
-        check_output("num_integers", num_integers);
-        check_output("num_addresses", num_addresses);
-        check_output("num_datatypes", num_datatypes);
-        check_output("combiner", combiner);
-        *num_integers = int(recipe.integers.size());
-        *num_addresses = int(recipe.addresses.size());
-        *num_datatypes = int(recipe.types.size());
-        *combiner = recipe.combiner;
-    });
+    return get_envelope<int>("MPI_Type_get_envelope", datatype, num_integers, num_addresses,
+                             nullptr, num_datatypes, combiner);
+}
+
+#pragma weak MPI_Type_get_envelope_c = PMPI_Type_get_envelope_c
+int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_integers,
+                             MPI_Count* num_addresses, MPI_Count* num_large_counts,
+                             MPI_Count* num_datatypes, int* combiner) {
+    return get_envelope("MPI_Type_get_envelope_c", datatype, num_integers, num_addresses,
+                        num_large_counts, num_datatypes, combiner);
 }
 
 #pragma weak MPI_Type_get_contents = PMPI_Type_get_contents
@@ -207,8 +212,25 @@ int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addr
                            int max_datatypes, int array_of_integers[],
                            MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]) {
     return api("MPI_Type_get_contents", [&] {
-        get_contents(checked<Datatype>(datatype).recipe(), max_integers, max_addresses,
-                     max_datatypes, array_of_integers, array_of_addresses, array_of_datatypes);
+        const Recipe& recipe = checked<Datatype>(datatype).recipe();
+        check_narrow(recipe);
+        get_contents(recipe, {"integers", max_integers, array_of_integers},
+                     {"addresses", max_addresses, array_of_addresses}, {"counts", 0, nullptr},
+                     {"datatypes", max_datatypes, array_of_datatypes});
+    });
+}
+
+#pragma weak MPI_Type_get_contents_c = PMPI_Type_get_contents_c
+int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
+                             MPI_Count max_large_counts, MPI_Count max_datatypes,
+                             int array_of_integers[], MPI_Aint array_of_addresses[],
+                             MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]) {
+    return api("MPI_Type_get_contents_c", [&] {
+        get_contents(checked<Datatype>(datatype).recipe(),
+                     {"integers", max_integers, array_of_integers},
+                     {"addresses", max_addresses, array_of_addresses},
+                     {"counts", max_large_counts, array_of_large_counts},
+                     {"datatypes", max_datatypes, array_of_datatypes});
     });
 }
 
@@ -264,3 +286,22 @@ MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
     return MPI_Aint(std::uintptr_t(addr1) - std::uintptr_t(addr2));
 }
 }
+
+TORUSMP_ENTRIES(Type_size, (MPI_Datatype datatype, Count* size), type_size(name, datatype, size))
+TORUSMP_ENTRY(Type_size_x, wide, (MPI_Datatype datatype, Count* size),
+              type_size(name, datatype, size))
+
+#define EXTENTS(Name, counts)                                                          \
+    TORUSMP_ENTRY(Name, counts, (MPI_Datatype datatype, Stride * lb, Stride * extent), \
+                  tell_extent(name, datatype, lb, extent, &Datatype::lb, &Datatype::extent))
+EXTENTS(Type_get_extent, narrow)
+EXTENTS(Type_get_extent_x, wide)
+EXTENTS(Type_get_extent_c, wide)
+
+#define TRUE_EXTENTS(Name, counts)                                                               \
+    TORUSMP_ENTRY(Name, counts, (MPI_Datatype datatype, Stride * true_lb, Stride * true_extent), \
+                  tell_extent(name, datatype, true_lb, true_extent, &Datatype::true_lb,          \
+                              &Datatype::true_extent))
+TRUE_EXTENTS(Type_get_true_extent, narrow)
+TRUE_EXTENTS(Type_get_true_extent_x, wide)
+TRUE_EXTENTS(Type_get_true_extent_c, wide)

@@ -92,7 +92,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
 
 #pragma weak MPI_Error_string = PMPI_Error_string
 int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
-    return api("MPI_Error_string", [&] {
+    return api_at_any_time("MPI_Error_string", [&] {
         check_output("string", string);
         check_output("resultlen", resultlen);
         if (class_of(errorcode) < 0)
@@ -107,7 +107,7 @@ int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
 
 #pragma weak MPI_Error_class = PMPI_Error_class
 int PMPI_Error_class(int errorcode, int* errorclass) {
-    return api("MPI_Error_class", [&] {
+    return api_at_any_time("MPI_Error_class", [&] {
         check_output("errorclass", errorclass);
         const int found = class_of(errorcode);
         if (found < 0) fail(MPI_ERR_ARG, "found error code {}, which is none", errorcode);
@@ -117,7 +117,7 @@ int PMPI_Error_class(int errorcode, int* errorclass) {
 
 #pragma weak MPI_Add_error_class = PMPI_Add_error_class
 int PMPI_Add_error_class(int* errorclass) {
-    return api("MPI_Add_error_class", [&] {
+    return api_at_any_time("MPI_Add_error_class", [&] {
         check_output("errorclass", errorclass);
         *errorclass = add_class();
     });
@@ -125,7 +125,7 @@ int PMPI_Add_error_class(int* errorclass) {
 
 #pragma weak MPI_Add_error_code = PMPI_Add_error_code
 int PMPI_Add_error_code(int errorclass, int* errorcode) {
-    return api("MPI_Add_error_code", [&] {
+    return api_at_any_time("MPI_Add_error_code", [&] {
         check_output("errorcode", errorcode);
         if (class_of(errorclass) != errorclass)
             fail(MPI_ERR_ARG, "found {}, expected an error class", errorclass);
@@ -135,7 +135,7 @@ int PMPI_Add_error_code(int errorclass, int* errorcode) {
 
 #pragma weak MPI_Add_error_string = PMPI_Add_error_string
 int PMPI_Add_error_string(int errorcode, const char* string) {
-    return api("MPI_Add_error_string", [&] {
+    return api_at_any_time("MPI_Add_error_string", [&] {
         check_output("string", string);
         const std::size_t length = std::strlen(string);
         if (length >= MPI_MAX_ERROR_STRING)

@@ -17,13 +17,15 @@ int code_of(const std::exception& error) {
     return MPI_ERR_INTERN;
 }
 
+std::string name_of(int code) {
+    const std::string_view name = name_of_class(class_of(code));
+    return name.empty() ? fmt::format("error code {}", code) : std::string(name);
+}
+
 // Rank, call, communicator, class and what was wrong, on a line; then the end of the job.
 [[noreturn]] void end_job(const char* call, const Communicator& comm, int code, const char* words) {
-    const std::string_view name = name_of_class(class_of(code));
-    const std::string text =
-        fmt::format("{}: {}: {} (rank {} of {})", call,
-                    name.empty() ? fmt::format("error code {}", code) : std::string(name), words,
-                    comm.rank(), comm.describe());
+    const std::string text = fmt::format("{}: {}: {} (rank {} of {})", call, name_of(code), words,
+                                         comm.rank(), comm.describe());
     library().process->abort(code & 0xff, text);
 }
 
@@ -31,6 +33,8 @@ int code_of(const std::exception& error) {
 
 int raise(const char* call, Communicator* comm, const std::exception& error) noexcept {
     const int code = code_of(error);
+    if (!hot.running)
+        job::end_process(code & 0xff, fmt::format("{}: {}: {}", call, name_of(code), error.what()));
     Communicator& where = comm != nullptr ? *comm : *hot.world;
     // The program's function may set another handler.
     const Reference<ErrorHandler> handler = where.error_handler;

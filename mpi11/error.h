@@ -50,17 +50,16 @@ T& checked(typename T::Handle handle) {
 }
 
 // What happens with an error; returns the code that the call returns. `comm`: null for
-// MPI_COMM_WORLD. Does not return where the handler ends the job.
+// MPI_COMM_WORLD. Does not return where the handler ends the job, nor where MPI is not running.
 int raise(const char* call, Communicator* comm, const std::exception& error) noexcept;
 
 // Ends the process because `call` came before MPI_Init or after MPI_Finalize.
 [[noreturn]] void not_running(const char* call);
 
-// The body of a function that belongs to no communicator.
+// The body of a function that may be called at any time, also before MPI_Init and after
+// MPI_Finalize, from any thread (MPI-4.0, section 11.4.1).
 template <class Body>
-[[gnu::always_inline]] inline int api(const char* call, Body&& body) noexcept {
-    if (!hot.running) [[unlikely]]
-        not_running(call);
+[[gnu::always_inline]] inline int api_at_any_time(const char* call, Body&& body) noexcept {
     try {
         if constexpr (std::is_void_v<decltype(body())>) {
             body();
@@ -71,6 +70,14 @@ template <class Body>
     } catch (const std::exception& error) {
         return raise(call, nullptr, error);
     }
+}
+
+// The body of a function that belongs to no communicator.
+template <class Body>
+[[gnu::always_inline]] inline int api(const char* call, Body&& body) noexcept {
+    if (!hot.running) [[unlikely]]
+        not_running(call);
+    return api_at_any_time(call, std::forward<Body>(body));
 }
 
 // The body of a function on a communicator: body(Communicator&).

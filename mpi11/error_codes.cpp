@@ -63,30 +63,30 @@ const Class* find_class(int code) {
 class Added {
   public:
     int add(int error_class) {
-        const SharedLock lock(mutex_);
+        const std::lock_guard lock(mutex_);
         const int code = MPI_ERR_LASTCODE + 1 + int(entries_.size());
         entries_.push_back({error_class < 0 ? code : error_class, {}});
         return code;
     }
     int class_of(int code) {
-        const SharedLock lock(mutex_);
+        const std::lock_guard lock(mutex_);
         const Entry* const entry = find(code);
         return entry == nullptr ? -1 : entry->error_class;
     }
     std::string text_of(int code) {
-        const SharedLock lock(mutex_);
+        const std::lock_guard lock(mutex_);
         const Entry* const entry = find(code);
         return entry == nullptr ? std::string() : entry->text;
     }
     bool set_text(int code, std::string text) {
-        const SharedLock lock(mutex_);
+        const std::lock_guard lock(mutex_);
         Entry* const entry = find(code);
         if (entry == nullptr) return false;
         entry->text = std::move(text);
         return true;
     }
     int last() {
-        const SharedLock lock(mutex_);
+        const std::lock_guard lock(mutex_);
         return MPI_ERR_LASTCODE + int(entries_.size());
     }
 

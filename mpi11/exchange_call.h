@@ -22,13 +22,14 @@ class ExchangeCall final : public Call {
         what_ = what;
         compared_ = compared;
     }
-    void send(const void* address, int count, const Datatype& type, Rank to) {
+    void send(const void* address, MPI_Count count, const Datatype& type, Rank to) {
         schedule_.add_send(buffer_of(address, count, type), to);
     }
-    void send_over(const void* address, int count, const Datatype& type, routing::Direction link) {
+    void send_over(const void* address, MPI_Count count, const Datatype& type,
+                   routing::Direction link) {
         schedule_.add_send(buffer_of(address, count, type), link);
     }
-    void receive(const void* address, int count, const Datatype& type, Rank from) {
+    void receive(const void* address, MPI_Count count, const Datatype& type, Rank from) {
         schedule_.add_receive(buffer_of(address, count, type), from);
     }
     void start() override { schedule_.start(what_, compared_); }
@@ -38,7 +39,7 @@ class ExchangeCall final : public Call {
     }
 
   private:
-    core::Buffer buffer_of(const void* address, int count, const Datatype& type) {
+    core::Buffer buffer_of(const void* address, MPI_Count count, const Datatype& type) {
         LayoutHold hold;
         const core::Buffer buffer = mpi::buffer_of(address, std::size_t(count), type, hold);
         if (hold != nullptr) holds_.push_back(std::move(hold));

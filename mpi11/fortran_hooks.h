@@ -18,5 +18,10 @@ int call_fortran_copy(void (*function)(), bool wide, MPI_Fint old, int keyval, M
 // subroutine delete(object, keyval, value, extra, ierror)
 int call_fortran_delete(void (*function)(), bool wide, MPI_Fint object, int keyval, MPI_Aint value,
                         MPI_Aint extra);
+// Of a generalized request: subroutine query(extra, status, ierror), free(extra, ierror) and
+// cancel(extra, complete, ierror). Return ierror.
+int call_fortran_query(void (*function)(), void* extra, MPI_Status& status);
+int call_fortran_free(void (*function)(), void* extra);
+int call_fortran_cancel(void (*function)(), void* extra, bool complete);
 
 }  // namespace torusmp::mpi

@@ -103,14 +103,11 @@ void copy_out(const std::string& text, char* to, std::size_t room) {
     to[length] = '\0';
 }
 
-}  // namespace
-
-void make_predefined_info() {
-    Info& env = make<Info>();
-    const auto [command, arguments] = command_line();
+// What is known of this process at any time.
+Info::Entries environment(const std::string& command, const std::string& arguments) {
+    Info env;
     env.set("command", command);
     env.set("argv", arguments);
-    env.set("maxprocs", std::to_string(runtime().size()));
     utsname host{};
     if (uname(&host) == 0) {
         env.set("host", host.nodename);
@@ -118,9 +115,30 @@ void make_predefined_info() {
     }
     char folder[PATH_MAX];
     if (getcwd(folder, sizeof folder) != nullptr) env.set("wdir", folder);
-    env.set("thread_level", level_name());
     for (auto& [key, value] : env.entries)
         if (value.size() >= MPI_MAX_INFO_VAL) value.resize(MPI_MAX_INFO_VAL - 1);
+    return std::move(env.entries);
+}
+
+// The program's own words for how it was started, or without any the system's. The same at any
+// time, so without what only MPI_Init finds out.
+void create_environment(int argc, char* argv[], MPI_Info* info) {
+    check_output("info", info);
+    auto [command, arguments] = command_line();
+    if (argc > 0 && argv != nullptr) {
+        command = argv[0];
+        arguments = fmt::format("{}", fmt::join(argv + 1, argv + argc, " "));
+    }
+    *info = handle_of(make<Info>(environment(command, arguments)));
+}
+
+}  // namespace
+
+void make_predefined_info() {
+    const auto [command, arguments] = command_line();
+    Info& env = make<Info>(environment(command, arguments));
+    env.set("maxprocs", std::to_string(runtime().size()));
+    env.set("thread_level", level_name());
     make_predefined(env, MPI_INFO_ENV);
 }
 
@@ -132,15 +150,20 @@ extern "C" {
 
 #pragma weak MPI_Info_create = PMPI_Info_create
 int PMPI_Info_create(MPI_Info* info) {
-    return api("MPI_Info_create", [&] {
+    return api_at_any_time("MPI_Info_create", [&] {
         check_output("info", info);
         *info = handle_of(make<Info>());
     });
 }
 
+#pragma weak MPI_Info_create_env = PMPI_Info_create_env
+int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
+    return api_at_any_time("MPI_Info_create_env", [&] { create_environment(argc, argv, info); });
+}
+
 #pragma weak MPI_Info_set = PMPI_Info_set
 int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
-    return api("MPI_Info_set", [&] {
+    return api_at_any_time("MPI_Info_set", [&] {
         Info& object = changeable(info);
         const std::string_view name = checked_key(key);
         if (value == nullptr) fail(MPI_ERR_INFO_VALUE, "the argument value is a null pointer");
@@ -154,7 +177,7 @@ int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
 
 #pragma weak MPI_Info_delete = PMPI_Info_delete
 int PMPI_Info_delete(MPI_Info info, const char* key) {
-    return api("MPI_Info_delete", [&] {
+    return api_at_any_time("MPI_Info_delete", [&] {
         Info& object = changeable(info);
         const std::string_view name = checked_key(key);
         if (!object.erase(name)) fail(MPI_ERR_INFO_NOKEY, "the info has no key \"{}\"", name);
@@ -163,7 +186,7 @@ int PMPI_Info_delete(MPI_Info info, const char* key) {
 
 #pragma weak MPI_Info_get = PMPI_Info_get
 int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
-    return api("MPI_Info_get", [&] {
+    return api_at_any_time("MPI_Info_get", [&] {
         const Info& object = checked<Info>(info);
         const std::string_view name = checked_key(key);
         check_output("flag", flag);
@@ -178,7 +201,7 @@ int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int
 
 #pragma weak MPI_Info_get_string = PMPI_Info_get_string
 int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
-    return api("MPI_Info_get_string", [&] {
+    return api_at_any_time("MPI_Info_get_string", [&] {
         const Info& object = checked<Info>(info);
         const std::string_view name = checked_key(key);
         check_output("flag", flag);
@@ -198,7 +221,7 @@ int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* valu
 
 #pragma weak MPI_Info_get_valuelen = PMPI_Info_get_valuelen
 int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
-    return api("MPI_Info_get_valuelen", [&] {
+    return api_at_any_time("MPI_Info_get_valuelen", [&] {
         const Info& object = checked<Info>(info);
         const std::string_view name = checked_key(key);
         check_output("valuelen", valuelen);
@@ -211,7 +234,7 @@ int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* f
 
 #pragma weak MPI_Info_get_nkeys = PMPI_Info_get_nkeys
 int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
-    return api("MPI_Info_get_nkeys", [&] {
+    return api_at_any_time("MPI_Info_get_nkeys", [&] {
         const Info& object = checked<Info>(info);
         check_output("nkeys", nkeys);
         *nkeys = int(object.entries.size());
@@ -220,7 +243,7 @@ int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
 
 #pragma weak MPI_Info_get_nthkey = PMPI_Info_get_nthkey
 int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
-    return api("MPI_Info_get_nthkey", [&] {
+    return api_at_any_time("MPI_Info_get_nthkey", [&] {
         const Info& object = checked<Info>(info);
         check_output("key", key);
         if (n < 0 || std::size_t(n) >= object.entries.size())
@@ -232,7 +255,7 @@ int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
 
 #pragma weak MPI_Info_dup = PMPI_Info_dup
 int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
-    return api("MPI_Info_dup", [&] {
+    return api_at_any_time("MPI_Info_dup", [&] {
         const Info& object = checked<Info>(info);
         check_output("newinfo", newinfo);
         *newinfo = handle_of(make<Info>(object.entries));
@@ -241,7 +264,7 @@ int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
 
 #pragma weak MPI_Info_free = PMPI_Info_free
 int PMPI_Info_free(MPI_Info* info) {
-    return api("MPI_Info_free", [&] {
+    return api_at_any_time("MPI_Info_free", [&] {
         check_output("info", info);
         release(changeable(*info));
         *info = MPI_INFO_NULL;

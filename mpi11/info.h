@@ -1,7 +1,8 @@
 // Keys and values that a program tells the library or asks of it (MPI-2.2, chapter 9).
 //
 // Kept in the order in which keys were first set. Any thread may use an Info; two threads must not
-// use one at the same time while one of them changes it.
+// use one at the same time while one of them changes it. Infos may be made before MPI_Init, used in
+// between, and freed after MPI_Finalize.
 #pragma once
 
 #include <string>
@@ -23,6 +24,8 @@ class Info : public Object {
     static constexpr const char* noun = "info";
 
     using Entries = std::vector<std::pair<std::string, std::string>>;
+
+    static constexpr bool at_any_time = true;
 
     Info() : Object(kind_of_class) {}
     explicit Info(Entries all) : Object(kind_of_class), entries(std::move(all)) {}

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "collectives/exchange.h"
 #include "config/load.h"
 #include "job/front_ends.h"
 #include "mpi11/attributes.h"
@@ -87,8 +88,18 @@ int begin(int level, int* provided, const char* call) {
     return MPI_SUCCESS;
 }
 
+// Counts as a collective: ranks that are in another one, and wait for this, are told.
+void take_part_in_the_end(Communicator& world) {
+    collectives::Exchange end(world.group());
+    end.start("finalize");
+    end.wait();
+    // Of ranks that have died we are told when it matters.
+    if (end.error() == core::Error::mismatch) fail(MPI_ERR_OTHER, "{}", end.failure());
+}
+
 void end() {
     Library& lib = library();
+    if (!up_for_qmp) take_part_in_the_end(*lib.world);
     // First of all, while everything still works (MPI-2.2, section 8.7.1).
     delete_attributes(*lib.self);
     delete_attributes(*lib.world);
@@ -289,6 +300,7 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
         check_output("baseptr", baseptr);
         if (size < 0) fail(MPI_ERR_ARG, "found size {}, expected 0 or more bytes", size);
         void* const memory = runtime().allocate(std::size_t(size > 0 ? size : 1), 64);
+        if (memory == nullptr) fail(MPI_ERR_NO_MEM, "found no memory for {} bytes", size);
         *static_cast<void**>(baseptr) = memory;
     });
 }

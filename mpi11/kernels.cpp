@@ -4,12 +4,13 @@
 #include <cstring>
 #include <type_traits>
 
+#include "mpi11/float128.h"
+
 namespace torusmp::mpi {
 namespace {
 
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
-__extension__ typedef __float128 Float128;
 
 // Users' buffers need not be aligned, and those of one element may begin anywhere in a message.
 template <class T>
@@ -165,7 +166,7 @@ void combine(void* inout, const void* in, std::size_t count, const void*) {
 // ---- which kinds of values have which of them ----
 
 using Row = std::array<collectives::Combine, op_codes>;
-using Table = std::array<Row, value_kinds>;
+using KernelTable = std::array<Row, value_kinds>;
 
 template <class T, class F>
 constexpr void put(Row& row, OpCode op) {
@@ -232,8 +233,8 @@ constexpr Row pairs() {
     return row;
 }
 
-constexpr Table make_table() {
-    Table table{};
+constexpr KernelTable make_table() {
+    KernelTable table{};
     const auto at = [&](Values values) -> Row& { return table[std::size_t(values)]; };
     at(Values::int8) = integers<std::int8_t>();
     at(Values::int16) = integers<std::int16_t>();
@@ -272,7 +273,7 @@ constexpr Table make_table() {
 }  // namespace
 
 collectives::Combine kernel(OpCode op, Values values) {
-    static constexpr Table table = make_table();
+    static constexpr KernelTable table = make_table();
     return table[std::size_t(values)][std::size_t(op)];
 }
 

@@ -48,11 +48,18 @@ void list_messages() {
     });
 }
 
-// Those of the program's own making.
+// Whether it is of the program's own making.
+bool is_own(const Object& object) {
+    return object.constant == 0;
+}
+bool is_own(const Datatype& type) {
+    return !type.predefined();
+}
+
 template <class T>
 void count(const char* plural) {
     std::size_t number = 0;
-    Slab<T>::only().for_each([&](T& object) { number += object.constant == 0 ? 1 : 0; });
+    Slab<T>::only().for_each([&](T& object) { number += is_own(object) ? 1 : 0; });
     if (number != 0) say("{} not freed: {}", plural, number);
 }
 

@@ -5,6 +5,7 @@
 // ring has two cables on the machine, and each message takes the one of its side.
 #include <optional>
 
+#include "mpi11/collective_entry.h"
 #include "mpi11/exchange_call.h"
 #include "mpi11/topology.h"
 
@@ -47,15 +48,15 @@ Call& exchange(Communicator& comm, const char* what, Receive&& receive, Send&& s
     return call.done();
 }
 
-void send_block(ExchangeCall& call, const void* address, int count, const Datatype& type, Rank peer,
-                std::optional<routing::Direction> cable) {
+void send_block(ExchangeCall& call, const void* address, MPI_Count count, const Datatype& type,
+                Rank peer, std::optional<routing::Direction> cable) {
     if (cable)
         call.send_over(address, count, type, *cable);
     else
         call.send(address, count, type, peer);
 }
 
-Call& allgather_with(Communicator& comm, const void* send, int count, MPI_Datatype type,
+Call& allgather_with(Communicator& comm, const void* send, MPI_Count count, MPI_Datatype type,
                      const BlockList& in) {
     check_count(count);
     const Datatype& elements = committed(type);
@@ -90,31 +91,31 @@ int destinations_of(const Communicator& comm) {
     return int(neighbourhood_of(comm).destinations.size());
 }
 
-Call& neighbour_allgather(Communicator& comm, const void* send, int send_count,
-                          MPI_Datatype send_type, void* receive, int receive_count,
+Call& neighbour_allgather(Communicator& comm, const void* send, MPI_Count send_count,
+                          MPI_Datatype send_type, void* receive, MPI_Count receive_count,
                           MPI_Datatype receive_type) {
     return allgather_with(comm, send, send_count, send_type,
                           BlockList::even(receive, receive_count, receive_type, sources_of(comm)));
 }
 
-Call& neighbour_allgatherv(Communicator& comm, const void* send, int send_count,
-                           MPI_Datatype send_type, void* receive, const int counts[],
-                           const int displacements[], MPI_Datatype receive_type) {
+Call& neighbour_allgatherv(Communicator& comm, const void* send, MPI_Count send_count,
+                           MPI_Datatype send_type, void* receive, Numbers counts,
+                           Numbers displacements, MPI_Datatype receive_type) {
     return allgather_with(
         comm, send, send_count, send_type,
         BlockList::each(receive, counts, displacements, receive_type, sources_of(comm), "receive"));
 }
 
-Call& neighbour_alltoall(Communicator& comm, const void* send, int send_count,
-                         MPI_Datatype send_type, void* receive, int receive_count,
+Call& neighbour_alltoall(Communicator& comm, const void* send, MPI_Count send_count,
+                         MPI_Datatype send_type, void* receive, MPI_Count receive_count,
                          MPI_Datatype receive_type) {
     return alltoall_with(comm, BlockList::even(send, send_count, send_type, destinations_of(comm)),
                          BlockList::even(receive, receive_count, receive_type, sources_of(comm)));
 }
 
-Call& neighbour_alltoallv(Communicator& comm, const void* send, const int send_counts[],
-                          const int send_displacements[], MPI_Datatype send_type, void* receive,
-                          const int receive_counts[], const int receive_displacements[],
+Call& neighbour_alltoallv(Communicator& comm, const void* send, Numbers send_counts,
+                          Numbers send_displacements, MPI_Datatype send_type, void* receive,
+                          Numbers receive_counts, Numbers receive_displacements,
                           MPI_Datatype receive_type) {
     return alltoall_with(comm,
                          BlockList::each(send, send_counts, send_displacements, send_type,
@@ -123,10 +124,9 @@ Call& neighbour_alltoallv(Communicator& comm, const void* send, const int send_c
                                          receive_type, sources_of(comm), "receive"));
 }
 
-Call& neighbour_alltoallw(Communicator& comm, const void* send, const int send_counts[],
-                          const MPI_Aint send_displacements[], const MPI_Datatype send_types[],
-                          void* receive, const int receive_counts[],
-                          const MPI_Aint receive_displacements[],
+Call& neighbour_alltoallw(Communicator& comm, const void* send, Numbers send_counts,
+                          Numbers send_displacements, const MPI_Datatype send_types[],
+                          void* receive, Numbers receive_counts, Numbers receive_displacements,
                           const MPI_Datatype receive_types[]) {
     return alltoall_with(comm,
                          BlockList::with_types(send, send_counts, send_displacements, send_types,
@@ -138,134 +138,29 @@ Call& neighbour_alltoallw(Communicator& comm, const void* send, const int send_c
 }  // namespace
 }  // namespace torusmp::mpi
 
-using namespace torusmp::mpi;
+TORUSMP_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, neighbour_allgather,
+                   (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    Count recvcount, MPI_Datatype recvtype),
+                   sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)
 
-extern "C" {
+TORUSMP_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, neighbour_allgatherv,
+                   (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    const Count recvcounts[], const Displacement displs[], MPI_Datatype recvtype),
+                   sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype)
 
-#pragma weak MPI_Neighbor_allgather = PMPI_Neighbor_allgather
-int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                            void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-    return blocking("MPI_Neighbor_allgather", comm, neighbour_allgather, sendbuf, sendcount,
-                    sendtype, recvbuf, recvcount, recvtype);
-}
+TORUSMP_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, neighbour_alltoall,
+                   (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    Count recvcount, MPI_Datatype recvtype),
+                   sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)
 
-#pragma weak MPI_Ineighbor_allgather = PMPI_Ineighbor_allgather
-int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                             void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                             MPI_Request* request) {
-    return started("MPI_Ineighbor_allgather", comm, request, neighbour_allgather, sendbuf,
-                   sendcount, sendtype, recvbuf, recvcount, recvtype);
-}
+TORUSMP_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, neighbour_alltoallv,
+                   (const void* sendbuf, const Count sendcounts[], const Displacement sdispls[],
+                    MPI_Datatype sendtype, void* recvbuf, const Count recvcounts[],
+                    const Displacement rdispls[], MPI_Datatype recvtype),
+                   sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype)
 
-#pragma weak MPI_Neighbor_allgather_init = PMPI_Neighbor_allgather_init
-int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                 void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                                 MPI_Info info, MPI_Request* request) {
-    return persistent("MPI_Neighbor_allgather_init", comm, info, request, neighbour_allgather,
-                      sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
-}
-
-#pragma weak MPI_Neighbor_allgatherv = PMPI_Neighbor_allgatherv
-int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                             void* recvbuf, const int recvcounts[], const int displs[],
-                             MPI_Datatype recvtype, MPI_Comm comm) {
-    return blocking("MPI_Neighbor_allgatherv", comm, neighbour_allgatherv, sendbuf, sendcount,
-                    sendtype, recvbuf, recvcounts, displs, recvtype);
-}
-
-#pragma weak MPI_Ineighbor_allgatherv = PMPI_Ineighbor_allgatherv
-int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                              void* recvbuf, const int recvcounts[], const int displs[],
-                              MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-    return started("MPI_Ineighbor_allgatherv", comm, request, neighbour_allgatherv, sendbuf,
-                   sendcount, sendtype, recvbuf, recvcounts, displs, recvtype);
-}
-
-#pragma weak MPI_Neighbor_allgatherv_init = PMPI_Neighbor_allgatherv_init
-int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                  void* recvbuf, const int recvcounts[], const int displs[],
-                                  MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                                  MPI_Request* request) {
-    return persistent("MPI_Neighbor_allgatherv_init", comm, info, request, neighbour_allgatherv,
-                      sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype);
-}
-
-#pragma weak MPI_Neighbor_alltoall = PMPI_Neighbor_alltoall
-int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                           int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-    return blocking("MPI_Neighbor_alltoall", comm, neighbour_alltoall, sendbuf, sendcount, sendtype,
-                    recvbuf, recvcount, recvtype);
-}
-
-#pragma weak MPI_Ineighbor_alltoall = PMPI_Ineighbor_alltoall
-int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                            void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                            MPI_Request* request) {
-    return started("MPI_Ineighbor_alltoall", comm, request, neighbour_alltoall, sendbuf, sendcount,
-                   sendtype, recvbuf, recvcount, recvtype);
-}
-
-#pragma weak MPI_Neighbor_alltoall_init = PMPI_Neighbor_alltoall_init
-int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                                MPI_Info info, MPI_Request* request) {
-    return persistent("MPI_Neighbor_alltoall_init", comm, info, request, neighbour_alltoall,
-                      sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
-}
-
-#pragma weak MPI_Neighbor_alltoallv = PMPI_Neighbor_alltoallv
-int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                            MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                            const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-    return blocking("MPI_Neighbor_alltoallv", comm, neighbour_alltoallv, sendbuf, sendcounts,
-                    sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype);
-}
-
-#pragma weak MPI_Ineighbor_alltoallv = PMPI_Ineighbor_alltoallv
-int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                             MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                             const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                             MPI_Request* request) {
-    return started("MPI_Ineighbor_alltoallv", comm, request, neighbour_alltoallv, sendbuf,
-                   sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype);
-}
-
-#pragma weak MPI_Neighbor_alltoallv_init = PMPI_Neighbor_alltoallv_init
-int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                                 const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                                 MPI_Info info, MPI_Request* request) {
-    return persistent("MPI_Neighbor_alltoallv_init", comm, info, request, neighbour_alltoallv,
-                      sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                      recvtype);
-}
-
-#pragma weak MPI_Neighbor_alltoallw = PMPI_Neighbor_alltoallw
-int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                            const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
-                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-                            MPI_Comm comm) {
-    return blocking("MPI_Neighbor_alltoallw", comm, neighbour_alltoallw, sendbuf, sendcounts,
-                    sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes);
-}
-
-#pragma weak MPI_Ineighbor_alltoallw = PMPI_Ineighbor_alltoallw
-int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                             const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
-                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-                             MPI_Comm comm, MPI_Request* request) {
-    return started("MPI_Ineighbor_alltoallw", comm, request, neighbour_alltoallw, sendbuf,
-                   sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes);
-}
-
-#pragma weak MPI_Neighbor_alltoallw_init = PMPI_Neighbor_alltoallw_init
-int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
-                                 const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-                                 void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
-                                 const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
-                                 MPI_Request* request) {
-    return persistent("MPI_Neighbor_alltoallw_init", comm, info, request, neighbour_alltoallw,
-                      sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                      recvtypes);
-}
-}
+TORUSMP_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, neighbour_alltoallw,
+                   (const void* sendbuf, const Count sendcounts[], const MPI_Aint sdispls[],
+                    const MPI_Datatype sendtypes[], void* recvbuf, const Count recvcounts[],
+                    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[]),
+                   sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes)

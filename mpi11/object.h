@@ -5,7 +5,7 @@
 // slab whose memory is never given back, so a handle that was freed is told by its kind instead of
 // ending the program. A class for handles derives from Object first, has no virtual functions, and
 // names its kind, its handle type, its null handle and the class of error for what is no such
-// handle.
+// handle; and at_any_time where it may be made and freed while MPI is not running.
 //
 // Slabs and references may be used from any thread where several call; see shared_by_threads.
 #pragma once
@@ -89,10 +89,12 @@ void make_predefined(T& object, typename T::Handle handle) {
     predefined[object.constant] = &object;
 }
 
-// A lock that costs a branch where one thread calls.
+// A lock that costs a branch where one thread calls. always: what several threads may do whatever
+// MPI was started with.
 class SharedLock {
   public:
-    explicit SharedLock(std::mutex& mutex) : mutex_(shared_by_threads ? &mutex : nullptr) {
+    explicit SharedLock(std::mutex& mutex, bool always = false)
+        : mutex_(always || shared_by_threads ? &mutex : nullptr) {
         if (mutex_ != nullptr) mutex_->lock();
     }
     ~SharedLock() {
@@ -155,15 +157,17 @@ class Slab {
         }
     };
 
+    static constexpr bool at_any_time = requires { T::at_any_time; };
+
     std::byte* take() {
-        const SharedLock lock(mutex_);
+        const SharedLock lock(mutex_, at_any_time);
         if (free_ == nullptr) grow();
         Dead* const slot = std::exchange(free_, free_->next);
         ++living_;
         return reinterpret_cast<std::byte*>(slot);
     }
     void give(std::byte* slot) {
-        const SharedLock lock(mutex_);
+        const SharedLock lock(mutex_, at_any_time);
         auto* const dead = ::new (slot) Dead;
         dead->next = std::exchange(free_, dead);
         --living_;

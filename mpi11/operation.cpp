@@ -4,6 +4,7 @@
 
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
+#include "mpi11/entry.h"
 #include "mpi11/reduction.h"
 
 namespace torusmp::mpi {
@@ -124,12 +125,21 @@ Values values_of(Basic basic) {
 
 struct Loops {
     std::array<std::array<collectives::Combine, op_codes>, std::size_t(Basic::last) + 1> by_type{};
+    std::array<std::string_view, std::size_t(Basic::last) + 1> elements{};
     Loops() {
-        for (std::size_t basic = 1; basic < by_type.size(); ++basic)
+        for (std::size_t basic = 1; basic < by_type.size(); ++basic) {
+            const Values values = values_of(Basic(basic));
             for (int op = 0; op < op_codes; ++op)
-                by_type[basic][std::size_t(op)] = kernel(OpCode(op), values_of(Basic(basic)));
+                by_type[basic][std::size_t(op)] = kernel(OpCode(op), values);
+            if (values != Values::none) elements[basic] = describe(values);
+        }
     }
 };
+
+const Loops& loops() {
+    static const Loops all;
+    return all;
+}
 
 // What an operation is for, in words.
 const char* domain_of(OpCode code) {
@@ -153,7 +163,21 @@ const char* domain_of(OpCode code) {
     }
 }
 
-void predefine(MPI_Op handle, const char* name, OpCode code) {
+template <class Function>
+void check_arguments(Function* function, const MPI_Op* op) {
+    if (function == nullptr) fail(MPI_ERR_ARG, "found no function (null)");
+    check_output("op", op);
+}
+
+int reduce_local(const char* call, const void* in, void* inout, MPI_Count count,
+                 MPI_Datatype datatype, MPI_Op op) {
+    return api(call, [&] {
+        check_count(count);
+        reduce_locally(in, inout, count, committed(datatype), checked<Op>(op));
+    });
+}
+
+void predefine(MPI_Op handle, std::string_view name, OpCode code) {
     make_predefined(make<Op>(Op::What::built_in, name, code), handle);
 }
 
@@ -181,16 +205,23 @@ Op& make_operation(MPI_User_function* function, bool commutes, bool fortran) {
 }
 
 collectives::Combine kernel_of(const Op& op, const Datatype& type) {
-    static const Loops loops;
     if (op.what == Op::What::one_sided)
         fail(MPI_ERR_OP, "found {}, which is for one-sided communication alone", op.name);
-    const auto loop = loops.by_type[std::size_t(type.basic())][std::size_t(op.code)];
+    const auto loop = loops().by_type[std::size_t(type.basic())][std::size_t(op.code)];
     if (loop == nullptr)
         fail(MPI_ERR_OP, "found {} on {}, which is of {}; expected {}", op.name, type.describe(),
              type.basic() == Basic::none ? "the program's making"
                                          : describe(values_of(type.basic())),
              domain_of(op.code));
     return loop;
+}
+
+std::string_view elements_of(const Datatype& type) {
+    return loops().elements[std::size_t(type.basic())];
+}
+
+collectives::Label label_of(const Op& op, const Datatype& type) {
+    return {op.name, op.built_in() ? elements_of(type) : std::string_view()};
 }
 
 }  // namespace torusmp::mpi
@@ -202,9 +233,16 @@ extern "C" {
 #pragma weak MPI_Op_create = PMPI_Op_create
 int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
     return api("MPI_Op_create", [&] {
-        if (user_fn == nullptr) fail(MPI_ERR_ARG, "found no function (null)");
-        check_output("op", op);
+        check_arguments(user_fn, op);
         *op = handle_of(make_operation(user_fn, commute != 0, false));
+    });
+}
+
+#pragma weak MPI_Op_create_c = PMPI_Op_create_c
+int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
+    return api("MPI_Op_create_c", [&] {
+        check_arguments(user_fn, op);
+        *op = handle_of(make<Op>(user_fn, commute != 0));
     });
 }
 
@@ -228,13 +266,8 @@ int PMPI_Op_commutative(MPI_Op op, int* commute) {
         *commute = found.commutative && found.what != Op::What::one_sided ? 1 : 0;
     });
 }
+}
 
-#pragma weak MPI_Reduce_local = PMPI_Reduce_local
-int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype,
-                      MPI_Op op) {
-    return api("MPI_Reduce_local", [&] {
-        check_count(count);
-        reduce_locally(inbuf, inoutbuf, count, committed(datatype), checked<Op>(op));
-    });
-}
-}
+TORUSMP_ENTRIES(Reduce_local,
+                (const void* inbuf, void* inoutbuf, Count count, MPI_Datatype datatype, MPI_Op op),
+                reduce_local(name, inbuf, inoutbuf, count, datatype, op))

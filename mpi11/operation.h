@@ -24,22 +24,39 @@ class Op : public Object {
 
     enum class What : std::uint8_t {
         built_in,
-        one_sided,  // MPI_REPLACE and MPI_NO_OP: for windows only
-        function,   // of the program, in C
-        fortran     // the same in Fortran
+        one_sided,      // MPI_REPLACE and MPI_NO_OP: for windows only
+        function,       // of the program, in C
+        wide_function,  // the same with a length of 64 bits
+        fortran         // of the program, in Fortran
     };
-    Op(What is, const char* named, OpCode computes = OpCode::max)
+    Op(What is, std::string_view named, OpCode computes = OpCode::max)
         : Object(kind_of_class), what(is), code(computes), name(named) {}
     Op(What is, MPI_User_function* called, bool commutes)
-        : Object(kind_of_class), what(is), commutative(commutes), function(called) {}
+        : Object(kind_of_class),
+          what(is),
+          commutative(commutes),
+          name(name_of(commutes)),
+          function(called) {}
+    Op(MPI_User_function_c* called, bool commutes)
+        : Object(kind_of_class),
+          what(What::wide_function),
+          commutative(commutes),
+          name(name_of(commutes)),
+          wide_function(called) {}
 
     bool built_in() const { return what == What::built_in || what == What::one_sided; }
 
     const What what;
     const OpCode code = OpCode::max;  // of predefined ones
     const bool commutative = true;
-    const char* const name = "an operation of the program";
+    const std::string_view name;  // a literal
     MPI_User_function* const function = nullptr;
+    MPI_User_function_c* const wide_function = nullptr;
+
+  private:
+    static std::string_view name_of(bool commutes) {
+        return commutes ? "an operation of the program" : "an ordered one of the program";
+    }
 };
 
 // Makes the predefined ones, once.
@@ -51,5 +68,9 @@ Op& make_operation(MPI_User_function* function, bool commutes, bool fortran);
 // The loop of a predefined operation on a type. Throws Failure (MPI_ERR_OP) in words where the
 // standard has none.
 collectives::Combine kernel_of(const Op& op, const Datatype& type);
+// What members have to agree on, in words.
+collectives::Label label_of(const Op& op, const Datatype& type);
+// What a predefined type holds; empty: nothing that operations are defined for.
+std::string_view elements_of(const Datatype& type);
 
 }  // namespace torusmp::mpi

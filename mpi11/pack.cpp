@@ -3,23 +3,23 @@
 //
 // A packed message is its bytes one behind the other: all processes of a job run on machines of one
 // kind.
-#include <climits>
-
 #include "mpi11/check.h"
 #include "mpi11/datatype.h"
+#include "mpi11/entry.h"
 #include "mpi11/status.h"
 
 namespace torusmp::mpi {
 namespace {
 
 // Elements of a type in the program's memory, next to a packed buffer with a position.
+template <class Count>
 struct Packing {
     const Datatype& type;
     core::Buffer elements;
     std::size_t room;  // in the packed buffer, from the position on
 
-    Packing(MPI_Datatype datatype, const void* buffer, int count, const void* packed, int size,
-            const int* position)
+    Packing(MPI_Datatype datatype, const void* buffer, Count count, const void* packed, Count size,
+            const Count* position)
         : type(committed(datatype)) {
         check_count(count);
         check_output("position", position);
@@ -40,8 +40,9 @@ struct Packing {
     LayoutHold hold;
 };
 
-int elements_or_undefined(const std::optional<std::size_t>& elements) {
-    return !elements || *elements > std::size_t(INT_MAX) ? MPI_UNDEFINED : int(*elements);
+template <class Count>
+Count elements_or_undefined(const std::optional<std::size_t>& elements) {
+    return elements ? fitting<Count>(*elements) : Count{MPI_UNDEFINED};
 }
 
 // How many whole elements of the type a message has.
@@ -56,87 +57,95 @@ const MPI_Status& checked_status(const MPI_Status* status) {
     return *status;
 }
 
-void set_elements(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-    if (count < 0) fail(MPI_ERR_COUNT, "found count {}, expected 0 or more", count);
-    checked_status(status);
-    set_bytes(*status, checked<Datatype>(datatype).signature().bytes_of(std::size_t(count)));
+template <class Count>
+int pack(const char* call, const void* in, Count count, MPI_Datatype datatype, void* out,
+         Count size, Count* position, MPI_Comm comm) {
+    return api(call, comm, [&](Communicator&) {
+        const Packing<Count> packing(datatype, in, count, out, size, position);
+        packing.elements.pack(0, static_cast<std::byte*>(out) + *position, packing.elements.bytes);
+        *position += Count(packing.elements.bytes);
+    });
+}
+
+template <class Count>
+int unpack(const char* call, const void* in, Count size, Count* position, void* out, Count count,
+           MPI_Datatype datatype, MPI_Comm comm) {
+    return api(call, comm, [&](Communicator&) {
+        const Packing<Count> packing(datatype, out, count, in, size, position);
+        packing.elements.unpack(0, static_cast<const std::byte*>(in) + *position,
+                                packing.elements.bytes);
+        *position += Count(packing.elements.bytes);
+    });
+}
+
+template <class Count>
+int pack_size(const char* call, Count count, MPI_Datatype datatype, MPI_Comm comm, Count* size) {
+    return api(call, comm, [&](Communicator&) {
+        check_count(count);
+        const Datatype& type = checked<Datatype>(datatype);
+        check_output("size", size);
+        std::size_t bytes = 0;
+        if (__builtin_mul_overflow(std::size_t(count), type.size(), &bytes))
+            *size = MPI_UNDEFINED;
+        else
+            *size = fitting<Count>(bytes);
+    });
+}
+
+template <class Count>
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count) {
+    return api(call, [&] {
+        const Datatype& type = checked<Datatype>(datatype);
+        check_output("count", count);
+        *count = elements_or_undefined<Count>(count_in(bytes_of(checked_status(status)), type));
+    });
+}
+
+template <class Count>
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count) {
+    return api(call, [&] {
+        const Datatype& type = checked<Datatype>(datatype);
+        check_output("count", count);
+        *count = elements_or_undefined<Count>(
+            type.signature().elements_in(bytes_of(checked_status(status))));
+    });
+}
+
+int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
+    return api(call, [&] {
+        check_count(count);
+        checked_status(status);
+        const Datatype& type = checked<Datatype>(datatype);
+        const std::size_t bytes = type.signature().bytes_of(std::size_t(count));
+        if (type.size() != 0 && type.signature().elements_in(bytes) != std::size_t(count))
+            wrong::beyond_memory(count, type);
+        set_bytes(*status, bytes);
+    });
 }
 
 }  // namespace
 }  // namespace torusmp::mpi
 
-using namespace torusmp::mpi;
+TORUSMP_ENTRIES(Pack,
+                (const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf,
+                 Count outsize, Count* position, MPI_Comm comm),
+                pack(name, inbuf, incount, datatype, outbuf, outsize, position, comm))
+TORUSMP_ENTRIES(Unpack,
+                (const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
+                 MPI_Datatype datatype, MPI_Comm comm),
+                unpack(name, inbuf, insize, position, outbuf, outcount, datatype, comm))
+TORUSMP_ENTRIES(Pack_size, (Count incount, MPI_Datatype datatype, MPI_Comm comm, Count* size),
+                pack_size(name, incount, datatype, comm, size))
 
-extern "C" {
-
-#pragma weak MPI_Pack = PMPI_Pack
-int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize,
-              int* position, MPI_Comm comm) {
-    return api("MPI_Pack", comm, [&](Communicator&) {
-        const Packing packing(datatype, inbuf, incount, outbuf, outsize, position);
-        packing.elements.pack(0, static_cast<std::byte*>(outbuf) + *position,
-                              packing.elements.bytes);
-        *position += int(packing.elements.bytes);
-    });
-}
-
-#pragma weak MPI_Unpack = PMPI_Unpack
-int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount,
-                MPI_Datatype datatype, MPI_Comm comm) {
-    return api("MPI_Unpack", comm, [&](Communicator&) {
-        const Packing packing(datatype, outbuf, outcount, inbuf, insize, position);
-        packing.elements.unpack(0, static_cast<const std::byte*>(inbuf) + *position,
-                                packing.elements.bytes);
-        *position += int(packing.elements.bytes);
-    });
-}
-
-#pragma weak MPI_Pack_size = PMPI_Pack_size
-int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
-    return api("MPI_Pack_size", comm, [&](Communicator&) {
-        check_count(incount);
-        const Datatype& type = checked<Datatype>(datatype);
-        check_output("size", size);
-        *size = elements_or_undefined(std::size_t(incount) * type.size());
-    });
-}
-
-#pragma weak MPI_Get_count = PMPI_Get_count
-int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-    return api("MPI_Get_count", [&] {
-        const Datatype& type = checked<Datatype>(datatype);
-        check_output("count", count);
-        *count = elements_or_undefined(count_in(bytes_of(checked_status(status)), type));
-    });
-}
-
-#pragma weak MPI_Get_elements = PMPI_Get_elements
-int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-    return api("MPI_Get_elements", [&] {
-        const Datatype& type = checked<Datatype>(datatype);
-        check_output("count", count);
-        *count =
-            elements_or_undefined(type.signature().elements_in(bytes_of(checked_status(status))));
-    });
-}
-
-#pragma weak MPI_Get_elements_x = PMPI_Get_elements_x
-int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-    return api("MPI_Get_elements_x", [&] {
-        const Datatype& type = checked<Datatype>(datatype);
-        check_output("count", count);
-        const auto elements = type.signature().elements_in(bytes_of(checked_status(status)));
-        *count = elements ? MPI_Count(*elements) : MPI_UNDEFINED;
-    });
-}
-
-#pragma weak MPI_Status_set_elements = PMPI_Status_set_elements
-int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
-    return api("MPI_Status_set_elements", [&] { set_elements(status, datatype, count); });
-}
-
-#pragma weak MPI_Status_set_elements_x = PMPI_Status_set_elements_x
-int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-    return api("MPI_Status_set_elements_x", [&] { set_elements(status, datatype, count); });
-}
-}
+// What MPI-3 named with _x, MPI-4 names with _c.
+TORUSMP_ENTRIES(Get_count, (const MPI_Status* status, MPI_Datatype datatype, Count* count),
+                get_count(name, status, datatype, count))
+TORUSMP_ENTRIES(Get_elements, (const MPI_Status* status, MPI_Datatype datatype, Count* count),
+                get_elements(name, status, datatype, count))
+TORUSMP_ENTRY(Get_elements_x, wide, (const MPI_Status* status, MPI_Datatype datatype, Count* count),
+              get_elements(name, status, datatype, count))
+TORUSMP_ENTRIES(Status_set_elements, (MPI_Status * status, MPI_Datatype datatype, Count count),
+                set_elements(name, status, datatype, count))
+TORUSMP_ENTRY(Status_set_elements_x, wide,
+              (MPI_Status * status, MPI_Datatype datatype, Count count),
+              set_elements(name, status, datatype, count))

@@ -3,6 +3,7 @@
 
 #include "mpi11/buffered.h"
 #include "mpi11/check.h"
+#include "mpi11/entry.h"
 #include "mpi11/request.h"
 
 namespace torusmp::mpi {
@@ -10,7 +11,8 @@ namespace torusmp::mpi {
 namespace {
 
 // The calls differ in constants alone: each gets a body of its own.
-[[gnu::always_inline]] inline int send(const char* call, const void* buffer, int count,
+template <class Count>
+[[gnu::always_inline]] inline int send(const char* call, const void* buffer, Count count,
                                        MPI_Datatype datatype, int dest, int tag, MPI_Comm handle,
                                        core::SendMode mode) {
     return api(call, handle, [&](Communicator& comm) {
@@ -25,8 +27,27 @@ namespace {
     });
 }
 
+template <class Count>
+[[gnu::always_inline]] inline int receive(const char* call, void* buffer, Count count,
+                                          MPI_Datatype datatype, int source, int tag,
+                                          MPI_Comm handle, MPI_Status* status) {
+    return api(call, handle, [&](Communicator& comm) {
+        const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
+        if (source == MPI_PROC_NULL) return set_proc_null(status);
+        LayoutHold hold;
+        const core::Buffer message = buffer_of(buffer, std::size_t(count), type, hold);
+        core::ReceiveRequest request;
+        runtime().receive(request, message, machine_source(comm, source), comm.context(),
+                          core_tag(tag));
+        if (!request.complete()) runtime().wait(request, call);
+        set_received(status, request, comm);
+        check_received(request, comm);
+    });
+}
+
 // Starts a request of that kind, or only prepares a persistent one.
-[[gnu::always_inline]] inline int begin_send(const char* call, const void* buffer, int count,
+template <class Count>
+[[gnu::always_inline]] inline int begin_send(const char* call, const void* buffer, Count count,
                                              MPI_Datatype datatype, int dest, int tag,
                                              MPI_Comm handle, MPI_Request* result,
                                              Request::Mode mode, bool persistent) {
@@ -52,7 +73,8 @@ namespace {
     });
 }
 
-[[gnu::always_inline]] inline int begin_receive(const char* call, void* buffer, int count,
+template <class Count>
+[[gnu::always_inline]] inline int begin_receive(const char* call, void* buffer, Count count,
                                                 MPI_Datatype datatype, int source, int tag,
                                                 MPI_Comm handle, MPI_Request* result,
                                                 bool persistent) {
@@ -137,180 +159,144 @@ Request& begin_exchange(const char* call, const core::Buffer& out, int dest, int
     return request;
 }
 
+// A message as an exchange takes it: checked, with the hold on its layout.
+struct Side {
+    core::Buffer buffer;
+    LayoutHold hold;
+};
+
+template <class Count>
+Side outgoing(const void* buffer, Count count, MPI_Datatype datatype, int dest, int tag,
+              const Communicator& comm) {
+    Side side;
+    const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
+    side.buffer = buffer_of(buffer, std::size_t(count), type, side.hold);
+    return side;
+}
+
+template <class Count>
+Side incoming(void* buffer, Count count, MPI_Datatype datatype, int source, int tag,
+              const Communicator& comm) {
+    Side side;
+    const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
+    side.buffer = buffer_of(buffer, std::size_t(count), type, side.hold);
+    return side;
+}
+
+template <class Count>
+int exchange(const char* call, const void* send_buffer, Count send_count, MPI_Datatype send_type,
+             int dest, int send_tag, void* receive_buffer, Count receive_count,
+             MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm handle,
+             MPI_Status* status) {
+    return api(call, handle, [&](Communicator& comm) {
+        const Side out = outgoing(send_buffer, send_count, send_type, dest, send_tag, comm);
+        const Side in =
+            incoming(receive_buffer, receive_count, receive_type, source, receive_tag, comm);
+        exchange(call, out.buffer, dest, send_tag, in.buffer, source, receive_tag, comm, status);
+    });
+}
+
+template <class Count>
+int begin_exchange(const char* call, const void* send_buffer, Count send_count,
+                   MPI_Datatype send_type, int dest, int send_tag, void* receive_buffer,
+                   Count receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                   MPI_Comm handle, MPI_Request* request) {
+    return api(call, handle, [&](Communicator& comm) {
+        check_output("request", request);
+        const Side out = outgoing(send_buffer, send_count, send_type, dest, send_tag, comm);
+        const Side in =
+            incoming(receive_buffer, receive_count, receive_type, source, receive_tag, comm);
+        *request = handle_of(begin_exchange(call, out.buffer, dest, send_tag, in.buffer, source,
+                                            receive_tag, comm, out.hold, in.hold, nullptr));
+    });
+}
+
+template <class Count>
+int replace(const char* call, void* buffer, Count count, MPI_Datatype datatype, int dest,
+            int send_tag, int source, int receive_tag, MPI_Comm handle, MPI_Status* status) {
+    return api(call, handle, [&](Communicator& comm) {
+        check_send(buffer, count, datatype, dest, send_tag, comm);
+        const Side in = incoming(buffer, count, datatype, source, receive_tag, comm);
+        Copy copy(in.buffer);
+        exchange(call, copy.buffer(), dest, send_tag, in.buffer, source, receive_tag, comm, status);
+    });
+}
+
+template <class Count>
+int begin_replace(const char* call, void* buffer, Count count, MPI_Datatype datatype, int dest,
+                  int send_tag, int source, int receive_tag, MPI_Comm handle,
+                  MPI_Request* request) {
+    return api(call, handle, [&](Communicator& comm) {
+        check_output("request", request);
+        check_send(buffer, count, datatype, dest, send_tag, comm);
+        const Side in = incoming(buffer, count, datatype, source, receive_tag, comm);
+        auto copy = std::make_unique<std::byte[]>(in.buffer.bytes);
+        in.buffer.pack(0, copy.get(), in.buffer.bytes);
+        const core::Buffer out(static_cast<void*>(copy.get()), in.buffer.bytes);
+        *request = handle_of(begin_exchange(call, out, dest, send_tag, in.buffer, source,
+                                            receive_tag, comm, nullptr, in.hold, std::move(copy)));
+    });
+}
+
 }  // namespace
 }  // namespace torusmp::mpi
 
-using namespace torusmp;
-using namespace torusmp::mpi;
+#define SEND_PARAMETERS(...)                                                 \
+    (const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, \
+     MPI_Comm comm __VA_OPT__(, ) __VA_ARGS__)
 
-extern "C" {
+// A ready send has its receive there already, so that nothing is gained over a standard one.
+#define SENDS(Name, mode)                    \
+    TORUSMP_ENTRIES(Name, SEND_PARAMETERS(), \
+                    send(name, buf, count, datatype, dest, tag, comm, core::SendMode::mode))
+SENDS(Send, standard)
+SENDS(Ssend, synchronous)
+SENDS(Rsend, standard)
 
-#pragma weak MPI_Send = PMPI_Send
-int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return send("MPI_Send", buf, count, datatype, dest, tag, comm, core::SendMode::standard);
-}
+#define SEND_REQUESTS(Name, mode, persistent)                                        \
+    TORUSMP_ENTRIES(Name, SEND_PARAMETERS(MPI_Request* request),                     \
+                    begin_send(name, buf, count, datatype, dest, tag, comm, request, \
+                               Request::Mode::mode, persistent))
+SEND_REQUESTS(Isend, standard, false)
+SEND_REQUESTS(Issend, synchronous, false)
+SEND_REQUESTS(Irsend, standard, false)
+SEND_REQUESTS(Ibsend, buffered, false)
+// Persistent requests: section 3.9.
+SEND_REQUESTS(Send_init, standard, true)
+SEND_REQUESTS(Ssend_init, synchronous, true)
+SEND_REQUESTS(Rsend_init, standard, true)
+SEND_REQUESTS(Bsend_init, buffered, true)
 
-#pragma weak MPI_Ssend = PMPI_Ssend
-int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-               MPI_Comm comm) {
-    return send("MPI_Ssend", buf, count, datatype, dest, tag, comm, core::SendMode::synchronous);
-}
+TORUSMP_ENTRIES(Recv,
+                (void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                 MPI_Status* status),
+                receive(name, buf, count, datatype, source, tag, comm, status))
 
-// Its receive is there already, so that nothing is gained over a standard send.
-#pragma weak MPI_Rsend = PMPI_Rsend
-int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-               MPI_Comm comm) {
-    return send("MPI_Rsend", buf, count, datatype, dest, tag, comm, core::SendMode::standard);
-}
+#define RECEIVE_REQUESTS(Name, persistent)                                                  \
+    TORUSMP_ENTRIES(                                                                        \
+        Name,                                                                               \
+        (void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, \
+         MPI_Request* request),                                                             \
+        begin_receive(name, buf, count, datatype, source, tag, comm, request, persistent))
+RECEIVE_REQUESTS(Irecv, false)
+RECEIVE_REQUESTS(Recv_init, true)
 
-#pragma weak MPI_Recv = PMPI_Recv
-int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-              MPI_Status* status) {
-    return api("MPI_Recv", comm, [&](Communicator& c) {
-        const Datatype& type = check_receive(buf, count, datatype, source, tag, c);
-        if (source == MPI_PROC_NULL) return set_proc_null(status);
-        LayoutHold hold;
-        const core::Buffer message = buffer_of(buf, std::size_t(count), type, hold);
-        core::ReceiveRequest request;
-        runtime().receive(request, message, machine_source(c, source), c.context(), core_tag(tag));
-        if (!request.complete()) runtime().wait(request, "MPI_Recv");
-        set_received(status, request, c);
-        check_received(request, c);
-    });
-}
+// Both at once: section 3.10.
+#define EXCHANGES(Name, function, Result, result)                                           \
+    TORUSMP_ENTRIES(Name,                                                                   \
+                    (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, \
+                     int sendtag, void* recvbuf, Count recvcount, MPI_Datatype recvtype,    \
+                     int source, int recvtag, MPI_Comm comm, Result* result),               \
+                    function(name, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,    \
+                             recvcount, recvtype, source, recvtag, comm, result))
+EXCHANGES(Sendrecv, exchange, MPI_Status, status)
+EXCHANGES(Isendrecv, begin_exchange, MPI_Request, request)
 
-#pragma weak MPI_Isend = PMPI_Isend
-int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-               MPI_Request* request) {
-    return begin_send("MPI_Isend", buf, count, datatype, dest, tag, comm, request,
-                      Request::Mode::standard, false);
-}
-
-#pragma weak MPI_Issend = PMPI_Issend
-int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                MPI_Request* request) {
-    return begin_send("MPI_Issend", buf, count, datatype, dest, tag, comm, request,
-                      Request::Mode::synchronous, false);
-}
-
-#pragma weak MPI_Irsend = PMPI_Irsend
-int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                MPI_Request* request) {
-    return begin_send("MPI_Irsend", buf, count, datatype, dest, tag, comm, request,
-                      Request::Mode::standard, false);
-}
-
-#pragma weak MPI_Ibsend = PMPI_Ibsend
-int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                MPI_Request* request) {
-    return begin_send("MPI_Ibsend", buf, count, datatype, dest, tag, comm, request,
-                      Request::Mode::buffered, false);
-}
-
-#pragma weak MPI_Irecv = PMPI_Irecv
-int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-               MPI_Request* request) {
-    return begin_receive("MPI_Irecv", buf, count, datatype, source, tag, comm, request, false);
-}
-
-// --- persistent requests (section 3.9) ---
-
-#pragma weak MPI_Send_init = PMPI_Send_init
-int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-                   MPI_Comm comm, MPI_Request* request) {
-    return begin_send("MPI_Send_init", buf, count, datatype, dest, tag, comm, request,
-                      Request::Mode::standard, true);
-}
-
-#pragma weak MPI_Ssend_init = PMPI_Ssend_init
-int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm, MPI_Request* request) {
-    return begin_send("MPI_Ssend_init", buf, count, datatype, dest, tag, comm, request,
-                      Request::Mode::synchronous, true);
-}
-
-#pragma weak MPI_Bsend_init = PMPI_Bsend_init
-int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm, MPI_Request* request) {
-    return begin_send("MPI_Bsend_init", buf, count, datatype, dest, tag, comm, request,
-                      Request::Mode::buffered, true);
-}
-
-#pragma weak MPI_Rsend_init = PMPI_Rsend_init
-int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm, MPI_Request* request) {
-    return begin_send("MPI_Rsend_init", buf, count, datatype, dest, tag, comm, request,
-                      Request::Mode::standard, true);
-}
-
-#pragma weak MPI_Recv_init = PMPI_Recv_init
-int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                   MPI_Request* request) {
-    return begin_receive("MPI_Recv_init", buf, count, datatype, source, tag, comm, request, true);
-}
-
-// --- both at once (section 3.10) ---
-
-#pragma weak MPI_Sendrecv = PMPI_Sendrecv
-int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                  void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                  MPI_Comm comm, MPI_Status* status) {
-    return api("MPI_Sendrecv", comm, [&](Communicator& c) {
-        LayoutHold hold_out;
-        LayoutHold hold_in;
-        const Datatype& sent = check_send(sendbuf, sendcount, sendtype, dest, sendtag, c);
-        const Datatype& received = check_receive(recvbuf, recvcount, recvtype, source, recvtag, c);
-        const auto out = buffer_of(sendbuf, std::size_t(sendcount), sent, hold_out);
-        const auto in = buffer_of(recvbuf, std::size_t(recvcount), received, hold_in);
-        exchange("MPI_Sendrecv", out, dest, sendtag, in, source, recvtag, c, status);
-    });
-}
-
-#pragma weak MPI_Sendrecv_replace = PMPI_Sendrecv_replace
-int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
-                          int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-    return api("MPI_Sendrecv_replace", comm, [&](Communicator& c) {
-        LayoutHold hold;
-        check_send(buf, count, datatype, dest, sendtag, c);
-        const Datatype& type = check_receive(buf, count, datatype, source, recvtag, c);
-        const auto in = buffer_of(buf, std::size_t(count), type, hold);
-        Copy copy(in);
-        exchange("MPI_Sendrecv_replace", copy.buffer(), dest, sendtag, in, source, recvtag, c,
-                 status);
-    });
-}
-
-#pragma weak MPI_Isendrecv = PMPI_Isendrecv
-int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                   void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                   MPI_Comm comm, MPI_Request* request) {
-    return api("MPI_Isendrecv", comm, [&](Communicator& c) {
-        check_output("request", request);
-        LayoutHold hold_out;
-        LayoutHold hold_in;
-        const Datatype& sent = check_send(sendbuf, sendcount, sendtype, dest, sendtag, c);
-        const Datatype& received = check_receive(recvbuf, recvcount, recvtype, source, recvtag, c);
-        const auto out = buffer_of(sendbuf, std::size_t(sendcount), sent, hold_out);
-        const auto in = buffer_of(recvbuf, std::size_t(recvcount), received, hold_in);
-        *request = handle_of(begin_exchange("MPI_Isendrecv", out, dest, sendtag, in, source,
-                                            recvtag, c, hold_out, hold_in, nullptr));
-    });
-}
-
-#pragma weak MPI_Isendrecv_replace = PMPI_Isendrecv_replace
-int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
-                           int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-    return api("MPI_Isendrecv_replace", comm, [&](Communicator& c) {
-        check_output("request", request);
-        LayoutHold hold;
-        check_send(buf, count, datatype, dest, sendtag, c);
-        const Datatype& type = check_receive(buf, count, datatype, source, recvtag, c);
-        const auto in = buffer_of(buf, std::size_t(count), type, hold);
-        auto copy = std::make_unique<std::byte[]>(in.bytes);
-        in.pack(0, copy.get(), in.bytes);
-        const core::Buffer out(static_cast<void*>(copy.get()), in.bytes);
-        *request = handle_of(begin_exchange("MPI_Isendrecv_replace", out, dest, sendtag, in, source,
-                                            recvtag, c, nullptr, hold, std::move(copy)));
-    });
-}
-}
+#define REPLACEMENTS(Name, function, Result, result)                                       \
+    TORUSMP_ENTRIES(                                                                       \
+        Name,                                                                              \
+        (void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag, int source, \
+         int recvtag, MPI_Comm comm, Result* result),                                      \
+        function(name, buf, count, datatype, dest, sendtag, source, recvtag, comm, result))
+REPLACEMENTS(Sendrecv_replace, replace, MPI_Status, status)
+REPLACEMENTS(Isendrecv_replace, begin_replace, MPI_Request, request)

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "mpi11/check.h"
+#include "mpi11/entry.h"
 #include "mpi11/request.h"
 
 namespace torusmp::mpi {
@@ -59,7 +60,8 @@ void hand_over(core::Unexpected& taken, Communicator& comm, MPI_Message* message
 }
 
 // The memory that a taken message goes to.
-core::Buffer room(void* buffer, int count, MPI_Datatype datatype, LayoutHold& hold) {
+template <class Count>
+core::Buffer room(void* buffer, Count count, MPI_Datatype datatype, LayoutHold& hold) {
     check_count(count);
     const Datatype& type = committed(datatype);
     check_buffer(buffer, count, type);
@@ -72,6 +74,53 @@ void check_alive(const Communicator& comm, int source) {
     const std::array<Rank, 1> peer{comm.peer(source)};
     if (runtime().state().faults() != 0 && runtime().state().lost_in(peer))
         fail(MPI_ERR_PROC_ABORTED, "rank {} of {} has ended", source, comm.describe());
+}
+
+template <class Count>
+int receive_taken(const char* call, void* buf, Count count, MPI_Datatype datatype,
+                  MPI_Message* message, MPI_Status* status) {
+    return api(call, [&] {
+        check_output("message", message);
+        LayoutHold hold;
+        const core::Buffer buffer = room(buf, count, datatype, hold);
+        if (*message == MPI_MESSAGE_NO_PROC) {
+            *message = MPI_MESSAGE_NULL;
+            return set_proc_null(status);
+        }
+        Message& taken = checked<Message>(*message);
+        const Reference<Communicator> comm = taken.comm;
+        core::ReceiveRequest request;
+        runtime().receive(request, buffer, taken.claimed);
+        release(taken);
+        *message = MPI_MESSAGE_NULL;
+        runtime().wait(request, call);
+        set_received(status, request, *comm);
+        check_received(request, *comm);
+    });
+}
+
+template <class Count>
+int begin_receive_taken(const char* call, void* buf, Count count, MPI_Datatype datatype,
+                        MPI_Message* message, MPI_Request* request) {
+    return api(call, [&] {
+        check_output("message", message);
+        check_output("request", request);
+        LayoutHold hold;
+        const core::Buffer buffer = room(buf, count, datatype, hold);
+        const bool nobody = *message == MPI_MESSAGE_NO_PROC;
+        Message* const taken = nobody ? nullptr : &checked<Message>(*message);
+        Request& made = Request::take(nobody ? Request::What::nothing : Request::What::receive,
+                                      call, nobody ? *hot.world : *taken->comm);
+        made.is_receive = true;
+        made.peer = nobody ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+        made.layout = std::move(hold);
+        if (!nobody) {
+            runtime().receive(made.receive, buffer, taken->claimed);
+            release(*taken);
+        }
+        *message = MPI_MESSAGE_NULL;
+        *request = handle_of(made);
+    });
 }
 
 }  // namespace
@@ -164,51 +213,13 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
         if (taken != nullptr) hand_over(*taken, c, message, status);
     });
 }
-
-#pragma weak MPI_Mrecv = PMPI_Mrecv
-int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
-               MPI_Status* status) {
-    return api("MPI_Mrecv", [&] {
-        check_output("message", message);
-        LayoutHold hold;
-        const core::Buffer buffer = room(buf, count, datatype, hold);
-        if (*message == MPI_MESSAGE_NO_PROC) {
-            *message = MPI_MESSAGE_NULL;
-            return set_proc_null(status);
-        }
-        Message& taken = checked<Message>(*message);
-        const Reference<Communicator> comm = taken.comm;
-        core::ReceiveRequest request;
-        runtime().receive(request, buffer, taken.claimed);
-        release(taken);
-        *message = MPI_MESSAGE_NULL;
-        runtime().wait(request, "MPI_Mrecv");
-        set_received(status, request, *comm);
-        check_received(request, *comm);
-    });
 }
 
-#pragma weak MPI_Imrecv = PMPI_Imrecv
-int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
-                MPI_Request* request) {
-    return api("MPI_Imrecv", [&] {
-        check_output("message", message);
-        check_output("request", request);
-        LayoutHold hold;
-        const core::Buffer buffer = room(buf, count, datatype, hold);
-        const bool nobody = *message == MPI_MESSAGE_NO_PROC;
-        Message* const taken = nobody ? nullptr : &checked<Message>(*message);
-        Request& made = Request::take(nobody ? Request::What::nothing : Request::What::receive,
-                                      "MPI_Imrecv", nobody ? *hot.world : *taken->comm);
-        made.is_receive = true;
-        made.peer = nobody ? MPI_PROC_NULL : MPI_ANY_SOURCE;
-        made.layout = std::move(hold);
-        if (!nobody) {
-            runtime().receive(made.receive, buffer, taken->claimed);
-            release(*taken);
-        }
-        *message = MPI_MESSAGE_NULL;
-        *request = handle_of(made);
-    });
-}
-}
+TORUSMP_ENTRIES(Mrecv,
+                (void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
+                 MPI_Status* status),
+                receive_taken(name, buf, count, datatype, message, status))
+TORUSMP_ENTRIES(Imrecv,
+                (void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
+                 MPI_Request* request),
+                begin_receive_taken(name, buf, count, datatype, message, request))

@@ -6,6 +6,31 @@
 #include "mpi11/fortran_hooks.h"
 
 namespace torusmp::mpi {
+namespace {
+
+// A vector whose elements are `stride` bytes apart, in as few calls as the function's int can tell
+// of.
+void call_function(const Op& op, void* in, void* inout, std::size_t count, std::ptrdiff_t stride,
+                   MPI_Datatype handle) {
+    if (op.what == Op::What::wide_function) {
+        auto length = MPI_Count(count);
+        return op.wide_function(in, inout, &length, &handle);
+    }
+    constexpr std::size_t most = std::size_t{1} << 30;
+    for (std::size_t done = 0; done < count;) {
+        int length = int(std::min(most, count - done));
+        const auto offset = std::ptrdiff_t(done) * stride;
+        void* const a = core::displaced(in, offset);
+        void* const b = core::displaced(inout, offset);
+        done += std::size_t(length);
+        if (op.what == Op::What::fortran)
+            call_fortran_operation(op.function, a, b, length, handle);
+        else
+            op.function(a, b, &length, &handle);
+    }
+}
+
+}  // namespace
 
 void Reduction::prepare(Op& op, Datatype& type) {
     type_ = &type;
@@ -16,6 +41,7 @@ void Reduction::prepare(Op& op, Datatype& type) {
                                           : call_ordered;
     operation_.closure = this;
     operation_.commutative = op.commutative;
+    operation_.label = label_of(op, type);
     if (type.dense()) {
         operation_.element = std::max<std::size_t>(type.size(), 1);  // types may be empty
         origin_ = type.true_lb();
@@ -77,18 +103,11 @@ void Reduction::store(void* address, const std::byte* vector, std::size_t count)
 
 // The program's function computes inout = in op inout.
 void Reduction::call(std::byte* in, std::byte* inout, std::size_t count) const {
-    MPI_Datatype handle = handle_;
-    const std::size_t most = one_by_one_ ? 1 : std::size_t{1} << 30;
-    for (std::size_t done = 0; done < count;) {
-        int length = int(std::min(most, count - done));
-        void* const a = core::displaced(in + bytes(done), -origin_);
-        void* const b = core::displaced(inout + bytes(done), -origin_);
-        done += std::size_t(length);
-        if (op_->what == Op::What::fortran)
-            call_fortran_operation(op_->function, a, b, length, handle);
-        else
-            op_->function(a, b, &length, &handle);
-    }
+    const std::size_t at_once = one_by_one_ ? 1 : count;
+    for (std::size_t done = 0; done < count; done += at_once)
+        call_function(*op_, core::displaced(in + bytes(done), -origin_),
+                      core::displaced(inout + bytes(done), -origin_), at_once,
+                      std::ptrdiff_t(operation_.element), handle_);
 }
 
 // What a schedule wants is inout = inout op in, where inout stands for the lower ranks.
@@ -107,7 +126,7 @@ void Reduction::call_ordered(void* inout, const void* in, std::size_t count, con
     std::memcpy(inout, result, bytes);
 }
 
-void reduce_locally(const void* in, void* inout, int count, Datatype& type, Op& op) {
+void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op) {
     Reduction reduction;
     reduction.prepare(op, type);
     if (count == 0 || type.size() == 0) return;
@@ -118,12 +137,8 @@ void reduce_locally(const void* in, void* inout, int count, Datatype& type, Op& 
              in == inout ? "the same memory" : "MPI_IN_PLACE");
     if (!op.built_in()) {
         // In the program's own memory: nothing travels.
-        int length = count;
-        MPI_Datatype handle = handle_of(type);
-        if (op.what == Op::What::fortran)
-            return call_fortran_operation(op.function, const_cast<void*>(in), inout, length,
-                                          handle);
-        return op.function(const_cast<void*>(in), inout, &length, &handle);
+        return call_function(op, const_cast<void*>(in), inout, std::size_t(count), type.extent(),
+                             handle_of(type));
     }
     const auto elements = std::size_t(count);
     if (reduction.direct())

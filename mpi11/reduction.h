@@ -56,6 +56,6 @@ class Reduction {
 };
 
 // MPI_Reduce_local.
-void reduce_locally(const void* in, void* inout, int count, Datatype& type, Op& op);
+void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op);
 
 }  // namespace torusmp::mpi

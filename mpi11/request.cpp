@@ -62,6 +62,14 @@ void Request::for_each(const std::function<void(Request&)>& visit) {
     RequestPool::only().for_each(visit);
 }
 
+void Work::cancel() {
+    fail(MPI_ERR_REQUEST, "found a request of {}, which cannot be cancelled", name());
+}
+
+bool Work::abandon(Request&) {
+    return false;
+}
+
 Request& make_request(Work& work, Communicator& comm, bool persistent) {
     Request& request = Request::take(Request::What::work, work.name(), comm);
     request.work = &work;
@@ -87,6 +95,12 @@ void start(Request& request) {
                       comm.context(), core_tag(request.tag));
 }
 
+std::string why_failed(core::Error error, Rank peer) {
+    return error == core::Error::unreachable && peer != core::any_source
+               ? runtime().state().fault_of(peer)
+               : std::string(core::describe(error));
+}
+
 namespace {
 
 std::string words_for(const Communicator& comm, int rank) {
@@ -102,7 +116,7 @@ void check_sent(const core::SendRequest& send, const Communicator& comm, int des
         return;
     fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
          "the send of {} bytes with tag {} to {} failed: {}", send.bytes(), tag,
-         words_for(comm, dest), core::describe(error));
+         words_for(comm, dest), why_failed(error, send.peer()));
 }
 
 void check_received(const core::ReceiveRequest& receive, const Communicator& comm) {
@@ -117,7 +131,7 @@ void check_received(const core::ReceiveRequest& receive, const Communicator& com
     fail(status.error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
          "the receive from {} failed: {}",
          peer == core::any_source ? "any source" : words_for(comm, comm.rank_of(peer)),
-         core::describe(status.error));
+         why_failed(status.error, peer));
 }
 
 void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,
@@ -177,6 +191,12 @@ class Orphans {
         requests_.push_back(&request);
         sweep();
     }
+    bool done(const Communicator& comm) {
+        const SharedLock lock(mutex_);
+        sweep();
+        return std::none_of(requests_.begin(), requests_.end(),
+                            [&](const Request* request) { return request->comm.get() == &comm; });
+    }
     void finish() {
         for (Request* const request : requests_)
             runtime().wait_until([&] { return request->complete(); }, "MPI_Finalize");
@@ -201,6 +221,7 @@ void set_known(const Request& request, MPI_Status* status) {
     if (request.is_receive && request.peer == MPI_PROC_NULL) return set_proc_null(status);
     if (request.what == Request::What::receive)
         return set_received(status, request.receive, *request.comm);
+    if (request.what == Request::What::work) return request.work->report(status);
     set_empty(status);
     if (request.what == Request::What::send && status != MPI_STATUS_IGNORE)
         set_cancelled(*status, request.send.status().error == core::Error::cancelled);
@@ -209,13 +230,24 @@ void set_known(const Request& request, MPI_Status* status) {
 void finish(Request& request, MPI_Request& handle, MPI_Status* status) {
     if (!request.active) return set_empty(status);
     const Ending ending(request, handle);
-    set_known(request, status);
+    try {
+        set_known(request, status);
+    } catch (const Failure&) {
+        check(request);  // what fails last is what is told
+        throw;
+    }
     check(request);
 }
 
-void orphan(Request& request) {
+void abandon(Request& request) {
+    if (request.what == Request::What::work && request.work->abandon(request)) return;
+    if (!request.active || request.complete()) return Request::give(request);
     request.persistent = false;
     Orphans::only().add(request);
+}
+
+bool orphans_done(const Communicator& comm) {
+    return Orphans::only().done(comm);
 }
 
 void finish_orphans() {

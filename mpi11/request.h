@@ -18,6 +18,8 @@
 
 namespace torusmp::mpi {
 
+class Request;
+
 // What a request of anything but a message stands for. Pooled by those who define it.
 class Work {
   public:
@@ -31,6 +33,13 @@ class Work {
     virtual void give_back() = 0;
     // What it is, for messages: the name of the call.
     virtual const char* name() const = 0;
+    // Fills the status, after complete() and before finish(). Throws Failure for what went wrong in
+    // that alone.
+    virtual void report(MPI_Status* status) { set_empty(status); }
+    // The program wants it to end early. Throws Failure where that cannot be.
+    virtual void cancel();
+    // The program frees the request. True: the work ends the request itself, now or later.
+    virtual bool abandon(Request& request);
 
   protected:
     ~Work() = default;
@@ -146,8 +155,10 @@ inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* stat
 // Fills the status of a complete request as far as it is known before finish().
 void set_known(const Request& request, MPI_Status* status);
 
-// Lets an active request complete by itself, without anybody who waits.
-void orphan(Request& request);
+// The program frees the request: one that is active completes by itself, without anybody who waits.
+void abandon(Request& request);
+// Whether nothing of the communicator is under way any more in requests that were freed.
+bool orphans_done(const Communicator& comm);
 // For MPI_Finalize: takes back the receives that nobody will meet any more, and waits for the sends
 // that were freed while they were under way.
 void finish_orphans();
@@ -155,20 +166,30 @@ void finish_orphans();
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
 void run(Work& work);
 
+// The type of a message. Of nothing from or to nobody it may be null.
+inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count, int peer) {
+    if (find<Datatype>(datatype) == nullptr) [[unlikely]]
+        if (datatype == MPI_DATATYPE_NULL && count == 0 && peer == MPI_PROC_NULL)
+            return datatype_of(Basic::byte);
+    return committed(datatype);
+}
+
 // Throw Failure for an argument that is wrong; the type is returned.
-inline const Datatype& check_send(const void* buffer, int count, MPI_Datatype datatype, int dest,
+template <class Count>
+inline const Datatype& check_send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
                                   int tag, const Communicator& comm) {
     check_count(count);
-    const Datatype& type = committed(datatype);
+    const Datatype& type = type_of_message(datatype, count, dest);
     check_dest(comm, dest);
     check_send_tag(tag);
     check_buffer(buffer, count, type);
     return type;
 }
-inline const Datatype& check_receive(const void* buffer, int count, MPI_Datatype datatype,
+template <class Count>
+inline const Datatype& check_receive(const void* buffer, Count count, MPI_Datatype datatype,
                                      int source, int tag, const Communicator& comm) {
     check_count(count);
-    const Datatype& type = committed(datatype);
+    const Datatype& type = type_of_message(datatype, count, source);
     check_source(comm, source);
     check_receive_tag(tag);
     check_buffer(buffer, count, type);
@@ -177,6 +198,10 @@ inline const Datatype& check_receive(const void* buffer, int count, MPI_Datatype
 inline Rank machine_source(const Communicator& comm, int source) {
     return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
 }
+
+// Words for an error of a request with a peer (a rank of the machine): where it cannot be reached,
+// the dead link or rank that is the cause.
+std::string why_failed(core::Error error, Rank peer);
 
 // Throws Failure for a message that ended with an error.
 void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);

@@ -208,10 +208,7 @@ int PMPI_Request_free(MPI_Request* request) {
     return api_on("MPI_Request_free", request, [&](Request* freed) {
         if (freed == nullptr) fail(MPI_ERR_REQUEST, "found MPI_REQUEST_NULL");
         *request = MPI_REQUEST_NULL;
-        if (freed->active && !freed->complete())
-            orphan(*freed);
-        else
-            Request::give(*freed);
+        abandon(*freed);
     });
 }
 
@@ -227,8 +224,7 @@ int PMPI_Cancel(MPI_Request* request) {
             case Request::What::send:
                 return runtime().cancel(cancelled->send);
             case Request::What::work:
-                fail(MPI_ERR_REQUEST, "found a request of {}, which cannot be cancelled",
-                     cancelled->call);
+                return cancelled->work->cancel();
             case Request::What::nothing:
                 return;  // complete already
         }

@@ -18,8 +18,8 @@ void check_array(const void* array, int blocks, const char* which, const char* w
         fail(MPI_ERR_ARG, "found no array (null) of {} {}", which, what);
 }
 
-void check_counts(const int counts[], int blocks, const char* which) {
-    check_array(counts, blocks, which, "counts");
+void check_counts(Numbers counts, int blocks, const char* which) {
+    check_array(counts.array(), blocks, which, "counts");
     for (int i = 0; i < blocks; ++i)
         if (counts[i] < 0) [[unlikely]]
             fail(MPI_ERR_COUNT, "found {} count {} for rank {}, expected 0 or more", which,
@@ -30,7 +30,7 @@ void check_counts(const int counts[], int blocks, const char* which) {
 
 // ---- one vector ----
 
-void Piece::set(const void* address, int count, const Datatype& type) {
+void Piece::set(const void* address, MPI_Count count, const Datatype& type) {
     check_buffer(address, count, type);
     if (count > 0) refuse_in_place(address);
     buffer_ = buffer_of(address, std::size_t(count), type, hold_);
@@ -52,76 +52,62 @@ std::byte* BlockList::address_of(int block) const {
     if (even())
         offset = std::ptrdiff_t(block) * count * type->extent();
     else if (type != nullptr)
-        offset = std::ptrdiff_t(displacements[block]) * type->extent();
+        offset = displacements[block] * type->extent();
     else
-        offset = far_displacements != nullptr ? far_displacements[block] : displacements[block];
+        offset = displacements[block];
     return core::displaced(base, offset);
 }
 
-BlockList BlockList::even(const void* base, int count, MPI_Datatype type, int blocks) {
+BlockList BlockList::even(const void* base, MPI_Count count, MPI_Datatype type, int blocks) {
     check_count(count);
     BlockList list;
     list.type = &committed(type);
     list.base = const_cast<void*>(base);
     list.blocks = blocks;
     list.count = count;
-    if (blocks > 0) check_buffer(base, count, *list.type);
+    MPI_Count all = 0;
+    if (__builtin_mul_overflow(count, MPI_Count{blocks}, &all)) [[unlikely]]
+        wrong::beyond_memory(count, *list.type);
+    check_buffer(base, all, *list.type);
     if (blocks > 0 && count > 0) refuse_in_place(base);
     return list;
 }
 
-BlockList BlockList::each(const void* base, const int counts[], const int displacements[],
+BlockList BlockList::each(const void* base, Numbers counts, Numbers displacements,
                           MPI_Datatype type, int blocks, const char* which) {
     check_counts(counts, blocks, which);
-    check_array(displacements, blocks, which, "displacements");
+    check_array(displacements.array(), blocks, which, "displacements");
     BlockList list;
     list.type = &committed(type);
     list.base = const_cast<void*>(base);
     list.blocks = blocks;
     list.counts = counts;
     list.displacements = displacements;
-    int most = 0;
+    MPI_Count most = 0;
     for (int i = 0; i < blocks; ++i) most = std::max(most, counts[i]);
     check_buffer(base, most, *list.type);
     if (most > 0) refuse_in_place(base);
     return list;
 }
 
-namespace {
-
-BlockList typed(const void* base, const int counts[], const MPI_Datatype types[], int blocks,
-                const char* which) {
+BlockList BlockList::with_types(const void* base, Numbers counts, Numbers displacements,
+                                const MPI_Datatype types[], int blocks, const char* which) {
     check_counts(counts, blocks, which);
+    check_array(displacements.array(), blocks, which, "displacements");
     check_array(types, blocks, which, "types");
     BlockList list;
     list.base = const_cast<void*>(base);
     list.blocks = blocks;
     list.counts = counts;
+    list.displacements = displacements;
     list.types = types;
     for (int i = 0; i < blocks; ++i) {
         if (counts[i] == 0) continue;
-        check_buffer(base, counts[i], committed(types[i]));
+        const Datatype& type = committed(types[i]);
         refuse_in_place(base);
+        // Displacements from MPI_BOTTOM are addresses.
+        check_buffer(list.address_of(i), counts[i], type);
     }
-    return list;
-}
-
-}  // namespace
-
-BlockList BlockList::with_types(const void* base, const int counts[], const int displacements[],
-                                const MPI_Datatype types[], int blocks, const char* which) {
-    check_array(displacements, blocks, which, "displacements");
-    BlockList list = typed(base, counts, types, blocks, which);
-    list.displacements = displacements;
-    return list;
-}
-
-BlockList BlockList::with_types(const void* base, const int counts[],
-                                const MPI_Aint displacements[], const MPI_Datatype types[],
-                                int blocks, const char* which) {
-    check_array(displacements, blocks, which, "displacements");
-    BlockList list = typed(base, counts, types, blocks, which);
-    list.far_displacements = displacements;
     return list;
 }
 
@@ -134,7 +120,12 @@ void BlockPieces::set(const BlockList& list, bool together) {
     const auto blocks = std::size_t(list.blocks);
     sizes_.resize(blocks);
     offsets_.resize(blocks);
-    for (std::size_t i = 0; i < blocks; ++i) bytes_ += sizes_[i] = list.bytes_of(int(i));
+    MPI_Count bytes = 0;
+    for (std::size_t i = 0; i < blocks; ++i) {
+        sizes_[i] = list.bytes_of(int(i));
+        add_count(bytes, MPI_Count(sizes_[i]));
+    }
+    bytes_ = std::size_t(bytes);
     if (together || !set_in_place(list)) set_apart(list);
     blocks_ = collectives::Blocks::each(sizes_, offsets_);
 }

@@ -12,6 +12,7 @@
 #include "collectives/blocks.h"
 #include "collectives/schedule.h"
 #include "mpi11/datatype.h"
+#include "mpi11/numbers.h"
 
 namespace torusmp::mpi {
 
@@ -19,7 +20,7 @@ namespace torusmp::mpi {
 class Piece {
   public:
     // Throws Failure where the buffer is null, or MPI_IN_PLACE, which the caller has to see to.
-    void set(const void* address, int count, const Datatype& type);
+    void set(const void* address, MPI_Count count, const Datatype& type);
     void set_nothing() {
         buffer_ = {};
         memory_ = nullptr;
@@ -42,15 +43,14 @@ class Piece {
 struct BlockList {
     void* base = nullptr;
     int blocks = 0;
-    int count = 0;                                // even blocks, of `type`
-    const Datatype* type = nullptr;               // null: by `types`
-    const int* counts = nullptr;                  // null: even
-    const int* displacements = nullptr;           // in extents of `type`; in bytes with `types`
-    const MPI_Aint* far_displacements = nullptr;  // the same for calls that have them wide
+    MPI_Count count = 0;             // even blocks, of `type`
+    const Datatype* type = nullptr;  // null: by `types`
+    Numbers counts;                  // none: even
+    Numbers displacements;           // in extents of `type`; in bytes with `types`
     const MPI_Datatype* types = nullptr;
 
-    bool even() const { return counts == nullptr; }
-    int count_of(int block) const { return even() ? count : counts[block]; }
+    bool even() const { return !counts.given(); }
+    MPI_Count count_of(int block) const { return even() ? count : counts[block]; }
     // Where no elements are, their type need not exist.
     const Datatype& type_of(int block) const {
         if (type != nullptr) return *type;
@@ -66,14 +66,11 @@ struct BlockList {
     }
 
     // Throw Failure in the words of the call's arguments; `which`: "send" or "receive".
-    static BlockList even(const void* base, int count, MPI_Datatype type, int blocks);
-    static BlockList each(const void* base, const int counts[], const int displacements[],
+    static BlockList even(const void* base, MPI_Count count, MPI_Datatype type, int blocks);
+    static BlockList each(const void* base, Numbers counts, Numbers displacements,
                           MPI_Datatype type, int blocks, const char* which);
-    static BlockList with_types(const void* base, const int counts[], const int displacements[],
+    static BlockList with_types(const void* base, Numbers counts, Numbers displacements,
                                 const MPI_Datatype types[], int blocks, const char* which);
-    static BlockList with_types(const void* base, const int counts[],
-                                const MPI_Aint displacements[], const MPI_Datatype types[],
-                                int blocks, const char* which);
 };
 
 // A block for each member of a group.

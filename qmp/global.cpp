@@ -51,6 +51,16 @@ QMP_status_t reduce(QMP_comm_struct& comm, void* values, std::size_t count,
     return finish(comm.allreduce, call);
 }
 
+// For the comparison of calls.
+template <class T>
+collectives::Label label_of(collectives::Combine combine) {
+    return {combine == add<T>        ? "sum"
+            : combine == largest<T>  ? "maximum"
+            : combine == smallest<T> ? "minimum"
+                                     : "exclusive or",
+            std::is_integral_v<T> ? "integers" : "floating-point numbers"};
+}
+
 template <class T>
 QMP_status_t reduce(QMP_comm_struct& comm, T* values, int count, collectives::Combine combine,
                     const char* call) {
@@ -58,7 +68,9 @@ QMP_status_t reduce(QMP_comm_struct& comm, T* values, int count, collectives::Co
         return complain(QMP_INVALID_ARG, call, "found a null pointer or a negative length");
     if (count == 0) return QMP_SUCCESS;
     return guarded(call, [&] {
-        return reduce(comm, values, std::size_t(count), {combine, sizeof(T)}, call);
+        const collectives::Operation operation{
+            .combine = combine, .element = sizeof(T), .label = label_of<T>(combine)};
+        return reduce(comm, values, std::size_t(count), operation, call);
     });
 }
 
@@ -96,7 +108,12 @@ QMP_status_t binary_reduction(QMP_comm_struct& comm, void* buffer, std::size_t b
         return complain(QMP_INVALID_ARG, call, "found a null pointer");
     if (bytes == 0) return QMP_SUCCESS;
     return guarded(call, [&] {
-        return reduce(comm, buffer, 1, {program_function, bytes, &function, true}, call);
+        const collectives::Operation operation{.combine = program_function,
+                                               .element = bytes,
+                                               .closure = &function,
+                                               .whole = true,
+                                               .label = {"a function of the program", {}}};
+        return reduce(comm, buffer, 1, operation, call);
     });
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
+#include "collectives/exchange.h"
 #include "job/front_ends.h"
 #include "qmp/communicator.h"
 #include "qmp/message.h"
@@ -101,9 +103,20 @@ void finalize(const char* call) {
     lib.process->runtime().progress();
     if (const std::string open = handles_in_flight(); !open.empty())
         fail(call, "messages are still in flight, which nobody waited for:" + open);
+    {
+        // Counts as a collective: nodes that are in another one, and wait for this, are told.
+        collectives::Exchange end(lib.allocated->group);
+        end.start("finalize");
+        end.wait();
+        if (end.error() == core::Error::mismatch) fail(call, end.failure());
+    }
     lib.initialized = false;
     hot.runtime = nullptr;
     lib.allocated = lib.job = lib.default_comm = nullptr;
+    // That of all nodes answers them until everybody has come.
+    const auto everybody = std::move(lib.communicators.front());
+    if (everybody->mpi_comm != nullptr)
+        job::mpi_functions.free(std::exchange(everybody->mpi_comm, nullptr));
     lib.communicators.clear();
     if (job::mpi_functions.end != nullptr) job::mpi_functions.end();
     job::go_down(*lib.process);

@@ -166,7 +166,11 @@ inline void start_one(Handle& handle, const char* call) {
         fail(call, fmt::format("node {} sent {} bytes, longer than the {} of this node",
                                handle.peer, status.bytes, handle.describe()));
     const std::string what =
-        fmt::format("the {} failed: {}", handle.describe(), core::describe(status.error));
+        fmt::format("the {} failed: {}", handle.describe(),
+                    status.error == core::Error::unreachable
+                        ? runtime().state().fault_of(handle.kind == Kind::send ? handle.send.peer()
+                                                                       : handle.receive.peer())
+                        : std::string(core::describe(status.error)));
     if (!library().process->keeps_going()) fail(call, what);
     handle.error = complain(QMP_ERROR, call, what);
 }

@@ -9,7 +9,7 @@ namespace {
 
 using namespace torusmp;
 
-constexpr core::Context context = 1;
+constexpr core::Context message_context = 1;
 
 void matched_message(benchmark::State& state) {
     const auto bytes = std::size_t(state.range(0));
@@ -18,8 +18,8 @@ void matched_message(benchmark::State& state) {
     core::SendRequest send;
     core::ReceiveRequest receive;
     for (auto _ : state) {
-        runtime->receive(receive, {in.data(), bytes}, 0, context, 7);
-        runtime->send(send, {out.data(), bytes}, 0, context, 7);
+        runtime->receive(receive, {in.data(), bytes}, 0, message_context, 7);
+        runtime->send(send, {out.data(), bytes}, 0, message_context, 7);
         runtime->wait(receive);
         runtime->wait(send);
     }
@@ -30,8 +30,8 @@ void flow_message(benchmark::State& state) {
     const auto bytes = std::size_t(state.range(0));
     bench::Alone runtime;
     std::vector<char> out(bytes), in(bytes);
-    core::SendFlow& to = runtime->open_send_flow(0, context, 0);
-    core::ReceiveFlow& from = runtime->open_receive_flow(0, context, 0);
+    core::SendFlow& to = runtime->open_send_flow(0, message_context, 0);
+    core::ReceiveFlow& from = runtime->open_receive_flow(0, message_context, 0);
     core::SendRequest send;
     core::ReceiveRequest receive;
     for (auto _ : state) {

@@ -49,11 +49,14 @@ class OutgoingQueue {
 };
 
 struct Connection {
+    std::string_view transport() const {
+        return interface != nullptr ? interface->name() : std::string_view("self");
+    }
     // Whether a packet of our own may leave.
     bool may_enter() const { return transport::tokens_in(tokens, 0) >= tokens_to_enter; }
 
     transport::Channel* channel = nullptr;
-    transport::Interface* interface = nullptr;  // the channel's; null: the loopback
+    transport::Interface* interface = nullptr;  // the channel's; null: loopback, or Nowhere
     transport::TokenWord tokens = 0;            // packets we may send now, by class
     transport::TokenWord owed = 0;              // slots freed here and not yet told to the peer
     // A packet of ours may enter while this many tokens of class 0 are there: 2 where it enters a

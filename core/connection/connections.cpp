@@ -184,11 +184,18 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
     connection.tokens = connection.all_tokens;
     const bool ring = link && options_.torus.is_ring(link->dimension);
     connection.tokens_to_enter = connection.tokens_to_turn = ring ? 2 : 1;
+    try {
+        const std::size_t carrier = carrier_of(peer, link);
+        connection.channel = &carriers_[carrier]->connect(address_of(peer, carrier), ports);
+        connection.channel->owner = &connection;
+        connection.interface = carriers_[carrier].get();
+    } catch (const std::exception& error) {
+        connection.channel = &nowhere_;
+        connection.tokens = 0;
+        unreached_.emplace_back(&connection, error.what());
+        commons_.stirred = true;
+    }
     if (!link) peers_[peer].via = peers_[peer].comes_by = &connection;
-    const std::size_t carrier = carrier_of(peer, link);
-    connection.interface = carriers_[carrier].get();
-    connection.channel = &connection.interface->connect(address_of(peer, carrier), ports);
-    connection.channel->owner = &connection;
     return connection;
 }
 
@@ -229,7 +236,8 @@ void Connections::route(Peer& peer) {
     peer.comes_by = links_[path.back().direction.opposite().index()];
     if (distance > 1 && peer.comes_by->channel->places()) peer.placing = peer.comes_by->interface;
     for (const auto direction : routing::first_directions(torus, self, peer.rank))
-        if (links_[direction.index()]->interface->separate_links())
+        if (const auto* it = links_[direction.index()]->interface;
+            it != nullptr && it->separate_links())
             peer.ways_out |= std::uint16_t(1u << direction.index());
     if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // one way is no choice
 }
@@ -245,6 +253,12 @@ bool Connections::arrives_by(Peer& peer, const Connection& connection) {
             peer.ways_in |= std::uint16_t(1u << path.back().direction.opposite().index());
         }
     return (peer.ways_in >> connection.link->index() & 1) != 0;
+}
+
+bool Connections::connecting() const {
+    return std::any_of(links_.begin(), links_.end(), [](const Connection* link) {
+        return link != nullptr && !link->down && link->channel->connecting();
+    });
 }
 
 bool Connections::answer(std::uint32_t port) {

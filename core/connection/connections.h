@@ -9,11 +9,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/commons.h"
 #include "core/connection/connection.h"
 #include "core/connection/loopback.h"
+#include "core/connection/nowhere.h"
 #include "core/connection/peer.h"
 
 namespace torusmp::core {
@@ -34,6 +37,15 @@ class Connections {
     std::vector<std::byte> address() const;
     // Opens the links, or where all ranks are direct the connections to the neighbours.
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
+    // True while a link is not up and still may be.
+    bool connecting() const;
+    // Connections that could not be made since the last time, and why. They are closed at the next
+    // turn, not while a send is being started.
+    std::vector<std::pair<Connection*, std::string>> take_unreached() {
+        return std::exchange(unreached_, {});
+    }
+    bool has_unreached() const { return !unreached_.empty(); }
+    bool is_nowhere(const Connection& connection) const { return connection.channel == &nowhere_; }
     // A peer has opened a channel to one of our ports. False: there was nothing to do.
     bool answer(std::uint32_t port);
 
@@ -89,6 +101,8 @@ class Connections {
     std::vector<Peer> peers_;  // by rank
     std::vector<std::unique_ptr<Connection>> connections_;
     Links links_{};
+    Nowhere nowhere_;
+    std::vector<std::pair<Connection*, std::string>> unreached_;
 };
 
 }  // namespace torusmp::core

@@ -2,6 +2,7 @@
 // something for a peer which is lost. Faults stands above them all.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/connection/peer.h"
@@ -11,8 +12,12 @@ namespace torusmp::core {
 
 class FaultHandler {
   public:
-    // Ends a connection; Error::protocol: its peer sent what it may not.
-    virtual void close(Connection& connection, Error error, std::string_view why) = 0;
+    // Ends a connection; Error::protocol: its peer sent what it may not. `sight`: who saw what,
+    // where another rank did.
+    virtual void close(Connection& connection, Error error, std::string_view why,
+                       std::string sight = {}) = 0;
+    // Ends the connections that could not be made.
+    virtual void close_unreached() = 0;
 
   protected:
     ~FaultHandler() = default;

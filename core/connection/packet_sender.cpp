@@ -11,26 +11,27 @@ using transport::PacketHeader;
 
 namespace {
 
-// A packet of core's own that found no token; lives in the pool until it is sent.
+// A packet of core's own that found no token, its body behind it; lives in the pool until it is
+// sent.
 class ControlMessage final : public Outgoing {
   public:
-    ControlMessage(PacketSender& sender, Pool& pool) : sender_(sender), pool_(pool) {}
+    ControlMessage(PacketSender& sender, Pool& pool, const PacketHeader& header)
+        : sender_(sender), pool_(pool), header_(header) {}
 
-    PacketHeader header{};
-    std::array<std::byte, 96> body{};
+    std::byte* body() { return reinterpret_cast<std::byte*>(this + 1); }
 
     bool emit(Connection& connection) override {
-        sender_.transmit(connection, header, {body.data(), header.length});
-        pool_.give(this, sizeof *this);
+        sender_.transmit(connection, header_, {body(), header_.length});
+        drop(Error::none);
         return true;
     }
-    void drop(Error /*error*/) override { pool_.give(this, sizeof *this); }
+    void drop(Error /*error*/) override { pool_.give(this, sizeof *this + header_.length); }
 
   private:
     PacketSender& sender_;
     Pool& pool_;
+    PacketHeader header_;
 };
-static_assert(sizeof(AnnounceBody) <= sizeof(ControlMessage::body));
 
 // Tokens that go home with a packet. On links they never do: the packet may have to wait behind one
 // that is held until tokens come home which stand behind a held packet at the other end.
@@ -113,10 +114,9 @@ void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kin
         transmit(connection, header, body);
         return;
     }
-    auto* message =
-        ::new (commons_.pool.take(sizeof(ControlMessage))) ControlMessage(*this, commons_.pool);
-    message->header = header;
-    std::copy(body.begin(), body.end(), message->body.begin());
+    auto* message = ::new (commons_.pool.take(sizeof(ControlMessage) + body.size()))
+        ControlMessage(*this, commons_.pool, header);
+    std::copy(body.begin(), body.end(), message->body());
     enqueue(connection, *message, Lane::message);
 }
 

@@ -42,6 +42,9 @@ class PacketSender {
         send_bytes(connection, peer, kind, std::as_bytes(std::span(&body, 1)), context, tag);
     }
 
+    void send_bytes(Connection& connection, Peer& peer, PacketKind kind, transport::ConstBytes body,
+                    std::uint32_t context, Tag tag);
+
     // ---- queues ----
     enum class Lane { message, stream };
     void enqueue(Connection& connection, Outgoing& item, Lane lane);
@@ -64,8 +67,6 @@ class PacketSender {
     void report(std::string& text) const;
 
   private:
-    void send_bytes(Connection& connection, Peer& peer, PacketKind kind, transport::ConstBytes body,
-                    std::uint32_t context, Tag tag);
     bool flush(Connection& connection);
 
     Commons& commons_;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "core/connection/connection.h"
 
@@ -26,6 +27,7 @@ struct Peer {
     std::uint32_t send_sequence = 0;
     std::uint32_t receive_sequence = 0;  // the next one to be handled
     bool dead = false;
+    std::string why;  // it is dead
 };
 
 }  // namespace torusmp::core

@@ -99,8 +99,8 @@ void Dispatcher::refuse(Connection& connection, const PacketHeader& header) {
     if (source.rank == connection.peer) {
         faults_.close(connection, Error::protocol, what);
     } else if (source.comes_by == &connection) {
-        commons_.log(fmt::format("{} is given up: {}", commons_.name_of(source.rank), what));
-        faults_.lose(source, Error::protocol);
+        faults_.tell_fault(fmt::format("{} is given up: {}", commons_.name_of(source.rank), what));
+        faults_.lose(source, Error::protocol, what);
     } else if (!connection.misled) {
         connection.misled = true;
         commons_.log(fmt::format("{} brought {}, which cannot come this way; dropped",

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "routing/ways.h"
 
@@ -28,17 +30,48 @@ bool Faults::crosses(Rank from, Rank to, Rank at, routing::Direction direction) 
     return false;
 }
 
-void Faults::close(Connection& connection, Error error, std::string_view why) {
+void Faults::close(Connection& connection, Error error, std::string_view why, std::string sight) {
     if (connection.down) return;
     connection.down = true;
     connection.held = 0;
     connection.channel->close(why);
-    commons_.log(fmt::format("{} is closed: {}", commons_.name_of(connection), why));
+    const bool unreached = starting_ || connections_.is_nowhere(connection);
+    const std::string what = fmt::format("{} {}: {}", commons_.name_of(connection),
+                                         unreached ? "does not come about" : "is closed", why);
+    tell_fault(what);
+    if (sight.empty()) sight = fmt::format("{} saw: {}", commons_.name_of(commons_.rank()), why);
     if (error == Error::protocol || !connection.link)
-        lose(connections_.peer(connection.peer), error);
+        lose(connections_.peer(connection.peer), error, what);
     PacketSender::drop_queues(connection, Error::unreachable);
-    if (connection.link) link_dead(commons_.rank(), *connection.link, nullptr);
+    if (connection.link) link_dead(commons_.rank(), *connection.link, nullptr, sight);
 }
+
+void Faults::close_unreached() {
+    for (const auto& [connection, why] : connections_.take_unreached())
+        close(*connection, Error::unreachable, why);
+}
+
+// Where links are awaited the first fault is the reason why they do not come up.
+void Faults::tell_fault(const std::string& text) {
+    const auto& log =
+        commons_.options.log_fault ? commons_.options.log_fault : commons_.options.log;
+    if (starting_)
+        start_troubles_.push_back(text);
+    else if (log)
+        log(text);
+}
+
+namespace {
+
+// What another rank says of it, which may be anything.
+std::string sight_of(const std::byte* text, std::size_t bytes) {
+    std::string sight(reinterpret_cast<const char*>(text), std::min(bytes, longest_sight));
+    std::replace_if(
+        sight.begin(), sight.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    return sight;
+}
+
+}  // namespace
 
 bool Faults::on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes) {
     LinkBody body;
@@ -54,25 +87,34 @@ bool Faults::on_link_dead(Connection& connection, const std::byte* payload, std:
     Connection* ours = nullptr;
     if (Rank(body.rank) == commons_.rank()) ours = connections_.link(direction);
     if (other == commons_.rank()) ours = connections_.link(direction.opposite());
+    std::string sight = sight_of(payload + sizeof body, bytes - sizeof body);
     if (ours != nullptr)
-        close(*ours, Error::unreachable, "its other end says that it is dead");
+        close(*ours, Error::unreachable, "its other end says that it is dead", std::move(sight));
     else
-        link_dead(Rank(body.rank), direction, &connection);
+        link_dead(Rank(body.rank), direction, &connection, sight);
     return true;
 }
 
-void Faults::link_dead(Rank at, routing::Direction direction, const Connection* heard_from) {
+void Faults::link_dead(Rank at, routing::Direction direction, const Connection* heard_from,
+                       const std::string& sight) {
     for (const DeadLink& known : dead_links_)
         if (known.at == at && known.direction == direction) return;
+    if (starting_) return;  // this rank ends the job itself, with the reason
     const Rank other = *commons_.torus().neighbour(at, direction);
-    dead_links_.push_back({at, direction, other});
-    dead_links_.push_back({other, direction.opposite(), other});
+    const std::string what = fmt::format("the link between {} and {} is dead; {}",
+                                         commons_.name_of(at), commons_.name_of(other), sight);
+    dead_links_.push_back({at, direction, other, what});
+    dead_links_.push_back({other, direction.opposite(), other, what});
     count_.fetch_add(1, std::memory_order_relaxed);
 
     const LinkBody body{std::uint32_t(at), std::uint32_t(direction.index())};
+    std::vector<std::byte> news(sizeof body + std::min(sight.size(), longest_sight));
+    std::memcpy(news.data(), &body, sizeof body);
+    std::memcpy(news.data() + sizeof body, sight.data(), news.size() - sizeof body);
     for (Connection* link : connections_.links())
         if (link != nullptr && link != heard_from && !link->down)
-            sender_.send_over(*link, connections_.peer(link->peer), PacketKind::link_dead, body);
+            sender_.send_bytes(*link, connections_.peer(link->peer), PacketKind::link_dead, news, 0,
+                               0);
     for (Peer& peer : connections_.peers()) {
         if (peer.dead || peer.via == nullptr || !peer.via->link) continue;
         const auto cut = [&](Rank from, Rank to) {
@@ -80,18 +122,28 @@ void Faults::link_dead(Rank at, routing::Direction direction, const Connection* 
                    crosses(from, to, other, direction.opposite());
         };
         if (!cut(commons_.rank(), peer.rank) && !cut(peer.rank, commons_.rank())) continue;
-        commons_.log(fmt::format("{} cannot be reached: the link between {} and {} is dead",
-                                 commons_.name_of(peer.rank), commons_.name_of(at),
-                                 commons_.name_of(other)));
-        lose(peer, Error::unreachable);
+        lose(peer, Error::unreachable, what);
     }
 }
 
 void Faults::peer_died(Rank peer, std::string_view why) {
     if (connections_.peer(peer).dead) return;
     commons_.stirred = true;
-    commons_.log(fmt::format("{} is dead: {}", commons_.name_of(peer), why));
-    lose(connections_.peer(peer), Error::unreachable);
+    const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
+    tell_fault(what);
+    lose(connections_.peer(peer), Error::unreachable, what);
+    // A link that waits for its other end would do so for ever.
+    for (Connection* link : connections_.links())
+        if (link != nullptr && link->peer == peer && !link->down && link->channel->connecting())
+            close(*link, Error::unreachable, "its other end is dead");
+}
+
+// Of somebody whom this rank does reach, it is a link elsewhere that keeps others apart.
+std::string Faults::why_lost(Rank peer) const {
+    if (const std::string& why = connections_.peer(peer).why; !why.empty()) return why;
+    for (const DeadLink& link : dead_links_)
+        if (link.suspect == peer || link.at == peer) return link.what;
+    return std::string(describe(Error::unreachable));
 }
 
 std::optional<Rank> Faults::lost_in(std::span<const Rank> members) const {
@@ -114,9 +166,19 @@ std::optional<Rank> Faults::lost_in(std::span<const Rank> members) const {
     return std::nullopt;
 }
 
-void Faults::lose(Peer& peer, Error error) {
+void Faults::begin_start() {
+    starting_ = true;
+}
+
+std::vector<std::string> Faults::end_start() {
+    starting_ = false;
+    return std::exchange(start_troubles_, {});
+}
+
+void Faults::lose(Peer& peer, Error error, std::string why) {
     if (peer.dead) return;
     peer.dead = true;
+    peer.why = std::move(why);
     count_.fetch_add(1, std::memory_order_relaxed);
     for (PeerLossListener* listener : listeners_) listener->peer_lost(peer, error);
 }

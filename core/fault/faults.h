@@ -10,6 +10,7 @@
 #include <atomic>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,23 +28,35 @@ class Faults final : public FaultHandler {
           sender_(sender),
           listeners_(std::move(listeners)) {}
 
-    void close(Connection& connection, Error error, std::string_view why) override;
+    void close(Connection& connection, Error error, std::string_view why,
+               std::string sight = {}) override;
+    void close_unreached() override;
     // Ends everything that waits for this peer.
-    void lose(Peer& peer, Error error);
+    void lose(Peer& peer, Error error, std::string why);
+    void tell_fault(const std::string& text);
+    // While links are awaited the first fault is the reason why they do not come up: between these
+    // two faults are kept instead of told.
+    void begin_start();
+    bool start_failed() const { return !start_troubles_.empty(); }
+    std::vector<std::string> end_start();
     void peer_died(Rank peer, std::string_view why);
     bool on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes);
 
-    // See Runtime::faults() and Runtime::lost_in().
+    // See Inspection::faults(), fault_of() and lost_in().
     std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+    void count_one() { count_.fetch_add(1, std::memory_order_relaxed); }
+    std::string why_lost(Rank peer) const;
     std::optional<Rank> lost_in(std::span<const Rank> members) const;
 
   private:
     struct DeadLink {
         Rank at;
         routing::Direction direction;
-        Rank suspect;  // the end that has not spoken: of a dead rank, each of its links says so
+        Rank suspect;      // the end that has not spoken: of a dead rank, each of its links says so
+        std::string what;  // "the link between rank 3 and rank 7 is dead; rank 3 saw: ..."
     };
-    void link_dead(Rank at, routing::Direction direction, const Connection* heard_from);
+    void link_dead(Rank at, routing::Direction direction, const Connection* heard_from,
+                   const std::string& sight);
     bool crosses(Rank from, Rank to, Rank at, routing::Direction direction) const;
 
     Commons& commons_;
@@ -52,6 +65,8 @@ class Faults final : public FaultHandler {
     std::vector<PeerLossListener*> listeners_;
     std::vector<DeadLink> dead_links_;
     std::atomic<std::uint64_t> count_{0};
+    bool starting_ = false;
+    std::vector<std::string> start_troubles_;
 };
 
 }  // namespace torusmp::core

@@ -18,21 +18,29 @@ constexpr unsigned polls_per_look = 64;
 constexpr unsigned kernel_polls_per_look = 4;
 // Where others want the core, polling before sleep is cut down to this part of Options::spin.
 constexpr int spin_under_contention = 8;
+// How long a wait lasts before tasks are told; then twice that, and so on.
+constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
 // Turns given to other ranks before sleeping, where ranks outnumber cores.
 constexpr unsigned yields_when_crowded = 16;
 
+// Tells the processor that this is a spin.
 inline void pause() {
+#if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");  // its yield does nothing on most of them
+#endif
 }
 
 }  // namespace
 
 Progress::Progress(Commons& commons, Connections& connections, PacketSender& sender,
-                   transport::Sink& sink, std::function<std::string()> report)
+                   FaultHandler& faults, transport::Sink& sink, std::function<std::string()> report)
     : commons_(commons),
       options_(commons.options),
       connections_(connections),
       sender_(sender),
+      faults_(faults),
       sink_(sink),
       report_(std::move(report)),
       locking_(options_.threads || options_.progress_thread),
@@ -56,11 +64,16 @@ void Progress::stop() {
 bool Progress::poll_unlocked() {
     bool moved = false;
     for (transport::Interface* it : connections_.interfaces()) moved |= it->poll(sink_) > 0;
-    moved |= std::exchange(commons_.stirred, false);
+    if (std::exchange(commons_.stirred, false)) {
+        moved = true;
+        if (connections_.has_unreached()) faults_.close_unreached();
+    }
     Loopback& loopback = connections_.loopback();
     if (!loopback.empty()) moved |= loopback.poll(sink_) > 0;
     if (sender_.has_backlog()) moved |= sender_.flush_backlog();
     if (moved && !tasks_.empty()) advance_tasks();
+    if (std::exchange(commons_.note_came, false)) [[unlikely]]
+        notes_.fetch_add(1, std::memory_order_relaxed);
     if (moved) moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     if (asked_.load(std::memory_order_relaxed) != 0) [[unlikely]]
         answer_asked();
@@ -72,6 +85,12 @@ bool Progress::poll_unlocked() {
 void Progress::wake_sleepers() noexcept {
     connections_.interfaces().front()->wake();
     moved_.notify_all();
+}
+
+void Progress::stir() {
+    Guard guard(*this);
+    commons_.stirred = true;
+    poll_unlocked();
 }
 
 bool Progress::advance_tasks() {
@@ -94,14 +113,24 @@ void Progress::add_task(Task& task) {
     if (!task.advance()) tasks_.push_back(&task);
 }
 
+void Progress::linger(std::string_view what) {
+    Guard guard(*this);
+    waits_in_ = what;
+    if (what.empty()) return;
+    for (Task* task : tasks_) task->linger();
+}
+
 void Progress::Waiter::turn() {
     progress_.poll();
     // Another thread may have moved what this one waits for, since it last looked.
     if (const std::uint64_t moves = progress_.moves_.load(std::memory_order_acquire);
         moves != moves_seen_) {
+        // What ranks tell each other about their waiting does not end it.
+        const std::uint64_t notes = progress_.notes_.load(std::memory_order_relaxed);
+        if (moves - moves_seen_ > notes - notes_seen_) began_ = {};
         moves_seen_ = moves;
+        notes_seen_ = notes;
         idle_turns_ = 0;
-        began_ = {};
         return;
     }
     ++idle_turns_;
@@ -121,16 +150,36 @@ void Progress::Waiter::turn() {
     if (began_ == Clock::time_point{}) began_ = warned_ = now;
     const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
     if (!options.oversubscribed && now - began_ < spin) return;
-    if (options.watchdog.count() != 0 && now - warned_ >= options.watchdog) {
+    speak(now);
+    progress_.sleep_until(next_word(), moves_seen_);
+}
+
+// What a long wait has to say, and when the next word is due.
+void Progress::Waiter::speak(Clock::time_point now) {
+    const std::chrono::nanoseconds watchdog = progress_.options_.watchdog;
+    if (linger_at_ == Clock::time_point{}) {
+        // Several times before the watchdog speaks, so that it can say what has been found out.
+        linger_step_ = watchdog.count() != 0 ? std::min(first_linger, watchdog / 8) : first_linger;
+        linger_at_ = now + linger_step_;
+    }
+    if (now >= linger_at_) {
+        lingers_ = true;
+        linger_step_ *= 2;
+        linger_at_ = now + linger_step_;
+        progress_.linger(what_);
+    }
+    if (watchdog.count() != 0 && now - warned_ >= watchdog) {
         const double seconds = std::chrono::duration<double>(now - began_).count();
         progress_.commons_.log(fmt::format("{} has waited for {:.1f} s in {}\n{}",
-                                           progress_.commons_.name_of(options.rank), seconds, what_,
-                                           progress_.report_()));
+                                           progress_.commons_.name_of(progress_.options_.rank),
+                                           seconds, what_, progress_.report_()));
         warned_ = now;
     }
-    progress_.sleep_until(
-        options.watchdog.count() != 0 ? warned_ + options.watchdog : Clock::time_point::max(),
-        moves_seen_);
+}
+
+Clock::time_point Progress::Waiter::next_word() const {
+    const std::chrono::nanoseconds watchdog = progress_.options_.watchdog;
+    return watchdog.count() != 0 ? std::min(linger_at_, warned_ + watchdog) : linger_at_;
 }
 
 // Sleeps unless something has moved since the caller saw `moves_seen`: with several threads that

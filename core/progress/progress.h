@@ -27,7 +27,7 @@ namespace torusmp::core {
 class Progress {
   public:
     // sink: where the interfaces deliver. report: what all wait for, in words.
-    Progress(Commons& commons, Connections& connections, PacketSender& sender,
+    Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
              transport::Sink& sink, std::function<std::string()> report);
     ~Progress() { stop(); }
     Progress(const Progress&) = delete;
@@ -54,15 +54,27 @@ class Progress {
     class Waiter {
       public:
         Waiter(Progress& progress, std::string_view what) : progress_(progress), what_(what) {}
+        ~Waiter() {
+            if (lingers_) progress_.linger({});
+        }
+        Waiter(const Waiter&) = delete;
+        Waiter& operator=(const Waiter&) = delete;
         void turn();
 
       private:
+        void speak(transport::Clock::time_point now);
+        transport::Clock::time_point next_word() const;
+
         Progress& progress_;
         std::string_view what_;
         unsigned idle_turns_ = 0;
         std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none: so the first turn never sleeps
-        transport::Clock::time_point began_{};
-        transport::Clock::time_point warned_{};
+        std::uint64_t notes_seen_ = 0;
+        transport::Clock::time_point began_{};      // to wait for anything to move
+        transport::Clock::time_point warned_{};     // by the watchdog
+        transport::Clock::time_point linger_at_{};  // next, whatever moves until then
+        std::chrono::nanoseconds linger_step_{};
+        bool lingers_ = false;
     };
 
     // Starts the progress thread, where there is one.
@@ -74,7 +86,12 @@ class Progress {
         Guard guard(*this);
         return poll_unlocked();
     }
+    // What somebody waits for has come about elsewhere: everybody who waits looks again.
+    void stir();
     void add_task(Task& task);
+    // See Notes.
+    void linger(std::string_view what);
+    std::string_view waits_in() const { return waits_in_; }
     void report_tasks(std::string& text) const;
 
     enum : unsigned { report_wanted = 1, interrupt_wanted = 2 };
@@ -98,16 +115,19 @@ class Progress {
     const Options& options_;
     Connections& connections_;
     PacketSender& sender_;
+    FaultHandler& faults_;
     transport::Sink& sink_;
     const std::function<std::string()> report_;
     const bool locking_;
     mutable std::recursive_mutex mutex_;
     std::vector<Task*> tasks_;
+    std::string_view waits_in_;
 
     bool asleep_ = false;    // a thread sleeps in the interfaces, for all
     int others_asleep_ = 0;  // and these until anybody moves something
     std::condition_variable_any moved_;
     std::atomic<std::uint64_t> moves_{0};  // polls that moved something
+    std::atomic<std::uint64_t> notes_{0};  // and of them, those that brought notes
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
     unsigned polls_per_look_ = 1;

@@ -12,6 +12,8 @@ class Task {
     virtual bool advance() = 0;
     // What it waits for, for reports.
     virtual std::string describe() const = 0;
+    // Called now and then while a wait of this process lasts long: time to find out why.
+    virtual void linger() {}
 
   protected:
     ~Task() = default;

@@ -10,7 +10,7 @@ void Cancellation::cancel(ReceiveRequest& request) {
         // The sender may be using the memory at this moment: it must give the announcement back.
         sender_.send(connections_.peer(request.peer_), PacketKind::withdraw,
                      LandingBody{request.landing_, 0});
-        return;
+        return settle_with_oneself(request);
     }
     matching_.remove(request);
     commons_.complete(request, Error::cancelled);
@@ -51,6 +51,19 @@ void Cancellation::cancel(SendRequest& request) {
     request.retracting_ = true;
     sender_.send(connections_.peer(request.peer_), PacketKind::retract,
                  DepartureBody{request.departure_, 0});
+    settle_with_oneself(request);
+}
+
+// A program that cancels a message to itself and finds it not cancelled goes on to meet it, so an
+// answer that comes later would leave it waiting for what is gone. Nobody else is needed for it.
+void Cancellation::settle_with_oneself(const Request& request) {
+    if (request.peer_ != commons_.rank()) return;
+    Loopback& loopback = connections_.loopback();
+    do {
+        loopback.poll(sink_);
+        sender_.flush_backlog();
+    } while (!request.complete() && !loopback.empty());
+    commons_.stirred = true;
 }
 
 // Not found: the message has met its receive, and our answer is on its way.

@@ -15,15 +15,18 @@ namespace torusmp::core {
 class Cancellation {
   public:
     Cancellation(Commons& commons, Connections& connections, PacketSender& sender,
-                 Matching& matching, MatchStates& states, Sends& sends, Receives& receives)
+                 Matching& matching, MatchStates& states, Sends& sends, Receives& receives,
+                 transport::Sink& sink)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
           matching_(matching),
           states_(states),
           sends_(sends),
-          receives_(receives) {}
+          receives_(receives),
+          sink_(sink) {}
 
+    // A cancel of a message to oneself is settled when these return.
     void cancel(ReceiveRequest& request);
     void cancel(SendRequest& request);
 
@@ -33,6 +36,8 @@ class Cancellation {
     bool on_retracted(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
   private:
+    void settle_with_oneself(const Request& request);
+
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
@@ -40,6 +45,7 @@ class Cancellation {
     MatchStates& states_;
     Sends& sends_;
     Receives& receives_;
+    transport::Sink& sink_;
 };
 
 }  // namespace torusmp::core

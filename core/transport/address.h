@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "config/address.h"
+
 namespace torusmp::transport {
 
 // Drawn by each interface: tells it from every other one of a job.
@@ -27,7 +29,7 @@ struct IpAddress {
     std::uint8_t on_loopback = 0;
     std::array<std::uint8_t, 16> bytes{};
 
-    bool link_local() const { return family == 6 && bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80; }
+    bool link_local() const { return config::is_link_local(family == 6, bytes); }
     bool same_network(const IpAddress& other) const;
     // device: index of the own device that a link-local address lies behind.
     sockaddr_storage socket_address(std::uint16_t port, unsigned device) const;

@@ -12,7 +12,7 @@ namespace torusmp::transport {
 
 // Of all that crosses a network: packets, their bodies, frames and handshakes. Raised with every
 // change of them.
-inline constexpr std::uint32_t wire_version = 2;
+inline constexpr std::uint32_t wire_version = 3;
 
 // Tokens of up to eight slot classes, one 8-bit lane each, lowest lane class 0. Words are added
 // lane by lane with one integer addition. No valid lane has its top bit set, so that adding what a

@@ -96,6 +96,11 @@ class Channel {
   public:
     virtual ~Channel() = default;
 
+    // True while the two ends have not met yet and still may. Core may send all the same: it waits
+    // here. How long the other end's process computes before it answers is its own affair and never
+    // an error; where the other end cannot be reached, on_down() tells.
+    virtual bool connecting() const { return false; }
+
     // Sends one packet; the payload may be reused on return. Never blocks, never fails: what a
     // dead link swallows is reported by Sink::on_down(). A whole payload that lies in the slot
     // being delivered by on_packet() may be sent from there: the slot is the transport's.
@@ -185,8 +190,13 @@ class Interface {
     virtual std::string_view name() const = 0;
     // What a peer needs to connect to this interface; goes through the bootstrap's exchange.
     virtual std::vector<std::byte> address() const = 0;
-    // Throws std::runtime_error that says which peer and why.
+    // Throws std::runtime_error that says which peer and why; nothing is left of the attempt then.
     virtual Channel& connect(ConstBytes peer_address, const ChannelOptions& options) = 0;
+
+    // Tells all peers that nothing more comes from here, so that the end of this process is no
+    // fault to them. Only memory may be asked for and given back afterwards. The destructor does
+    // the same.
+    virtual void say_farewell() {}
 
     // Delivers what has arrived, at most a bounded number of packets. Returns how many were taken.
     virtual int poll(Sink& sink) = 0;

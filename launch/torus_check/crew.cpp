@@ -195,7 +195,7 @@ class Crew {
         for (std::size_t node = 0; node < plan_.hosts.size(); ++node) {
             members_.emplace_back(plan_, node);
             serve(std::chrono::milliseconds(0));
-            progress_("starting", node + 1, plan_.hosts.size());
+            progress_("starting", node + 1, plan_.hosts.size(), {});
         }
         await(Member::Stage::ready, "asking hosts", "it did not answer");
         order("send\n");
@@ -225,12 +225,14 @@ class Crew {
     // has not been kept waiting.
     void await(Member::Stage stage, const char* what, const char* failure) {
         constexpr auto slice = std::chrono::milliseconds(100);
+        constexpr auto soon = std::chrono::seconds(3);
         auto left = std::chrono::duration_cast<Clock::duration>(plan_.timeout);
         for (;;) {
             const auto done = std::size_t(
                 std::count_if(members_.begin(), members_.end(),
                               [&](const Member& member) { return member.reached(stage); }));
-            progress_(what, done, members_.size());
+            const bool late = plan_.timeout - left >= soon;
+            progress_(what, done, members_.size(), late ? missing(stage) : std::string());
             if (done == members_.size()) return;
             if (left <= Clock::duration::zero()) break;
             const auto before = Clock::now();
@@ -241,6 +243,17 @@ class Crew {
             if (!member.reached(stage))
                 member.give_up(
                     fmt::format("{} in {} s", failure, double(plan_.timeout.count()) / 1000));
+    }
+
+    std::string missing(Member::Stage stage) const {
+        constexpr std::size_t most = 8;
+        std::vector<std::string> names;
+        for (std::size_t node = 0; node < members_.size(); ++node)
+            if (!members_[node].reached(stage)) names.push_back(plan_.hosts[node]);
+        const std::size_t shown = std::min(most, names.size());
+        return fmt::format("{}{}",
+                           fmt::join(names.begin(), names.begin() + std::ptrdiff_t(shown), ", "),
+                           shown < names.size() ? ", ..." : "");
     }
 
     void rest(std::chrono::milliseconds time) {

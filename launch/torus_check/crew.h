@@ -30,8 +30,10 @@ struct HostResult {
     ProbeReport report;
 };
 
-// What is being done, and how many hosts of how many have done it; called often.
-using Progress = std::function<void(const char* what, std::size_t done, std::size_t of)>;
+// What is being done, how many hosts of how many have done it, and the names of those that keep the
+// others waiting (none at first); called often.
+using Progress = std::function<void(const char* what, std::size_t done, std::size_t of,
+                                    const std::string& late)>;
 
 std::vector<HostResult> question_hosts(const CrewPlan& plan, const Progress& progress);
 

@@ -139,23 +139,33 @@ std::string own_path() {
     return path.data();
 }
 
-// One line on a terminal that is written over, and wiped at the end.
+// One line on a terminal that is written over, and wiped at the end. Elsewhere only hosts that keep
+// the others waiting are told, once.
 class Terminal {
   public:
-    Terminal() : shown_(::isatty(STDERR_FILENO) == 1) {}
+    explicit Terminal(std::chrono::milliseconds timeout)
+        : shown_(::isatty(STDERR_FILENO) == 1), timeout_(timeout) {}
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
     ~Terminal() {
         if (shown_) fmt::print(stderr, "\r\033[K");
     }
-    void show(const char* what, std::size_t done, std::size_t of) const {
-        if (!shown_) return;
-        fmt::print(stderr, "\r\033[K{}: {} of {} hosts", what, done, of);
-        std::fflush(stderr);
+    void show(const char* what, std::size_t done, std::size_t of, const std::string& late) {
+        if (shown_) {
+            fmt::print(stderr, "\r\033[K{}: {} of {} hosts{}{}", what, done, of,
+                       late.empty() ? "" : ", waiting for ", late);
+            std::fflush(stderr);
+        } else if (!late.empty() && late != told_) {
+            fmt::print(stderr, "torus-check: {}: waiting for {}, at most {} (--timeout)\n", what,
+                       late, config::format_time(timeout_));
+            told_ = late;
+        }
     }
 
   private:
     bool shown_;
+    std::chrono::milliseconds timeout_;
+    std::string told_;
 };
 
 check::CrewPlan make_plan(const po::variables_map& given, const config::Settings& settings,
@@ -183,10 +193,11 @@ check::CrewPlan make_plan(const po::variables_map& given, const config::Settings
 }
 
 std::vector<check::HostResult> question(const check::CrewPlan& plan) {
-    const Terminal terminal;
-    return check::question_hosts(plan, [&](const char* what, std::size_t done, std::size_t of) {
-        terminal.show(what, done, of);
-    });
+    Terminal terminal(plan.timeout);
+    return check::question_hosts(
+        plan, [&](const char* what, std::size_t done, std::size_t of, const std::string& late) {
+            terminal.show(what, done, of, late);
+        });
 }
 
 // Only the devices that the geometry file names speak; all listen.

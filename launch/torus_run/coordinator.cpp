@@ -22,6 +22,8 @@ constexpr milliseconds grace{700};
 constexpr milliseconds grace_with_names{1500};
 // On several hosts the death of a rank may be heard later than what it does to its peers.
 constexpr milliseconds time_to_settle{500};
+// From what a rank has seen of a link to the end of the job that it may lead to.
+constexpr milliseconds time_for_the_cause{3000};
 
 }  // namespace
 
@@ -67,6 +69,7 @@ std::optional<Clock::time_point> Coordinator::next_tick() const {
     };
     consider(kill_at_);
     consider(settle_at_);
+    consider(tell_notes_at_);
     if (job_.timeout.count() > 0 && !kill_at_ && !timed_out_) consider(began_ + job_.timeout);
     return next;
 }
@@ -77,6 +80,7 @@ void Coordinator::tick(Clock::time_point now) {
         settle_at_.reset();
         announce(std::exchange(suspected_, std::nullopt).value());
     }
+    if (tell_notes_at_ && now >= *tell_notes_at_) tell_notes();
     if (job_.timeout.count() == 0 || kill_at_ || kill_now_ || timed_out_ ||
         now < began_ + job_.timeout)
         return;
@@ -166,6 +170,11 @@ void Coordinator::happened(RankEvent event) {
                          {}});
         case RankEvent::Kind::ended:
             return ended(event.rank, int(event.number));
+        case RankEvent::Kind::noted:
+            return note(event.rank, event.text);
+        case RankEvent::Kind::another_mpi:
+            another_mpi_ = event.text;
+            return;
         case RankEvent::Kind::vanished:
             return died(event.rank, event.text, int(event.number), false);
         case RankEvent::Kind::stopped:
@@ -175,6 +184,17 @@ void Coordinator::happened(RankEvent event) {
                                     config::format_time(*job_.settings.timeout)),
                         exit_signal_base + int(event.number), true);
     }
+}
+
+void Coordinator::report_strangers() {
+    const bool joined =
+        std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.connected; });
+    if (joined || another_mpi_.empty()) return;
+    outputs_.say(
+        fmt::format("torus-run: none of the {} processes joined this job: {}, another MPI, so each "
+                    "ran as the only rank of a job of its own; build it with the mpicc, mpicxx or "
+                    "mpifort of torusmp, or start it with the mpirun of that MPI\n",
+                    job_.size(), another_mpi_));
 }
 
 void Coordinator::mark_ended(int index) {
@@ -284,10 +304,23 @@ void Coordinator::fail(Cause cause) {
     settle_at_ = Clock::now() + time_to_settle;
 }
 
+void Coordinator::note(int rank, const std::string& text) {
+    if (kill_at_ || kill_now_) return;
+    notes_.push_back(fmt::format("torus-run: {} reports: {}\n", describe(rank), text));
+    if (job_.common.keep_going) return tell_notes();
+    if (!tell_notes_at_) tell_notes_at_ = Clock::now() + time_for_the_cause;
+}
+
+void Coordinator::tell_notes() {
+    tell_notes_at_.reset();
+    for (const std::string& text : std::exchange(notes_, {})) outputs_.say(text);
+}
+
 // The job is ended.
 void Coordinator::announce(const Cause& cause) {
     suspected_.reset();
     settle_at_.reset();
+    tell_notes_at_.reset();
     outputs_.say(
         fmt::format("torus-run: {}{}\n", cause.text, alive_ > 0 ? "; the job is ended" : ""));
     exit_code_ = cause.code;

@@ -46,6 +46,9 @@ class Coordinator {
     void tick(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
 
+    // At the end: says so where all were ranks of another MPI.
+    void report_strangers();
+
     // Nothing more is to be waited for: what still lives may be killed.
     bool over() const;
     bool stopped() const { return kill_now_; }
@@ -79,6 +82,8 @@ class Coordinator {
     void fail(Cause cause);
     void announce(const Cause& cause);
     void bury(const Cause& cause);
+    void note(int rank, const std::string& text);
+    void tell_notes();
     void lose_ranks(int node, const std::string& why, Cause& cause);
     void tell_deaths(const std::vector<Death>& deaths);
     void mark_ended(int rank);
@@ -102,6 +107,11 @@ class Coordinator {
     bool kill_now_ = false;
     bool first_death_ = false;  // one was buried and the job went on
     int exit_code_ = 0;
+    // What ranks have seen of links and of each other. Where the job ends soon after, its last line
+    // names the cause, and these are only echoes of it; else they are told.
+    std::vector<std::string> notes_;
+    std::optional<Clock::time_point> tell_notes_at_;
+    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
 };
 
 // "rank 3", "ranks 2 and 3", "ranks 4 to 7".

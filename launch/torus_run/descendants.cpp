@@ -40,13 +40,13 @@ Stat stat_of(const std::string& pid) {
 }
 
 // For kernels without /proc/PID/task/TID/children.
-std::vector<pid_t> children_by_scan() {
+std::vector<pid_t> children_by_scan(pid_t parent) {
     std::vector<pid_t> found;
     const std::unique_ptr<DIR, CloseDirectory> proc(opendir("/proc"));
     if (!proc) return found;
     while (const dirent* entry = readdir(proc.get()))
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            stat_of(entry->d_name).parent == getpid())
+            stat_of(entry->d_name).parent == parent)
             found.push_back(pid_t(std::atol(entry->d_name)));
     return found;
 }
@@ -58,9 +58,13 @@ void adopt_orphans() {
 }
 
 std::vector<pid_t> children() {
-    const pid_t self = getpid();
-    std::ifstream file(fmt::format("/proc/{}/task/{}/children", self, self));
-    if (!file) return children_by_scan();
+    return children(getpid());
+}
+
+// What its main thread has started: no process here starts others from a second one.
+std::vector<pid_t> children(pid_t parent) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/children", parent, parent));
+    if (!file) return children_by_scan(parent);
     std::vector<pid_t> found;
     for (pid_t pid; file >> pid;) found.push_back(pid);
     return found;

@@ -14,6 +14,8 @@ void adopt_orphans();
 
 // The children of this process, dead ones that nobody has reaped included.
 std::vector<pid_t> children();
+// Those of any process.
+std::vector<pid_t> children(pid_t parent);
 
 // Whether a process stands still after a signal; false where it cannot be told.
 bool is_stopped(pid_t pid);

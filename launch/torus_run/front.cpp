@@ -9,13 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <optional>
 #include <stdexcept>
+#include <string>
 
+#include "config/units.h"
 #include "launch/torus_run/descendants.h"
 #include "launch/torus_run/keeper.h"
 #include "launch/torus_run/signals.h"
@@ -80,13 +82,20 @@ class TerminalInput {
     std::size_t length_ = 0;
 };
 
+// What becomes of a keeper that somebody has stopped.
+struct Standstill {
+    milliseconds patience;  // time in which the front itself ran
+    bool deadly;            // it is killed; else only told of: the user's debugger may hold it
+    // For the user, behind "its keeper process (pid 7) is stopped by SIGSTOP (...)".
+    std::function<std::string(pid_t keeper)> meaning;
+};
+
 class Front {
   public:
-    // The keeper's body, run in the child. `stop_patience`: how long it may stand still; nothing:
-    // for ever, as the user's debugger may hold it.
+    // The keeper's body, run in the child.
     using Body = std::function<int(KeeperContext)>;
-    Front(Body body, bool terminal, std::optional<milliseconds> stop_patience)
-        : body_(std::move(body)), stop_patience_(stop_patience), input_(terminal) {}
+    Front(Body body, bool terminal, Standstill standstill)
+        : body_(std::move(body)), standstill_(std::move(standstill)), input_(terminal) {}
 
     int run() {
         start_keeper();
@@ -165,16 +174,24 @@ class Front {
         pollfd events[2] = {{signals_.get(), POLLIN, 0}, input_.wanted()};
         const bool look_again = input_.active() && events[1].fd < 0;
         int wait = look_again ? TerminalInput::look_again_milliseconds : -1;
-        if (stopped_since_) wait = int(stop_patience_->count());
+        if (stopped_by_ != 0) wait = int(slice.count());
+        const auto before = Clock::now();
         const int ready = poll(events, 2, wait);
-        if (ready == 0 && stopped_since_ && Clock::now() - *stopped_since_ >= *stop_patience_) {
-            fmt::print(stderr, "torus-run: its keeper process (pid {}) is stopped\n", keeper_);
-            kill(keeper_, SIGKILL);
-            stopped_since_.reset();
-        }
+        // A front that was stopped with its keeper has not been kept waiting.
+        if (stopped_by_ != 0)
+            stopped_for_ += std::min<Clock::duration>(Clock::now() - before, 2 * slice);
+        if (ready == 0 && stopped_by_ != 0 && stopped_for_ >= standstill_.patience)
+            keeper_stands_still();
         if (ready < 0) return;
         if (events[0].revents) hear_signals();
         if (events[1].revents) input_.move();
+    }
+
+    void keeper_stands_still() {
+        fmt::print(stderr, "torus-run: its keeper process (pid {}) is stopped by {}{}\n", keeper_,
+                   signal_name(stopped_by_), standstill_.meaning(keeper_));
+        if (standstill_.deadly) kill(keeper_, SIGKILL);
+        stopped_by_ = 0;
     }
 
     void hear_signals() {
@@ -195,11 +212,12 @@ class Front {
         int status = 0;
         while (!keeper_ended_ &&
                waitpid(keeper_, &status, WNOHANG | WUNTRACED | WCONTINUED) == keeper_) {
-            if (WIFSTOPPED(status) && stop_patience_) {
-                stopped_since_ = Clock::now();
+            if (WIFSTOPPED(status)) {
+                stopped_by_ = WSTOPSIG(status);
+                stopped_for_ = {};
             } else if (WIFCONTINUED(status)) {
-                stopped_since_.reset();
-            } else if (!WIFSTOPPED(status)) {
+                stopped_by_ = 0;
+            } else {
                 keeper_status_ = status;
                 keeper_ended_ = true;
             }
@@ -208,9 +226,12 @@ class Front {
 
     using Clock = std::chrono::steady_clock;
 
+    static constexpr milliseconds slice{100};
+
     const Body body_;
-    const std::optional<milliseconds> stop_patience_;
-    std::optional<Clock::time_point> stopped_since_;
+    const Standstill standstill_;
+    int stopped_by_ = 0;  // the signal that the keeper was stopped by; 0: none, or it was told
+    Clock::duration stopped_for_{};
     TerminalInput input_;
     Descriptor keeper_link_, lifeline_, signals_;
     pid_t keeper_ = -1;
@@ -221,15 +242,31 @@ class Front {
 }  // namespace
 
 int run_job(const Job& job) {
+    const bool alone = job.hosts.size() == 1 && job.hosts.front().here;
+    const std::string others =
+        alone ? ""
+              : fmt::format(" before transport.timeout = {}, when the other hosts end the job",
+                            config::format_time(*job.settings.timeout));
     return Front([&job](KeeperContext context) { return keep(job, std::move(context)); }, true,
-                 std::nullopt)
+                 {milliseconds(1000), false,
+                  [&others](pid_t keeper) {
+                      return fmt::format(
+                          ": the job cannot start, print or end without it; kill -CONT {0} lets it "
+                          "go on{1}, kill -KILL {0} ends the job",
+                          keeper, others);
+                  }})
         .run();
 }
 
 int run_remote_keeper(milliseconds timeout) {
     return Front([timeout](
                      KeeperContext context) { return keep_remote(timeout, std::move(context)); },
-                 false, timeout)
+                 false,
+                 {timeout, true,
+                  [timeout](pid_t) {
+                      return fmt::format(" for longer than transport.timeout = {}",
+                                         config::format_time(timeout));
+                  }})
         .run();
 }
 

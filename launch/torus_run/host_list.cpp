@@ -62,6 +62,28 @@ HostSlots parse_line(std::istream& words, const std::string& first, const std::s
     return host;
 }
 
+// It may be a pipe, so only what comes tells whether it has an end.
+std::string read_text(const std::string& path, const std::string& option) {
+    constexpr std::size_t longest = std::size_t(16) << 20, step = 65536;
+    const auto refuse = [&](const std::string& why) {
+        throw UsageError(fmt::format("{} {}: {}", option, config::printable(path), why));
+    };
+    std::ifstream file(path);
+    if (!file) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+    std::string text;
+    while (file && text.size() <= longest) {
+        const std::size_t before = text.size();
+        text.resize(before + step);
+        file.read(text.data() + before, step);
+        text.resize(before + std::size_t(file.gcount()));
+        if (text.find('\0', before) != std::string::npos)
+            refuse("is no text file: expected one host a line");
+    }
+    if (text.size() > longest)
+        refuse(fmt::format("has more than {} bytes: expected one host a line", longest));
+    return text;
+}
+
 }  // namespace
 
 std::vector<HostSlots> parse_host_list(const std::string& text, const std::string& option) {
@@ -73,10 +95,7 @@ std::vector<HostSlots> parse_host_list(const std::string& text, const std::strin
 }
 
 std::vector<HostSlots> read_host_file(const std::string& path, const std::string& option) {
-    std::ifstream file(path);
-    if (!file)
-        throw UsageError(fmt::format("{} {}: cannot be read: {}", option, config::printable(path),
-                                     std::strerror(errno)));
+    std::istringstream file(read_text(path, option));
     std::vector<HostSlots> hosts;
     int number = 0;
     for (std::string line; std::getline(file, line);) {

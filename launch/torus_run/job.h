@@ -32,6 +32,15 @@ struct Program {
     std::string folder;  // absolute, where its ranks start; empty: the job's working directory
 };
 
+// Which streams of the ranks come through torus-run, where whole lines of different ranks stay
+// whole. A rank writes to what is left out by itself.
+struct Capture {
+    bool output = false, errors = false;
+    bool together = false;  // both lead to one place and come through one pipe
+
+    friend bool operator==(const Capture&, const Capture&) = default;
+};
+
 // What a host needs to know to start its ranks.
 struct HostJob {
     int node = 0;
@@ -43,7 +52,7 @@ struct HostJob {
     std::vector<std::string> environment;  // "NAME=value", the same for every rank
     config::Bind bind = config::Bind::automatic;
     bool keep_going = false;
-    bool capture = false;  // the ranks' output comes through torus-run
+    Capture capture;
     std::chrono::nanoseconds timeout{std::chrono::seconds(10)};  // a rank may be stopped so long
 
     int program_of(int rank) const {

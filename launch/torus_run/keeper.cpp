@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <map>
 
+#include "config/units.h"
 #include "launch/torus_run/attention.h"
 #include "launch/torus_run/coordinator.h"
 #include "launch/torus_run/descendants.h"
@@ -46,7 +47,7 @@ class Head : private Attention::Listener,
             while (!coordinator_.over()) step();
         }
         end_everything();
-        return coordinator_.exit_code();
+        return exit_code();
     }
 
   private:
@@ -103,15 +104,25 @@ class Head : private Attention::Listener,
         input_->start();
     }
 
+    // A full disk has taken a part of what the ranks said.
+    int exit_code() const {
+        const int code = coordinator_.exit_code();
+        return code == 0 && outputs_.lost() ? exit_failure : code;
+    }
+
     // ---- the loop ----
 
     void step() {
         std::optional<Clock::time_point> next = coordinator_.next_tick();
-        if (local_)
-            if (const auto time = local_->next_tick()) next = next ? std::min(*next, *time) : time;
+        const auto sooner = [&next](const std::optional<Clock::time_point>& time) {
+            if (time) next = next ? std::min(*next, *time) : *time;
+        };
+        sooner(outputs_.next_tick());
+        if (local_) sooner(local_->next_tick());
         attention_.step(pulse_.wait(next, !keepers_.empty()));
         const auto now = Clock::now();
         if (pulse_.beat(now)) keepers_.send(KeeperFrame::ping, every_node, nullptr);
+        longest_sleep_ = std::max(longest_sleep_, pulse_.asleep());
         keepers_.tick(now, pulse_.asleep());
         keepers_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
@@ -179,6 +190,8 @@ class Head : private Attention::Listener,
             case KeeperFrame::done:
                 ends_[node] = decode_end(frame.body);
                 return;
+            case KeeperFrame::unheard:
+                return unheard(node);
             case KeeperFrame::lost:
                 return keeper_lost(node, body.text());
             default:
@@ -216,6 +229,23 @@ class Head : private Attention::Listener,
         std::vector<int> behind = subtree_of(tree_.parents, node);
         std::erase(behind, node);
         coordinator_.host_lost(node, why, behind);
+    }
+
+    // A host has ended its ranks because nothing came from here: whose fault was that?
+    void unheard(int node) {
+        const std::chrono::nanoseconds timeout = *job_.settings.timeout;
+        const auto slept = std::max(longest_sleep_, pulse_.late(Clock::now()));
+        if (ending_ || 2 * slept < timeout)
+            return keeper_lost(node,
+                               fmt::format("is lost: it heard nothing of torus-run for longer than "
+                                           "transport.timeout = {}",
+                                           config::format_time(timeout)));
+        coordinator_.host_lost(
+            node,
+            fmt::format("gave up torus-run, whose keeper process here (pid {}) stood still for "
+                        "{:.1f} s, longer than transport.timeout = {} allows",
+                        getpid(), std::chrono::duration<double>(slept).count(),
+                        config::format_time(timeout)));
     }
 
     void keeper_muttered(int node, const std::string& text) override {
@@ -260,12 +290,12 @@ class Head : private Attention::Listener,
     // ---- where output goes ----
 
     void pause(int stream, bool paused) override {
-        if (local_) local_->pause(stream, paused);
+        if (local_) local_->streams().pause(stream, paused);
         if (paused) return;
         for (const auto& [node, owed] : owed_) give_back(node, stream);
     }
     void reader_gone(int stream) override {
-        if (local_) local_->close_streams(stream);
+        if (local_) local_->streams().close(stream);
         Packer packer;
         packer.add(std::uint32_t(stream));
         keepers_.send(KeeperFrame::close_output, every_node, share(packer.take()));
@@ -283,12 +313,24 @@ class Head : private Attention::Listener,
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
         for (const auto& [node, end] : ends_) report_end(node, end, orderly);
+        coordinator_.report_strangers();
         write_rest();
+        outputs_.finish_lines();
         if (job_.verbose)
             outputs_.say(fmt::format("torus-run: the job ended after {:.3f} s with exit code {}\n",
                                      std::chrono::duration<double>(Clock::now() - began_).count(),
-                                     coordinator_.exit_code()));
+                                     exit_code()));
+        tell_stopped_front();
         outputs_.flush(context_.front.get());
+    }
+
+    // Whoever waits for torus-run would not hear of the end.
+    void tell_stopped_front() {
+        if (is_stopped(getppid()))
+            outputs_.say(
+                fmt::format("torus-run: the job has ended with exit code {}, but torus-run "
+                            "(pid {}) is stopped: kill -CONT {} lets it end too\n",
+                            exit_code(), getppid(), getppid()));
     }
 
     // Children that are neither ranks nor agents.
@@ -330,7 +372,7 @@ class Head : private Attention::Listener,
 
     // No writer is left: every pipe is read to its end.
     void write_rest() {
-        while (local_ && !local_->drain() && ends_[head_node(job_)].stuck.empty())
+        while (local_ && !local_->streams().drain() && ends_[head_node(job_)].stuck.empty())
             if (!outputs_.flush(context_.front.get())) return;
     }
 
@@ -357,6 +399,7 @@ class Head : private Attention::Listener,
     std::optional<InputSource> input_;
     std::map<int, std::array<std::uint64_t, streams>> owed_;  // output to give back, by node
     std::map<int, HostEnd> ends_;
+    std::chrono::nanoseconds longest_sleep_{0};  // of this very process
     bool ending_ = false;
     bool front_gone_ = false;
 };

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +13,10 @@
 #include <cstring>
 
 #include "config/binding.h"
+#include "config/raw.h"
 #include "launch/torus_run/descendants.h"
+#include "launch/torus_run/program.h"
+#include "launch/torus_run/rank_start.h"
 #include "launch/torus_run/spawn.h"
 
 namespace torusmp::launch {
@@ -28,25 +30,6 @@ constexpr std::uint32_t heard = EPOLLIN | EPOLLRDHUP;
 // For ranks that name a death themselves, from the notice to SIGTERM.
 constexpr milliseconds time_to_name_deaths{800};
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-    std::vector<char*> list;
-    list.reserve(strings.size() + 1);
-    for (std::string& string : strings) list.push_back(string.data());
-    list.push_back(nullptr);
-    return list;
-}
-
-// What all of the job share goes behind what the program says otherwise.
-void inherit(std::vector<std::string>& environment, const std::vector<std::string>& job) {
-    const auto name_of = [](std::string_view text) { return text.substr(0, text.find('=')); };
-    const std::vector<std::string> own = environment;
-    for (const std::string& variable : job)
-        if (std::none_of(own.begin(), own.end(), [&](const std::string& other) {
-                return name_of(other) == name_of(variable);
-            }))
-            environment.push_back(variable);
-}
-
 SharedBytes bytes_of(std::string_view text) {
     const auto view = std::as_bytes(std::span(text));
     return share({view.begin(), view.end()});
@@ -58,17 +41,19 @@ std::chrono::nanoseconds look_interval(std::chrono::nanoseconds timeout) {
                                                 std::chrono::seconds(1));
 }
 
-unsigned long long inode_of(int fd) {
-    struct stat info {};
-    fstat(fd, &info);
-    return info.st_ino;
-}
-
 }  // namespace
 
 LocalRanks::LocalRanks(const HostJob& job, std::vector<config::CpuList> cpus, Loop& loop,
                        RankWiring wiring, Listener& listener)
-    : job_(job), loop_(loop), wiring_(wiring), listener_(listener), ranks_(job.ranks.size()) {
+    : job_(job),
+      loop_(loop),
+      wiring_(wiring),
+      listener_(listener),
+      ranks_(job.ranks.size()),
+      streams_(loop, job.capture, job.ranks.size(),
+               [this](std::size_t place, int stream, std::string_view text) {
+                   listener_.printed(ranks_[place].number, stream, text);
+               }) {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
         ranks_[i].number = job.ranks[i];
         ranks_[i].cpus = std::move(cpus[i]);
@@ -79,26 +64,34 @@ LocalRanks::~LocalRanks() {
     for (Rank& rank : ranks_) {
         for (auto* channel : {&rank.channel, &rank.notices})
             if (*channel && (*channel)->open()) loop_.forget((*channel)->fd());
-        for (const Descriptor& pipe : rank.pipes)
-            if (pipe) loop_.forget(pipe.get());
         if (rank.connected_process) loop_.forget(rank.connected_process.get());
     }
 }
 
 // ---- start ----
 
+int LocalRanks::descriptors_each(const HostJob& job) {
+    constexpr int sockets = 2;
+    return sockets + RankStreams::pipes(job.capture);
+}
+
 bool LocalRanks::start_all() {
     std::vector<Program> programs = job_.programs;
-    for (Program& program : programs) inherit(program.environment, job_.environment);
-    int place = 0;
+    for (Program& program : programs) {
+        inherit(program.environment, job_.environment);
+        add_library_folder(program.environment);
+    }
+    std::size_t place = 0;
     for (Rank& rank : ranks_)
         if (!start(rank, place++, programs[std::size_t(job_.program_of(rank.number))]))
             return false;
+    // One that is alone in its job is so with any MPI.
+    if (job_.size > 1) another_mpi_.begin();
     return true;
 }
 
 // The variables of one rank go behind those that all of its program share.
-bool LocalRanks::start(Rank& rank, int place, Program& program) {
+bool LocalRanks::start(Rank& rank, std::size_t place, Program& program) {
     std::vector<std::string>& environment = program.environment;
     int control[2], notices[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0)
@@ -112,43 +105,36 @@ bool LocalRanks::start(Rank& rank, int place, Program& program) {
     const std::string reopen = fmt::format("/proc/self/fd/{}", wiring_.lifeline);
     const Descriptor lifeline(open(reopen.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!lifeline) return cannot_start(rank, "open of the lifeline", errno);
-    Descriptor output_end, errors_end;
-    if (job_.capture) {
-        output_end = open_stream(rank, output_stream);
-        errors_end = open_stream(rank, errors_stream);
-        if (!output_end || !errors_end) return cannot_start(rank, "pipe", errno);
-    }
+    std::array<Descriptor, launch::streams> ends;
+    if (!streams_.open(place, ends)) return cannot_start(rank, "pipe", errno);
 
     const std::size_t shared = environment.size();
-    environment.push_back(fmt::format("{}={}:{}:{}:{}:{}", env_bootstrap, their_control.get(),
-                                      inode_of(their_control.get()), their_notices.get(),
-                                      inode_of(their_notices.get()), lifeline.get()));
-    environment.push_back(fmt::format("{}={}", env_rank, rank.number));
-    environment.push_back(fmt::format("{}={}", env_size, job_.size));
-    environment.push_back(fmt::format("{}={}", env_local_rank, place));
-    environment.push_back(fmt::format("{}={}", env_program, job_.program_of(rank.number)));
+    add_identity(environment, job_, rank.number, place,
+                 {their_control.get(), their_notices.get(), lifeline.get()});
     const std::vector<char*> argv = pointers(program.arguments), envp = pointers(environment);
     const config::Affinity affinity(rank.cpus);
-    const SpawnResult result = spawn({getpid(),
-                                      program.path.c_str(),
-                                      program.folder.c_str(),
-                                      argv.data(),
-                                      envp.data(),
-                                      {rank.number == 0 ? wiring_.standard_input : wiring_.null,
-                                       output_end ? output_end.get() : STDOUT_FILENO,
-                                       errors_end ? errors_end.get() : STDERR_FILENO},
-                                      {their_control.get(), their_notices.get()},
-                                      lifeline.get(),
-                                      &affinity,
-                                      wiring_.signals,
-                                      wiring_.files});
+    const SpawnResult result =
+        spawn({getpid(),
+               program.path.c_str(),
+               program.folder.c_str(),
+               argv.data(),
+               envp.data(),
+               {rank.number == 0 ? wiring_.standard_input : wiring_.null,
+                ends[output_stream] ? ends[output_stream].get() : STDOUT_FILENO,
+                ends[errors_stream] ? ends[errors_stream].get() : STDERR_FILENO},
+               {their_control.get(), their_notices.get()},
+               lifeline.get(),
+               &affinity,
+               wiring_.signals,
+               wiring_.files});
     environment.resize(shared);
     if (result.pid < 0) return cannot_start(rank, result.call, result.error);
     rank.pid = result.pid;
     rank.running = true;
     ++running_;
     watch_channels(rank);
-    send_welcome(rank);
+    send(*rank.channel, heard, {std::uint32_t(FrameKind::welcome), 0, 0},
+         welcome(job_, rank.number));
     tell(rank, RankEvent::Kind::started, rank.pid, config::describe_cpus(rank.cpus));
     return true;
 }
@@ -173,47 +159,17 @@ void LocalRanks::watch_channels(Rank& rank) {
     });
 }
 
-// The rank's end of a new pipe.
-Descriptor LocalRanks::open_stream(Rank& rank, int stream) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return {};
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    rank.pipes[stream] = Descriptor(ends[0]);
-    loop_.watch(ends[0], paused_[stream] ? std::uint32_t(EPOLLONESHOT) : EPOLLIN,
-                [this, &rank, stream](auto) { read_stream(rank, stream); });
-    return Descriptor(ends[1]);
-}
-
 bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
     const bool program = std::strcmp(call, "execve") == 0;
-    const char* hint = program && error == ENOEXEC
-                           ? " (a script needs a first line such as #!/bin/sh; a program must be "
-                             "built for this machine)"
-                           : "";
+    const char* hint = "";
+    if (program && error == ENOEXEC)
+        hint =
+            " (a script needs a first line such as #!/bin/sh; a program must be built for this "
+            "machine)";
+    if (!program && error == EAGAIN) hint = " (see ulimit -u, and pids.max of the control group)";
     tell(rank, RankEvent::Kind::not_started, program ? exit_usage : exit_failure,
-         fmt::format("{} of {}: {}{}", call,
-                     job_.programs[std::size_t(job_.program_of(rank.number))].path,
-                     std::strerror(error), hint));
+         fmt::format("{} of {}: {}{}", call, path_of(rank), std::strerror(error), hint));
     return false;
-}
-
-void LocalRanks::send_welcome(Rank& rank) {
-    auto bytes = std::make_shared<std::vector<std::byte>>(sizeof(Welcome) +
-                                                          ranks_.size() * sizeof(std::int32_t));
-    Welcome welcome{protocol_version,
-                    rank.number,
-                    job_.size,
-                    std::uint32_t(ranks_.size()),
-                    {},
-                    job_.keep_going,
-                    0};
-    std::copy(job_.secret.begin(), job_.secret.end(), std::begin(welcome.secret));
-    std::memcpy(bytes->data(), &welcome, sizeof welcome);
-    for (std::size_t i = 0; i < ranks_.size(); ++i) {
-        const std::int32_t local = ranks_[i].number;
-        std::memcpy(bytes->data() + sizeof welcome + i * sizeof local, &local, sizeof local);
-    }
-    send(*rank.channel, heard, {std::uint32_t(FrameKind::welcome), 0, 0}, std::move(bytes));
 }
 
 // ---- what the job does with them ----
@@ -283,6 +239,8 @@ bool LocalRanks::reaped(pid_t pid, int status) {
 
 void LocalRanks::ended(Rank& rank, int status) {
     hear(rank);  // what it said before it died
+    take_output(rank);
+    found_another_mpi(rank, another_mpi_.look_at_file(path_of(rank)));
     rank.running = false;
     --running_;
     tell(rank, RankEvent::Kind::ended, status);
@@ -341,6 +299,9 @@ void LocalRanks::tick(Clock::time_point now, std::chrono::nanoseconds asleep) {
             *rank.stopped_since += std::chrono::duration_cast<Clock::duration>(asleep);
         look_for_stops(rank, now);
     }
+    const auto living =
+        std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.running; });
+    if (living != ranks_.end()) found_another_mpi(*living, another_mpi_.look(now, living->pid));
 }
 
 std::optional<Clock::time_point> LocalRanks::next_tick() const {
@@ -352,6 +313,7 @@ std::optional<Clock::time_point> LocalRanks::next_tick() const {
         if (rank.running && rank.stopped_since && !rank.stop_told && !user_stopped_)
             sooner(*rank.stopped_since + std::chrono::duration_cast<Clock::duration>(job_.timeout));
     if (any_under_a_wrapper()) sooner(Clock::now() + look_interval(job_.timeout));
+    if (const auto time = another_mpi_.next_look()) sooner(*time);
     return next;
 }
 
@@ -398,6 +360,11 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
             return tell(rank, RankEvent::Kind::finalized);
         case FrameKind::abort:
             return aborted(rank, frame);
+        case FrameKind::note:
+            return tell(
+                rank, RankEvent::Kind::noted, 0,
+                config::printable(
+                    {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 4096));
         case FrameKind::watch:
             rank.watching = true;
             return tell(rank, RankEvent::Kind::watching);
@@ -418,6 +385,7 @@ void LocalRanks::hello(Rank& rank, const Frame& frame) {
                                 "the processes that a rank starts may join the job",
                                 frame.sender));
     rank.connected = true;
+    another_mpi_.end();
     rank.connected_pid = frame.sender > 0 ? frame.sender : rank.pid;
     tell(rank, RankEvent::Kind::connected, rank.connected_pid);
     if (rank.connected_pid == rank.pid) return;
@@ -438,6 +406,7 @@ void LocalRanks::aborted(Rank& rank, const Frame& frame) {
                     frame.body.size() - sizeof code);
     }
     while (!text.empty() && text.back() == '\n') text.pop_back();
+    take_output(rank);
     tell(rank, RankEvent::Kind::aborted, code, text);
 }
 
@@ -447,47 +416,19 @@ void LocalRanks::send(Channel& channel, std::uint32_t events, FrameHeader header
     if (channel.open() && channel.has_unsent()) loop_.change(channel.fd(), events | EPOLLOUT);
 }
 
-// ---- output ----
-
-void LocalRanks::read_stream(Rank& rank, int stream) {
-    char piece[16384];
-    while (rank.pipes[stream] && !paused_[stream]) {
-        const ssize_t n = read(rank.pipes[stream].get(), piece, sizeof piece);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EAGAIN) return;
-        if (n <= 0) return close_stream(rank, stream);
-        listener_.printed(rank.number, stream, {piece, std::size_t(n)});
-    }
+// What a rank printed stands before what is said of it.
+void LocalRanks::take_output(const Rank& rank) {
+    streams_.read(std::size_t(&rank - ranks_.data()));
 }
 
-void LocalRanks::close_stream(Rank& rank, int stream) {
-    if (!rank.pipes[stream]) return;
-    loop_.forget(rank.pipes[stream].get());
-    rank.pipes[stream].reset();
-    listener_.printed(rank.number, stream, {});
+void LocalRanks::found_another_mpi(const Rank& rank, const std::optional<std::string>& library) {
+    if (library)
+        tell(rank, RankEvent::Kind::another_mpi, 0,
+             fmt::format("{} uses {}", path_of(rank), *library));
 }
 
-void LocalRanks::pause(int stream, bool paused) {
-    if (paused_[stream] == paused) return;
-    paused_[stream] = paused;
-    for (const Rank& rank : ranks_)
-        if (rank.pipes[stream])
-            // An end of file alone would wake the loop again and again: not watched at all.
-            loop_.change(rank.pipes[stream].get(), paused ? std::uint32_t(EPOLLONESHOT) : EPOLLIN);
-}
-
-void LocalRanks::close_streams(int stream) {
-    for (Rank& rank : ranks_) close_stream(rank, stream);
-}
-
-bool LocalRanks::drain() {
-    bool all = true;
-    for (Rank& rank : ranks_)
-        for (int stream = 0; stream < streams; ++stream) {
-            if (rank.pipes[stream]) read_stream(rank, stream);
-            all = all && !rank.pipes[stream];
-        }
-    return all;
+const std::string& LocalRanks::path_of(const Rank& rank) const {
+    return job_.programs[std::size_t(job_.program_of(rank.number))].path;
 }
 
 }  // namespace torusmp::launch

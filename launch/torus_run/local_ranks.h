@@ -16,10 +16,12 @@
 #include <vector>
 
 #include "config/cpus.h"
+#include "launch/torus_run/another_mpi.h"
 #include "launch/torus_run/channel.h"
 #include "launch/torus_run/job.h"
 #include "launch/torus_run/loop.h"
 #include "launch/torus_run/messages.h"
+#include "launch/torus_run/rank_streams.h"
 
 namespace torusmp::launch {
 
@@ -34,15 +36,11 @@ struct RankWiring {
     const rlimit* files;      // and its limit of open files
 };
 
-inline constexpr int output_stream = 0;
-inline constexpr int errors_stream = 1;
-inline constexpr int streams = 2;
-
 class LocalRanks {
   public:
     struct Listener {
         virtual void happened(RankEvent event) = 0;
-        // Only where the job captures output; an empty text is the end of the stream.
+        // Only what comes through torus-run; an empty text is the end of the stream.
         virtual void printed(int rank, int stream, std::string_view text) = 0;
         virtual ~Listener() = default;
     };
@@ -57,6 +55,8 @@ class LocalRanks {
     // False: one could not be started, and has been told of.
     bool start_all();
     int running() const { return running_; }
+    // That the keeper holds for each rank, at least.
+    static int descriptors_each(const HostJob& job);
 
     // ---- what the job does with them ----
     void signal(int signal);  // of the user
@@ -74,11 +74,8 @@ class LocalRanks {
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
     // When tick() has something to do; nothing: never.
     std::optional<Clock::time_point> next_tick() const;
-    void pause(int stream, bool paused);
-    void close_streams(int stream);
-    // After kill(): takes what is left in the pipes. False: more will fit when the streams are no
-    // longer paused.
-    bool drain();
+    // After kill() they may be drained.
+    RankStreams& streams() { return streams_; }
 
   private:
     struct Rank {
@@ -92,17 +89,14 @@ class LocalRanks {
         bool watching = false;     // it wants to be told of deaths
         pid_t connected_pid = -1;  // what called connect: a child of `pid` under a wrapper
         Descriptor connected_process;
-        Descriptor pipes[streams];
         std::optional<Clock::time_point> stopped_since;
         int stop_signal = 0;
         bool stop_told = false;
     };
 
-    bool start(Rank& rank, int place, Program& program);
+    bool start(Rank& rank, std::size_t place, Program& program);
     bool cannot_start(const Rank& rank, const char* call, int error);
     void watch_channels(Rank& rank);
-    Descriptor open_stream(Rank& rank, int stream);
-    void send_welcome(Rank& rank);
     void tell(const Rank& rank, RankEvent::Kind kind, std::int64_t number = 0,
               std::string text = {});
     void ended(Rank& rank, int status);
@@ -114,20 +108,22 @@ class LocalRanks {
     void aborted(Rank& rank, const Frame& frame);
     // `events`: what the channel is watched for in any case.
     void send(Channel& channel, std::uint32_t events, FrameHeader header, SharedBytes bytes);
-    void read_stream(Rank& rank, int stream);
-    void close_stream(Rank& rank, int stream);
+    void take_output(const Rank& rank);
     void look_for_stops(Rank& rank, Clock::time_point now);
     bool any_under_a_wrapper() const;
+    void found_another_mpi(const Rank& rank, const std::optional<std::string>& library);
+    const std::string& path_of(const Rank& rank) const;
 
     const HostJob& job_;
     Loop& loop_;
     RankWiring wiring_;
     Listener& listener_;
     std::vector<Rank> ranks_;
+    RankStreams streams_;
     int running_ = 0;
-    bool paused_[streams] = {false, false};
     bool user_stopped_ = false;
     std::optional<Clock::time_point> terminate_watchers_at_;
+    MpiSearch another_mpi_;
 };
 
 }  // namespace torusmp::launch

@@ -14,7 +14,8 @@ void add_job(Packer& packer, const HostJob& job) {
             .add(program.arguments)
             .add(program.environment)
             .add(program.folder);
-    packer.add(int(job.bind)).add(job.keep_going).add(job.capture);
+    packer.add(int(job.bind)).add(job.keep_going);
+    packer.add(job.capture.output).add(job.capture.errors).add(job.capture.together);
     packer.add(std::int64_t(job.timeout.count()));
 }
 
@@ -40,7 +41,9 @@ HostJob take_job(Unpacker& unpacker) {
     for (int i = 0; i < programs; ++i) job.programs.push_back(take_program(unpacker));
     job.bind = config::Bind(unpacker.get<int>());
     job.keep_going = unpacker.get<bool>();
-    job.capture = unpacker.get<bool>();
+    job.capture.output = unpacker.get<bool>();
+    job.capture.errors = unpacker.get<bool>();
+    job.capture.together = unpacker.get<bool>();
     job.timeout = std::chrono::nanoseconds(unpacker.get<std::int64_t>());
     return job;
 }

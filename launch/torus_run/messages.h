@@ -16,7 +16,7 @@
 namespace torusmp::launch {
 
 // Goes up with every change of a frame.
-inline constexpr std::uint32_t keeper_protocol = 2;
+inline constexpr std::uint32_t keeper_protocol = 3;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
@@ -44,7 +44,8 @@ enum class KeeperFrame : std::uint32_t {
     input_closed,  // rank 0 reads no more
     done,          // HostEnd
     alive,
-    lost,  // text: why the node of this frame, and what lies behind it, cannot be reached
+    unheard,  // it has heard nothing of the head for longer than the timeout, and ends its ranks
+    lost,     // text: why the node of this frame, and what lies behind it, cannot be reached
 };
 
 // ---- what happens to a rank ----
@@ -56,12 +57,15 @@ struct RankEvent {
         connected,    // number: pid of the process that joined the job
         watching,     // it wants to be told of deaths
         finalized,
-        collective,  // number: the call's sequence; call; bytes
-        aborted,     // number: exit code; text
-        failed,      // it broke a rule. number: exit code; text ends "rank 3 ..."
-        ended,       // number: waitpid's status
-        vanished,    // under a wrapper that lives on; text ends "rank 3 ..."
-        stopped,     // for longer than the timeout. number: the signal
+        collective,   // number: the call's sequence; call; bytes
+        aborted,      // number: exit code; text
+        failed,       // it broke a rule. number: exit code; text ends "rank 3 ..."
+        ended,        // number: waitpid's status
+        vanished,     // under a wrapper that lives on; text ends "rank 3 ..."
+        stopped,      // for longer than the timeout. number: the signal
+        noted,        // text: what it has seen of links and ranks
+        another_mpi,  // nobody here has connected, and text: "./a.out uses libmpi.so.40 of Open
+                      // MPI"
     };
     Kind kind{};
     int rank = 0;

@@ -340,7 +340,8 @@ std::string help_text() {
            "SIGTSTP and SIGCONT are passed on; a second SIGINT or SIGTERM kills the job.\n"
            "Exit code: 0 when every rank ends with 0; else the code of the first rank that failed\n"
            "(128 + the signal that killed or stopped it), also when the others went on; 2 when\n"
-           "nothing was started because of a wrong option, setting or host; 124 after --timeout.\n";
+           "nothing was started because of a wrong option, setting, host or limit; 124 after\n"
+           "--timeout; 1 when all went well but a full disk took what the ranks printed.\n";
     return text.str();
 }
 

@@ -1,9 +1,12 @@
 #include "launch/torus_run/order.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
+
+#include "launch/torus_run/output.h"
 
 namespace torusmp::launch {
 namespace {
@@ -30,6 +33,17 @@ std::vector<int> plan_ways(const Job& job) {
 
 std::string absolute(const std::string& file, const std::string& folder) {
     return file.empty() || file.front() == '/' ? file : folder + "/" + file;
+}
+
+// To a terminal the ranks write line by line, and ask it what they like; a job of one rank has no
+// lines to tell apart.
+Capture what_to_capture(const Job& job, bool here) {
+    const bool all = !here || job.tag_output;
+    const auto through_us = [&](int fd) { return all || (job.size() > 1 && isatty(fd) == 0); };
+    Capture capture{through_us(STDOUT_FILENO), through_us(STDERR_FILENO), false};
+    capture.together = !job.tag_output && capture.output && capture.errors &&
+                       same_file(STDOUT_FILENO, STDERR_FILENO);
+    return capture;
 }
 
 }  // namespace
@@ -76,7 +90,7 @@ HostOrder make_order(const Job& job, const HostOrder& tree, int node) {
     if (host.here)
         for (std::size_t i = 0; i < job.own_paths.size(); ++i)
             order.job.programs[i].path = job.own_paths[i];
-    order.job.capture = !host.here || job.tag_output;
+    order.job.capture = what_to_capture(job, host.here);
     if (std::find(tree.parents.begin(), tree.parents.end(), node) == tree.parents.end()) {
         order.parents.clear();
         order.hosts.clear();

@@ -12,6 +12,8 @@
 #include "config/binding.h"
 #include "config/network.h"
 #include "config/options.h"
+#include "launch/torus_run/limits.h"
+#include "launch/torus_run/local_ranks.h"
 #include "launch/torus_run/program.h"
 
 namespace torusmp::launch {
@@ -77,6 +79,13 @@ std::vector<config::CpuList> bind_ranks(const HostJob& job, std::vector<std::str
     }
 }
 
+void check_limits(const HostJob& job, std::vector<std::string>& problems) {
+    const int ranks = int(job.ranks.size());
+    for (std::string& clause :
+         exceeded(limits_for(ranks, LocalRanks::descriptors_each(job)), ranks))
+        problems.push_back(std::move(clause));
+}
+
 // Only those that have ranks here.
 void find_programs(HostJob& job, std::vector<std::string>& problems) {
     std::set<int> here;
@@ -118,6 +127,7 @@ Prepared prepare_remote_host(HostOrder& order) {
     take_environment(order.job.environment);
     order.job.environment.push_back("PWD=" + order.working_directory);
     find_programs(order.job, problems);
+    check_limits(order.job, problems);
     prepared.cpus = bind_ranks(order.job, problems);
     describe(order, prepared.facts);
     return prepared;
@@ -125,6 +135,7 @@ Prepared prepare_remote_host(HostOrder& order) {
 
 Prepared prepare_own_host(const HostOrder& order) {
     Prepared prepared;
+    check_limits(order.job, prepared.facts.problems);
     prepared.cpus = bind_ranks(order.job, prepared.facts.problems);
     if (order.job.size > int(order.job.ranks.size())) describe(order, prepared.facts);
     return prepared;

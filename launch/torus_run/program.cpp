@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -66,7 +67,52 @@ void check_folder(const std::string& folder) {
                                  std::strerror(errno)));
 }
 
+// A system folder in LD_LIBRARY_PATH would come before the run paths of all programs.
+bool is_system_folder(const std::string& folder) {
+    for (const char* system : {"/lib", "/usr/lib"})
+        for (const char* size : {"", "32", "64", "x32"}) {
+            const std::string name = fmt::format("{}{}", system, size);
+            if (folder == name || folder.starts_with(name + "/")) return true;
+        }
+    return false;
+}
+
+// Empty where programs need no help: there is no shared library, or the system knows the folder.
+std::string library_folder() {
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) return {};
+    const auto folder =
+        std::filesystem::canonical(self.parent_path() / TORUSMP_LIBRARIES_FROM_PROGRAMS, error);
+    if (error || !is_file(folder / TORUSMP_LIBRARY) || is_system_folder(folder)) return {};
+    return folder;
+}
+
+bool lists(std::string_view folders, std::string_view folder) {
+    while (true) {
+        const std::size_t colon = folders.find(':');
+        if (folders.substr(0, colon) == folder) return true;
+        if (colon == std::string_view::npos) return false;
+        folders.remove_prefix(colon + 1);
+    }
+}
+
 }  // namespace
+
+void add_library_folder(std::vector<std::string>& environment) {
+    const std::string folder = library_folder();
+    if (folder.empty()) return;
+    constexpr std::string_view name = "LD_LIBRARY_PATH=";
+    const auto found =
+        std::find_if(environment.begin(), environment.end(),
+                     [name](const std::string& entry) { return entry.starts_with(name); });
+    if (found == environment.end())
+        environment.push_back(fmt::format("{}{}", name, folder));
+    else if (*found == name)
+        *found += folder;
+    else if (!lists(std::string_view(*found).substr(name.size()), folder))
+        *found += ":" + folder;
+}
 
 std::string find_program(const std::string& name, const char* path, const std::string& folder) {
     if (folder.empty()) return find_here(name, path);

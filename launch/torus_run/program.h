@@ -1,7 +1,8 @@
-// Where the program is that the user named.
+// Where the program is that the user named, and where the program finds our libraries.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace torusmp::launch {
 
@@ -9,5 +10,10 @@ namespace torusmp::launch {
 // With a folder to start in, a name with a slash starts there, and the path found is absolute.
 // Throws config::UsageError with what is wrong.
 std::string find_program(const std::string& name, const char* path, const std::string& folder = {});
+
+// Lets programs that were linked without a run path find the libraries of this installation: the
+// folder goes behind all others of LD_LIBRARY_PATH, so what the user put there wins. Nothing is
+// changed where the dynamic linker looks anyway, or the folder is in the list.
+void add_library_folder(std::vector<std::string>& environment);
 
 }  // namespace torusmp::launch

@@ -28,10 +28,16 @@ class Pulse {
         return int(std::clamp<long long>(left, 0, 1'000'000));
     }
 
+    // How much longer than planned this process has waited, where it was so long that it cannot
+    // have run.
+    std::chrono::nanoseconds late(Clock::time_point now) const {
+        const auto late = planned_end_ ? now - std::max(*planned_end_, slept_from_) : now - now;
+        return late > interval_ ? std::chrono::nanoseconds(late) : std::chrono::nanoseconds(0);
+    }
+
     // After the wait. True: it is time to send a beat.
     bool beat(Clock::time_point now) {
-        const auto late = planned_end_ ? now - std::max(*planned_end_, slept_from_) : now - now;
-        asleep_ = late > interval_ ? std::chrono::nanoseconds(late) : std::chrono::nanoseconds(0);
+        asleep_ = late(now);
         if (now < next_) return false;
         next_ = now + std::chrono::duration_cast<Clock::duration>(interval_);
         return true;

@@ -82,12 +82,18 @@ class RemoteKeeper : private Attention::Listener,
         const auto now = Clock::now();
         if (pulse_.beat(now) && order_) tell_head(KeeperFrame::alive, nullptr);
         last_heard_ += std::chrono::duration_cast<Clock::duration>(pulse_.asleep());
-        if (now - last_heard_ > timeout_) leave("nothing was heard of torus-run for too long");
+        if (now - last_heard_ > timeout_) give_up_the_head();
         if (keepers_) {
             keepers_->tick(now, pulse_.asleep());
             keepers_->drop(false);
         }
         if (ranks_) ranks_->tick(now, pulse_.asleep());
+    }
+
+    // It may be no more than stopped, and read this later.
+    void give_up_the_head() {
+        if (order_) tell_head(KeeperFrame::unheard, nullptr);
+        leave("nothing was heard of torus-run for too long");
     }
 
     // Somebody on this host ends this keeper: all that it started ends with it.
@@ -168,7 +174,7 @@ class RemoteKeeper : private Attention::Listener,
             }
             case KeeperFrame::close_output:
                 if (const auto stream = body.get<std::uint32_t>(); stream < streams)
-                    ranks_->close_streams(int(stream));
+                    ranks_->streams().close(int(stream));
                 return;
             default:
                 return;  // ping: that it came is all
@@ -231,13 +237,13 @@ class RemoteKeeper : private Attention::Listener,
         packer.append(std::as_bytes(std::span(text)));
         tell_head(KeeperFrame::output, share(packer.take()));
         on_the_way_[stream] += text.size();
-        if (on_the_way_[stream] >= output_window) ranks_->pause(stream, true);
+        if (on_the_way_[stream] >= output_window) ranks_->streams().pause(stream, true);
     }
 
     void output_taken(std::uint32_t stream, std::uint64_t bytes) {
         if (stream >= streams) return;
         on_the_way_[stream] -= std::min(bytes, on_the_way_[stream]);
-        if (on_the_way_[stream] < output_window / 2) ranks_->pause(int(stream), false);
+        if (on_the_way_[stream] < output_window / 2) ranks_->streams().pause(int(stream), false);
     }
 
     void input_taken(std::size_t bytes) override {
@@ -270,7 +276,7 @@ class RemoteKeeper : private Attention::Listener,
         if (ranks_) ranks_->kill();
         end_keepers();
         for (const pid_t pid : kill_descendants(kill_patience)) end.stuck.push_back(pid);
-        while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->drain()) step();
+        while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->streams().drain()) step();
         if (order_ && !alone_) tell_head(KeeperFrame::done, share(encode(end)));
         while (!alone_ && head_.has_unsent()) step();
     }

@@ -34,7 +34,8 @@ sigset_t block_signals() {
     // A caller may leave SIGCHLD ignored; the dead could not be waited for then.
     signal(SIGCHLD, SIG_DFL);
     sigset_t block = forwarded_signals();
-    for (const int signal : {SIGCHLD, SIGPIPE, SIGTTIN, SIGTTOU}) sigaddset(&block, signal);
+    for (const int signal : {SIGCHLD, SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU})
+        sigaddset(&block, signal);
     sigset_t before;
     sigprocmask(SIG_BLOCK, &block, &before);
     return before;

@@ -19,6 +19,10 @@ void pmpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* i
     *ierror = PMPI_Init_thread(nullptr, nullptr, *required, provided);
 }
 
+void pmpi_info_create_env_(MPI_Fint* info, MPI_Fint* ierror) {
+    *ierror = PMPI_Info_create_env(0, nullptr, torusmp::mpi::Argument<MPI_Info*>(info).in_c());
+}
+
 void pmpi_pcontrol_(const MPI_Fint* level) {
     PMPI_Pcontrol(*level);
 }
@@ -46,6 +50,7 @@ void pmpi_alloc_mem_cptr_(const MPI_Aint* size, const MPI_Fint* info, void* base
 
 FORTRAN_NAME(init)
 FORTRAN_NAME(init_thread)
+FORTRAN_NAME(info_create_env)
 FORTRAN_NAME(pcontrol)
 FORTRAN_NAME(wtime)
 FORTRAN_NAME(wtick)

@@ -1,6 +1,8 @@
-// Functions of the program in Fortran: operations, error handlers, and those of attribute keys.
+// Functions of the program in Fortran: operations, error handlers, and those of generalized
+// requests. Those of attribute keys are in attributes.cpp.
 #include "mpi11/error.h"
 #include "mpi11/fortran/arguments.h"
+#include "mpi11/generalized.h"
 #include "mpi11/operation.h"
 
 using namespace torusmp::mpi;
@@ -27,8 +29,17 @@ void pmpi_op_create_(MPI_User_function* function, const MPI_Fint* commute, MPI_F
         *op = to_fortran(handle_of(make_operation(function, *commute != 0, true)));
     });
 }
+
+void pmpi_grequest_start_(void (*query)(), void (*free)(), void (*cancel)(), MPI_Aint* extra_state,
+                          MPI_Fint* request, MPI_Fint* ierror) {
+    *ierror = api("MPI_Grequest_start", [&] {
+        *request = to_fortran(start_generalized(
+            {GeneralizedFunctions::Language::fortran, query, free, cancel, extra_state}));
+    });
+}
 }
 
 FORTRAN_NAME(comm_create_errhandler)
 FORTRAN_NAME(errhandler_create)
 FORTRAN_NAME(op_create)
+FORTRAN_NAME(grequest_start)

@@ -19,6 +19,7 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran}/collectives.cpp
   ${fortran}/requests.cpp
   ${fortran}/routines.cpp
+  ${fortran}/sizeof.cpp
   ${fortran}/strings.cpp
   ${fortran}/types.cpp
   ${fortran_made}/fortran_routines.inc

@@ -73,13 +73,17 @@ std::vector<Function> find_functions(const std::string& header) {
 // Handles and integers; addresses and functions are not constants in Fortran.
 std::vector<Constant> find_constants(const std::string& header) {
     static const std::regex form(
-        R"(\n#define (MPI_\w+) (?:\(\(MPI_\w+\)(0x\w+)\)|\(?(-?\d+)\)?|(MPI_\w+))(?= |\n))");
+        R"(\n#define (MPI_\w+) (?:\(\(MPI_\w+\)(0x\w+)\)|\(?(-?\d+)\)?)(?= |\n))");
+    static const std::regex alias(R"(\n#define (MPI_\w+) (MPI_\w+))");
+    for (const std::smatch& found : all_matches(header, alias))
+        throw std::runtime_error(found[1].str() + " is " + found[2].str() +
+                                 ", which programs may define by it: write the value");
     std::vector<Constant> constants;
     for (const std::smatch& found : all_matches(header, form)) {
         const std::string name = found[1];
         if (name.starts_with("MPI_F_") || name.ends_with("_FN")) continue;
-        std::string value = found[2].matched ? std::to_string(std::stoi(found[2], nullptr, 16))
-                                             : found[3].str() + found[4].str();
+        std::string value =
+            found[2].matched ? std::to_string(std::stoi(found[2], nullptr, 16)) : found[3].str();
         // A Fortran string has no null at its end.
         if (name.starts_with("MPI_MAX_")) value = std::to_string(std::stoi(value) - 1);
         constants.push_back({name, value});
@@ -170,7 +174,7 @@ bool is_attribute(const Parameter& parameter) {
 }
 
 bool is_for_c_alone(const std::string& function) {
-    for (const char* end : {"_c2f", "_f2c", "_toint", "_fromint"})
+    for (const char* end : {"_c", "_c2f", "_f2c", "_toint", "_fromint"})
         if (function.ends_with(end)) return true;
     return false;
 }
@@ -249,6 +253,34 @@ void write_alloc_mem(std::ostream& out, const Function& function, const std::str
            "      integer :: ierror\n    end subroutine\n  end interface\n";
 }
 
+// gfortran's kinds.
+struct Kinds {
+    const char* type;
+    std::vector<int> kinds;
+};
+const Kinds numeric_kinds[] = {
+    {"integer", {1, 2, 4, 8, 16}},
+    {"logical", {1, 2, 4, 8, 16}},
+#ifdef __SIZEOF_FLOAT80__
+    {"real", {4, 8, 10, 16}},
+    {"complex", {4, 8, 10, 16}},
+#else
+    {"real", {4, 8, 16}},
+    {"complex", {4, 8, 16}},
+#endif
+};
+
+// Takes a variable of any kind and rank, and looks at neither its value nor its shape.
+void write_sizeof(std::ostream& out, const std::string& name) {
+    out << "  interface " << name << "\n";
+    for (const auto& [type, kinds] : numeric_kinds)
+        for (const int kind : kinds)
+            out << "    subroutine " << name << "_" << type << kind << "(x, size, ierror)\n"
+                << "      " << type << "(" << kind << "), dimension(..) :: x\n"
+                << "      integer :: size, ierror\n    end subroutine\n";
+    out << "  end interface\n";
+}
+
 void write_module(std::ostream& out, const std::vector<Constant>& constants,
                   const std::vector<Function>& functions) {
     out << "! MPI as a module with interfaces. Made from mpi.h.\n"
@@ -263,6 +295,7 @@ void write_module(std::ostream& out, const std::vector<Constant>& constants,
         for (const Function& function : functions)
             if (function.name == "Alloc_mem")
                 write_alloc_mem(out, function, prefix + function.name);
+        write_sizeof(out, std::string(prefix) + "SIZEOF");
     }
     out << "end module mpi\n";
 }
@@ -272,6 +305,7 @@ void write_module(std::ostream& out, const std::vector<Constant>& constants,
 bool is_written_by_hand(const Function& function) {
     static const std::set<std::string> names{"Init",
                                              "Init_thread",
+                                             "Info_create_env",
                                              "Pcontrol",
                                              "Buffer_detach",
                                              "Type_extent",

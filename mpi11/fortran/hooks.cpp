@@ -53,4 +53,22 @@ int call_fortran_delete(void (*function)(), bool wide, MPI_Fint object, int keyv
                 : call_delete<MPI_Fint>(function, object, keyval, value, extra);
 }
 
+int call_fortran_query(void (*function)(), void* extra, MPI_Status& status) {
+    MPI_Fint code = MPI_SUCCESS;
+    reinterpret_cast<void (*)(void*, MPI_Status*, MPI_Fint*)>(function)(extra, &status, &code);
+    return code;
+}
+
+int call_fortran_free(void (*function)(), void* extra) {
+    MPI_Fint code = MPI_SUCCESS;
+    reinterpret_cast<void (*)(void*, MPI_Fint*)>(function)(extra, &code);
+    return code;
+}
+
+int call_fortran_cancel(void (*function)(), void* extra, bool complete) {
+    MPI_Fint flag = complete ? 1 : 0, code = MPI_SUCCESS;
+    reinterpret_cast<void (*)(void*, MPI_Fint*, MPI_Fint*)>(function)(extra, &flag, &code);
+    return code;
+}
+
 }  // namespace torusmp::mpi

@@ -99,6 +99,30 @@ void pmpi_type_get_name_(const MPI_Fint* type, char* name, MPI_Fint* resultlen, 
         });
 }
 
+// ---- external data ----
+
+void pmpi_pack_external_(const char* datarep, void* inbuf, const MPI_Fint* incount,
+                         const MPI_Fint* type, void* outbuf, const MPI_Aint* outsize,
+                         MPI_Aint* position, MPI_Fint* ierror, Length length) {
+    *ierror =
+        PMPI_Pack_external(c_string(datarep, length).c_str(), c_buffer(inbuf), *incount,
+                           from_fortran<MPI_Datatype>(*type), c_buffer(outbuf), *outsize, position);
+}
+
+void pmpi_unpack_external_(const char* datarep, void* inbuf, const MPI_Aint* insize,
+                           MPI_Aint* position, void* outbuf, const MPI_Fint* outcount,
+                           const MPI_Fint* type, MPI_Fint* ierror, Length length) {
+    *ierror =
+        PMPI_Unpack_external(c_string(datarep, length).c_str(), c_buffer(inbuf), *insize, position,
+                             c_buffer(outbuf), *outcount, from_fortran<MPI_Datatype>(*type));
+}
+
+void pmpi_pack_external_size_(const char* datarep, const MPI_Fint* incount, const MPI_Fint* type,
+                              MPI_Aint* size, MPI_Fint* ierror, Length length) {
+    *ierror = PMPI_Pack_external_size(c_string(datarep, length).c_str(), *incount,
+                                      from_fortran<MPI_Datatype>(*type), size);
+}
+
 // ---- infos ----
 
 void pmpi_info_set_(const MPI_Fint* info, const char* key, const char* value, MPI_Fint* ierror,
@@ -155,6 +179,9 @@ FORTRAN_NAME(comm_set_name)
 FORTRAN_NAME(comm_get_name)
 FORTRAN_NAME(type_set_name)
 FORTRAN_NAME(type_get_name)
+FORTRAN_NAME(pack_external)
+FORTRAN_NAME(unpack_external)
+FORTRAN_NAME(pack_external_size)
 FORTRAN_NAME(info_set)
 FORTRAN_NAME(info_delete)
 FORTRAN_NAME(info_get)

@@ -1,10 +1,12 @@
 // Datatypes: arrays of types, and the routines of MPI-1, whose addresses are INTEGERs.
 //
 // Where an INTEGER cannot hold an address, MPI_ADDRESS gives its lower half, so that differences of
-// two are right; MPI_GET_ADDRESS gives all of it.
+// two are right; MPI_GET_ADDRESS gives all of it. A type of such halves is refused together with
+// MPI_BOTTOM.
 #include <limits>
 #include <vector>
 
+#include "mpi11/datatype.h"
 #include "mpi11/fortran/arguments.h"
 #include "mpi11/fortran/handle_array.h"
 
@@ -38,6 +40,15 @@ int make_type(MPI_Fint* newtype, Make&& make) {
     return code;
 }
 
+template <class Make>
+int make_of_integers(MPI_Fint* newtype, Make&& make) {
+    return make_type(newtype, [&](MPI_Datatype* type) {
+        const int code = make(type);
+        if (code == MPI_SUCCESS) find<Datatype>(*type)->made_of_integers();
+        return code;
+    });
+}
+
 }  // namespace
 }  // namespace torusmp::mpi
 
@@ -49,6 +60,7 @@ void pmpi_address_(void* location, MPI_Fint* address, MPI_Fint* ierror) {
     MPI_Aint whole = 0;
     *ierror = PMPI_Get_address(c_buffer(location), &whole);
     *address = MPI_Fint(std::uint32_t(whole));
+    if (*address != whole) address_was_cut = true;
 }
 
 void pmpi_type_extent_(const MPI_Fint* type, MPI_Fint* extent, MPI_Fint* ierror) {
@@ -65,7 +77,7 @@ void pmpi_type_ub_(const MPI_Fint* type, MPI_Fint* displacement, MPI_Fint* ierro
 
 void pmpi_type_hvector_(const MPI_Fint* count, const MPI_Fint* blocklength, const MPI_Fint* stride,
                         const MPI_Fint* oldtype, MPI_Fint* newtype, MPI_Fint* ierror) {
-    *ierror = make_type(newtype, [&](MPI_Datatype* type) {
+    *ierror = make_of_integers(newtype, [&](MPI_Datatype* type) {
         return PMPI_Type_hvector(*count, *blocklength, *stride,
                                  from_fortran<MPI_Datatype>(*oldtype), type);
     });
@@ -75,7 +87,7 @@ void pmpi_type_hindexed_(const MPI_Fint* count, MPI_Fint* blocklengths,
                          const MPI_Fint* displacements, const MPI_Fint* oldtype, MPI_Fint* newtype,
                          MPI_Fint* ierror) {
     std::vector<MPI_Aint> wide = widened(displacements, *count);
-    *ierror = make_type(newtype, [&](MPI_Datatype* type) {
+    *ierror = make_of_integers(newtype, [&](MPI_Datatype* type) {
         return PMPI_Type_hindexed(*count, blocklengths, wide.data(),
                                   from_fortran<MPI_Datatype>(*oldtype), type);
     });
@@ -85,7 +97,7 @@ void pmpi_type_struct_(const MPI_Fint* count, MPI_Fint* blocklengths, const MPI_
                        const MPI_Fint* types, MPI_Fint* newtype, MPI_Fint* ierror) {
     std::vector<MPI_Aint> wide = widened(displacements, *count);
     HandleArray<MPI_Datatype> in_c(types, *count);
-    *ierror = make_type(newtype, [&](MPI_Datatype* type) {
+    *ierror = make_of_integers(newtype, [&](MPI_Datatype* type) {
         return PMPI_Type_struct(*count, blocklengths, wide.data(), in_c.in_c(), type);
     });
 }

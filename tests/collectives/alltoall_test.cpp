@@ -11,6 +11,7 @@ using namespace torusmp::collectives::testing;
 using torusmp::core::testing::fill;
 using torusmp::core::testing::filled;
 
+namespace alltoall_test {
 namespace {
 
 constexpr AlltoallForm all_forms[] = {AlltoallForm::automatic, AlltoallForm::rings,
@@ -146,3 +147,5 @@ TEST_CASE("A member for which all is there when it comes to an alltoall is throu
         CHECK(job.run_until([&] { return crew.complete(); }));
     }
 }
+
+}  // namespace alltoall_test

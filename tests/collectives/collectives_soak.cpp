@@ -1,7 +1,8 @@
 // Random collectives in sequence and at once, on random groups of a torus of simulated ranks with
 // two tokens a class and random delays, 4x8x8 of them: all end, with the right answers, and all
 // tokens come home. With --kills each round, on 3x4x4, also kills a rank in the middle; then every
-// other member's call must end, and those that could not end well must name the dead rank.
+// other member's call must end, and those that could not end well must name the dead rank. No job
+// leaves memory behind.
 //
 //   collectives_soak [--rounds 10000] [--seed 1] [--kills 0]
 //
@@ -9,6 +10,8 @@
 // not (the seed is printed: --seed N --rounds M repeats), 2 bad arguments.
 
 #include <fmt/format.h>
+#include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -42,6 +45,8 @@ constexpr const char* usage =
 
 // A job goes on for so many rounds, so that schedules are used again.
 constexpr std::uint64_t rounds_of_job = 40;
+// Nothing of a job stays behind; this is for what the heap keeps for itself.
+constexpr std::size_t most_growth = 4 << 20;  // bytes
 
 JobOptions options_of(std::uint64_t seed, std::vector<int> dims, Random& random) {
     using core::testing::sim::Time;
@@ -224,6 +229,18 @@ Outcome run_killing_job(std::uint64_t seed) {
     return outcome;
 }
 
+// Bytes that the program has in use: between jobs nothing but what the library keeps.
+std::size_t bytes_in_use() {
+    return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+// In MiB, since the program began.
+long most_memory() {
+    struct rusage used {};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss / 1024;
+}
+
 int soak(const Arguments& arguments) {
     const bool terminal = isatty(STDERR_FILENO) != 0;
     const auto began = std::chrono::steady_clock::now();
@@ -233,6 +250,7 @@ int soak(const Arguments& arguments) {
     std::uint64_t rounds = 0;
     std::uint64_t packets = 0;
     std::uint64_t seed = arguments.seed;
+    std::size_t in_use = 0;  // after the first job
     for (; rounds < arguments.rounds; ++seed) {
         core::testing::tell_on_crash("collectives_soak", seed);
         const Outcome outcome =
@@ -241,6 +259,16 @@ int soak(const Arguments& arguments) {
                 : run_job(seed, std::min(rounds_of_job, arguments.rounds - rounds));
         rounds += outcome.rounds;
         packets += outcome.packets;
+        // Jobs differ much in what they need, and the next is to find what this one has left.
+        malloc_trim(0);
+        if (in_use == 0) in_use = bytes_in_use();
+        if (outcome.failure.empty() && bytes_in_use() > in_use + most_growth) {
+            fmt::print(stderr,
+                       "{}collectives_soak: seed {}: {} bytes are in use after the job, {} "
+                       "after the first\n",
+                       terminal ? "\r\033[K" : "", seed, bytes_in_use(), in_use);
+            return 1;
+        }
         if (!outcome.failure.empty()) {
             fmt::print(stderr, "{}collectives_soak: seed {}: {}\n", terminal ? "\r\033[K" : "",
                        seed, outcome.failure);
@@ -250,9 +278,11 @@ int soak(const Arguments& arguments) {
             fmt::print(stderr, "\r{} of {} rounds, {:.1f} s", rounds, arguments.rounds, seconds());
     }
     if (terminal) fmt::print(stderr, "\r\033[K");
-    fmt::print("collectives_soak: {} rounds on {}, seeds {} to {}, {} packets, {:.1f} s\n", rounds,
-               arguments.kills != 0 ? "3x4x4, one killed in each" : "4x8x8", arguments.seed,
-               seed - 1, packets, seconds());
+    fmt::print(
+        "collectives_soak: {} rounds on {}, seeds {} to {}, {} packets, {:.1f} s, at most {} MiB, "
+        "{} KiB left\n",
+        rounds, arguments.kills != 0 ? "3x4x4, one killed in each" : "4x8x8", arguments.seed,
+        seed - 1, packets, seconds(), most_memory(), in_use / 1024);
     return 0;
 }
 

@@ -9,6 +9,7 @@ using namespace torusmp::collectives::testing;
 using torusmp::core::testing::fill;
 using torusmp::core::testing::filled;
 
+namespace moving_test {
 namespace {
 
 const std::vector<std::vector<int>> shapes{{1}, {2}, {5}, {2, 2}, {3, 4}, {2, 1, 3}, {3, 2, 2}};
@@ -94,3 +95,5 @@ TEST_CASE("Members that fill no box of the machine broadcast and exchange as wel
     for (int a = 0; a < 5; ++a)
         for (int b = 0; b < 5; ++b) CHECK(in[std::size_t(a)][std::size_t(b)] == b * 10 + a);
 }
+
+}  // namespace moving_test

@@ -10,6 +10,7 @@
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
 
+namespace reduce_scatter_test {
 namespace {
 
 constexpr ReduceScatterForm all_forms[] = {ReduceScatterForm::automatic, ReduceScatterForm::rings,
@@ -150,3 +151,5 @@ TEST_CASE("A reduce-scatter of floats has the same bits in every run") {
             CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
         }
 }
+
+}  // namespace reduce_scatter_test

@@ -11,6 +11,7 @@ using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
 using torusmp::core::Rank;
 
+namespace reduce_test {
 namespace {
 
 // Affine maps x -> a x + b modulo 2^32, one after the other: associative, does not commute.
@@ -205,3 +206,5 @@ TEST_CASE("An operation that wants the vector whole gets it whole") {
         check_sum(values[9], crew.size());
     }
 }
+
+}  // namespace reduce_test

@@ -10,6 +10,7 @@ using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
 using torusmp::core::Rank;
 
+namespace scan_test {
 namespace {
 
 constexpr ScanForm all_forms[] = {ScanForm::automatic, ScanForm::lines, ScanForm::doubling,
@@ -76,3 +77,5 @@ TEST_CASE("A scan follows the order of nodes where ranks have another") {
             for (const auto form : all_forms)
                 check_scan(job_of({3, 4}, direct, 5), members, 9, ScanKind::exclusive, form);
 }
+
+}  // namespace scan_test

@@ -15,6 +15,7 @@ using torusmp::core::Rank;
 using torusmp::core::testing::fill;
 using torusmp::core::testing::filled;
 
+namespace scatter_test {
 namespace {
 
 using Random = std::mt19937;
@@ -314,3 +315,5 @@ TEST_CASE("A frame that cannot be ends the collective with an error that names i
         CHECK(crew[1].failed_peer() == 0);
     }
 }
+
+}  // namespace scatter_test

@@ -71,18 +71,18 @@ TEST_CASE("The limit of locked memory is that of the process, or none") {
     if (limit.rlim_cur == RLIM_INFINITY) CHECK_FALSE(found);
 
     // In a process of its own: lowered, with and without the right to pass it.
-    const auto seen_by_child = [](std::uint64_t limit, bool privileged) {
+    const auto seen_by_child = [](std::uint64_t lowered, bool privileged) {
         const pid_t child = ::fork();
         REQUIRE(child >= 0);
         if (child == 0) {
-            const struct rlimit low { limit, limit };
+            const struct rlimit low { lowered, lowered };
             __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
             __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
             if (::setrlimit(RLIMIT_MEMLOCK, &low) != 0 ||
                 (!privileged && ::syscall(SYS_capset, &header, none) != 0))
                 ::_exit(2);
             const auto seen = memory_lock_limit();
-            ::_exit(seen == limit ? 0 : !seen ? 3 : 4);
+            ::_exit(seen == lowered ? 0 : !seen ? 3 : 4);
         }
         int status = 0;
         REQUIRE(::waitpid(child, &status, 0) == child);

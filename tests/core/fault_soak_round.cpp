@@ -429,7 +429,7 @@ bool Round::capture_rank() {
 
 bool Round::connected(Rank from, Rank to) {
     if (from == to || !job_->alive(to)) return false;
-    const auto all = (*job_)[from].connections();
+    const auto all = (*job_)[from].state().connections();
     return std::any_of(all.begin(), all.end(),
                        [&](const auto& c) { return c.peer == to && !c.down; });
 }
@@ -658,9 +658,11 @@ void Round::judge_error(const Message& m, const Request& request, Rank on, bool 
     if (request.peer() != peer)
         return bad(
             fmt::format("{}: the error of the {} names rank {}", name_of(m), end, request.peer()));
-    if (error != Error::truncated && !said(on, name(peer)))
-        bad(fmt::format("{}: the {} ended with '{}', but {} never named {}", name_of(m), end,
-                        describe(error), name(on), name(peer)));
+    if (error == Error::truncated) return;
+    const std::string why = (*job_)[on].state().fault_of(peer);
+    if (why == describe(Error::unreachable) || !known_fault(why))
+        bad(fmt::format("{}: the {} ended with '{}', but {} gives no reason of {}: {}", name_of(m),
+                        end, describe(error), name(on), name(peer), why));
 }
 
 void Round::judge_receive(const Message& m) {

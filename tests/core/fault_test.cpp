@@ -1,6 +1,7 @@
 // Links and ranks that die: every request that depended on them ends with Error::unreachable, on
 // every rank, and everything else goes on.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <string>
@@ -12,6 +13,7 @@ using namespace torusmp;
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
+namespace fault_test {
 namespace {
 
 JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
@@ -130,6 +132,22 @@ TEST_CASE("when a link dies the pairs whose path crosses it end, and the others 
     const Rank other = *job.torus().neighbour(at, direction);
     job.kill_link(at, direction);
     job.settle();
+    // Everybody who cannot reach somebody knows the link, and who saw it die.
+    for (Rank from = 0; from < job.size(); ++from)
+        for (Rank to = 0; to < job.size(); ++to) {
+            const std::string why = job[from].state().fault_of(to);
+            if (why == describe(Error::unreachable)) continue;  // it can be reached
+            CAPTURE(from, to, why);
+            const auto names = [&why](Rank a, Rank b) {
+                const std::string link = "the link between rank " + std::to_string(a) +
+                                         " and rank " + std::to_string(b) + " is dead; ";
+                return why.find(link) == 0;
+            };
+            REQUIRE((names(at, other) || names(other, at)));
+            REQUIRE((why.find("; rank " + std::to_string(at) + " saw: ") != why.npos ||
+                     why.find("; rank " + std::to_string(other) + " saw: ") != why.npos));
+            REQUIRE(why.find("says that it is dead") == why.npos);
+        }
     // Large messages take every shortest path, so each of them counts.
     const auto crosses = [&](Rank from, Rank to) {
         for (const auto first : routing::first_directions(job.torus(), from, to)) {
@@ -241,3 +259,127 @@ TEST_CASE("a buffer is the caller's again only when no transfer uses it", "[core
     job.settle();
     REQUIRE(in == (arrived ? std::vector<std::byte>(2000, std::byte{7}) : reused));
 }
+
+TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, and nothing else",
+          "[core][fault]") {
+    const std::size_t bytes = 3000;  // beyond the eager limit
+    std::vector<std::byte> memory(bytes);
+    std::vector<std::byte> more(bytes);
+    SendRequest send;
+    SendRequest other;
+    ReceiveRequest receive;
+    JobOptions options = torus({5}, 1);
+    options.direct = true;
+    options.misnamed = 2;  // no neighbour of rank 0: connected on first use
+    Job job(options);
+    bool receives = false;
+    SECTION("a small message") {
+        job[0].send(send, {memory.data(), 8}, 2, 0, 0);
+    }
+    SECTION("a large message") {
+        job[0].send(send, {memory.data(), bytes}, 2, 0, 0);
+    }
+    SECTION("a message that is to be met") {
+        job[0].send(send, {memory.data(), 8}, 2, 0, 0, SendMode::synchronous);
+    }
+    SECTION("a declared channel") {
+        job[0].start(job[0].open_send_flow(2, 0, 0), send, {memory.data(), 8});
+    }
+    SECTION("a large receive, which is announced") {
+        receives = true;
+        job[0].receive(receive, {memory.data(), bytes}, 2, 0, 0);
+    }
+    job.settle();
+    if (receives) {
+        REQUIRE(receive.complete());
+        CHECK(receive.status().error == Error::unreachable);
+        job[0].send(send, {memory.data(), 8}, 2, 0, 1);
+    }
+    REQUIRE(send.complete());
+    CHECK(send.status().error == Error::unreachable);
+    job[0].send(other, {memory.data(), bytes}, 2, 0, 0);
+    REQUIRE(other.complete());
+    CHECK(other.status().error == Error::unreachable);
+    // Told once, with the reason.
+    const auto tells = [](const std::string& line) {
+        return line.starts_with("0: the connection to rank 2 does not come about: ") &&
+               line.find("no address of this world") != std::string::npos;
+    };
+    CHECK(std::count_if(job.log().begin(), job.log().end(), tells) == 1);
+    // The others are as they were.
+    SendRequest well;
+    ReceiveRequest arrives;
+    job[0].send(well, {memory.data(), bytes}, 3, 0, 0);
+    job[3].receive(arrives, {more.data(), bytes}, 0, 0, 0);
+    job.settle();
+    REQUIRE(well.complete());
+    REQUIRE(arrives.complete());
+    CHECK(arrives.status().error == Error::none);
+}
+
+TEST_CASE("a link that does not come up is the error of the start, or a fault like any other",
+          "[core][fault]") {
+    JobOptions options = torus({4}, 1);
+    options.misnamed = 1;
+    SendRequest send;
+    std::byte byte{};
+    Job job(options);
+    SECTION("the error of the start") {
+        CHECK_THROWS_WITH(job[0].await_links(false),
+                          Catch::Contains("link 0+ to rank 1 does not come about: ") &&
+                              Catch::Contains("no address of this world"));
+        CHECK(job.log().empty());
+    }
+    SECTION("a fault like any other") {
+        job[0].await_links(true);
+        CHECK(said(job, "0: link 0+ to rank 1 does not come about: "));
+        job[0].send(send, {&byte, 1}, 1, 0, 0);
+        REQUIRE(send.complete());
+        CHECK(send.status().error == Error::unreachable);
+    }
+}
+
+TEST_CASE("links are awaited until their other ends are there, or are said to be dead",
+          "[core][fault]") {
+    sim::World world({});
+    std::vector<std::string> log;
+    std::vector<std::unique_ptr<Runtime>> ranks;
+    std::vector<std::vector<std::byte>> addresses;
+    for (Rank rank = 0; rank < 2; ++rank) {
+        Options options{.torus = routing::Torus(std::vector<int>{2}, {false}),
+                        .rank = rank,
+                        .direct = {},
+                        .log = [&](std::string_view text) { log.emplace_back(text); },
+                        .name_of = {}};
+        const bool late = rank == 0;
+        // The simulated world does not turn by itself: rank 1 comes, or is buried, after rank 0 has
+        // been looking for a while.
+        options.on_interrupt = [&, late, turns = 0]() mutable {
+            if (!late) return;
+            if (++turns < 20) return ranks[0]->interrupt();
+            if (addresses.size() == 2)
+                ranks[1]->connect(addresses);
+            else
+                ranks[0]->peer_died(1, "it fell");
+        };
+        ranks.push_back(std::make_unique<Runtime>(
+            std::move(options), [&](const std::vector<transport::PortOptions>& ports) {
+                return std::unique_ptr<transport::Interface>(world.create({ports}));
+            }));
+    }
+    addresses = {ranks[0]->address(), ranks[1]->address()};
+    ranks[0]->connect(addresses);
+    SECTION("there") {
+        ranks[0]->interrupt();
+        ranks[0]->await_links(false);
+        CHECK(log.empty());
+    }
+    SECTION("dead") {
+        addresses.clear();
+        ranks[0]->interrupt();
+        ranks[0]->await_links(true);
+        REQUIRE(log.size() == 2);
+        CHECK(log[0] == "rank 1 is dead: it fell");
+    }
+}
+}  // namespace fault_test

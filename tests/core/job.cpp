@@ -36,6 +36,7 @@ Job::Job(const JobOptions& options)
         open(options, rank, std::move(mine));
         addresses.push_back(runtimes_.back()->address());
     }
+    if (options.misnamed) addresses[std::size_t(*options.misnamed)].back() ^= std::byte{0xff};
     for (auto& runtime : runtimes_) runtime->connect(addresses);
     alive_.assign(ranks, true);
     is_ready_.assign(ranks, false);

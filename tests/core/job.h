@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct JobOptions {
     int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
     int wires = 0;        // further interfaces, which share the links; 0: the first serves all
     sim::WorldOptions world{};
+    std::optional<Rank> misnamed = {};  // whose address nobody can connect to
 };
 
 class Job {

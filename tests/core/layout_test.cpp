@@ -9,6 +9,7 @@
 
 using namespace torusmp::core;
 
+namespace layout_test {
 namespace {
 
 using Places = std::vector<std::ptrdiff_t>;
@@ -217,3 +218,5 @@ TEST_CASE("A base may be null, with whole addresses for offsets") {
     const Buffer buffer(nullptr, one);
     CHECK(buffer.base == reinterpret_cast<std::byte*>(&values[0]));
 }
+
+}  // namespace layout_test

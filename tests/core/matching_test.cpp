@@ -17,6 +17,7 @@
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
+namespace matching_test {
 namespace {
 
 struct Message {
@@ -297,3 +298,5 @@ TEST_CASE("probe finds the first message that such a receive would match, and le
     match.check_against_model();
     REQUIRE(here.probe(any_source, 0, any_tag)->tag == 5);
 }
+
+}  // namespace matching_test

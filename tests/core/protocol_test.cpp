@@ -11,6 +11,7 @@
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
+namespace protocol_test {
 namespace {
 
 constexpr std::size_t limit = 1024;
@@ -447,6 +448,40 @@ TEST_CASE("a cancelled send ends once: cancelled if no receive had met it, else 
         }
 }
 
+TEST_CASE("a cancel of a message to oneself is settled when it returns", "[core][protocol]") {
+    const int ahead = GENERATE(0, 1, 500);  // messages to oneself in front of it
+    const bool seen = GENERATE(false, true);
+    CAPTURE(ahead, seen);
+    Job job(line(1, sim::Remote::refused, sim::Remote::refused));
+    std::vector<std::byte> out(8 * limit), in(out.size());
+    std::deque<SendRequest> before(static_cast<std::size_t>(ahead));
+    for (SendRequest& send : before) job[0].send(send, {out.data(), 3}, 0, 1, 4);
+
+    SendRequest unmet, met;
+    job[0].send(unmet, {out.data(), 0}, 0, 1, 5, SendMode::synchronous);
+    if (seen) REQUIRE(job.run_until([&] { return job[0].probe(0, 1, 5).has_value(); }));
+    job[0].cancel(unmet);
+    REQUIRE(unmet.complete());
+    REQUIRE(unmet.status().error == Error::cancelled);
+    REQUIRE_FALSE(job[0].probe(0, 1, 5));
+
+    ReceiveRequest receive;
+    job[0].receive(receive, {in.data(), in.size()}, 0, 1, 5);
+    if (seen) job.settle();
+    job[0].cancel(receive);
+    REQUIRE(receive.complete());
+    REQUIRE(receive.status().error == Error::cancelled);
+
+    ReceiveRequest meeting;
+    fill(out.data(), out.size(), 7);
+    job[0].receive(meeting, {in.data(), in.size()}, 0, 1, 5);
+    job[0].send(met, {out.data(), out.size()}, 0, 1, 5, SendMode::synchronous);
+    job[0].cancel(met);
+    REQUIRE(job.run_until([&] { return met.complete() && meeting.complete(); }));
+    REQUIRE(met.status().error == Error::none);
+    REQUIRE(filled(in.data(), in.size(), 7));
+}
+
 TEST_CASE("messages by named cables of a ring of two use each, and match in order",
           "[core][protocol]") {
     for (const bool large : {false, true}) {
@@ -476,6 +511,24 @@ TEST_CASE("messages by named cables of a ring of two use each, and match in orde
             if (info.link)
                 REQUIRE(info.statistics.bytes_sent + info.statistics.bytes_written >= 6 * bytes);
         REQUIRE(job.tokens_home());
+    }
+}
+
+TEST_CASE("a report tells of packets to the rank itself that wait for a token",
+          "[core][protocol][report]") {
+    std::vector<std::byte> bytes(8, std::byte{1});
+    std::vector<std::byte> room(8);
+    std::deque<SendRequest> sends(300);
+    ReceiveRequest receive;
+    JobOptions options;
+    options.tokens = 4;
+    Job job(options);
+    for (SendRequest& send : sends) job[0].send(send, Buffer(bytes.data(), bytes.size()), 0, 0, 1);
+    CHECK_THAT(job[0].state().report(),
+               Catch::Contains("the self connection to rank 0: packets wait for a token"));
+    for (std::size_t i = 0; i < sends.size(); ++i) {
+        job[0].receive(receive, Buffer(room.data(), room.size()), 0, 0, 1);
+        REQUIRE(job.run_until([&] { return receive.complete(); }));
     }
 }
 
@@ -614,3 +667,5 @@ TEST_CASE("a flow that is known costs one packet, or one write and one packet, a
         REQUIRE(packets(1) - before[1] == (large ? 1 : 0));
     }
 }
+
+}  // namespace protocol_test

@@ -11,6 +11,7 @@ using namespace torusmp;
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
+namespace relay_test {
 namespace {
 
 struct Wiring {
@@ -189,3 +190,5 @@ TEST_CASE("256 runtimes of a 4x8x8 torus exchange messages in one process", "[co
     run_to_rest(traffic);
     check_links(traffic.job());
 }
+
+}  // namespace relay_test

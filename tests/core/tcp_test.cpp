@@ -1,128 +1,25 @@
 // What is TCP's own: who gets in, what damaged or hostile bytes cost, and which addresses are used.
 // The enemy is a plain socket; both ends and it live in this process, on this host's addresses.
 #include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <memory>
 
+#include "besieged.h"
 #include "config/descriptor.h"
 #include "core/transport/tcp/frame.h"
 #include "core/transport/tcp/handshake.h"
 #include "core/transport/tcp/interface.h"
-#include "recorder.h"
 
 using namespace torusmp;
 using namespace torusmp::transport;
 using namespace torusmp::transport::testing;
-using tcp::Handshake;
 
 namespace {
-
-constexpr std::size_t slot_bytes = 4096;
-
-std::vector<PortOptions> one_port(std::uint32_t number) {
-    PortOptions port{number, 1, {}, slot_bytes};
-    port.tokens[0] = 4;
-    return {port};
-}
-
-Secret secret_of(const char* text) {
-    return derive_secret(std::as_bytes(std::span(text, std::strlen(text))));
-}
-
-tcp::InterfaceOptions options(const char* host, bool checksum = false) {
-    tcp::InterfaceOptions options;
-    options.host = host;
-    options.secret = secret_of("the job's");
-    options.checksum = checksum;
-    options.timeout = std::chrono::seconds(60);
-    return options;
-}
-
-// An interface with port 1, and the enemy's socket to its listener.
-struct Besieged {
-    explicit Besieged(bool checksum = false) : victim(one_port(1), options("victim", checksum)) {}
-
-    Address address() const { return Address::decode(victim.address()); }
-    config::Descriptor dial() const {
-        const Address to = address();
-        const IpAddress& ip = to.anywhere.addresses.front();
-        const sockaddr_storage there = ip.socket_address(to.anywhere.listens_on, 0);
-        config::Descriptor socket(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        REQUIRE(::connect(
-                    socket.get(), reinterpret_cast<const sockaddr*>(&there),
-                    there.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6)) == 0);
-        return socket;
-    }
-    void turn(int times = 20) {
-        for (int i = 0; i < times; ++i) victim.poll(recorder);
-    }
-    // Turns until done() or, where a test fails, for half a minute.
-    template <class Done>
-    bool turn_until(Done&& done) {
-        const auto end = Clock::now() + std::chrono::seconds(30);
-        while (!done()) {
-            if (Clock::now() > end) return false;
-            turn(1);
-        }
-        return true;
-    }
-    // Plays the caller's part of the handshake to its end. Returns whether it was let in.
-    bool get_in(const config::Descriptor& socket, Handshake& handshake,
-                std::vector<std::byte>* said = nullptr) {
-        std::array<std::byte, 256> buffer{};
-        bool broken = false;
-        turn_until([&] {
-            const auto out = handshake.to_write();
-            if (!out.empty()) {
-                if (said != nullptr) said->insert(said->end(), out.begin(), out.end());
-                broken = send(socket.get(), out.data(), out.size(), MSG_NOSIGNAL) < 0;
-                handshake.written(out.size());
-            }
-            const std::size_t wanted = std::min(handshake.wants(), buffer.size());
-            if (wanted != 0 && !broken) {
-                const ssize_t got = recv(socket.get(), buffer.data(), wanted, MSG_DONTWAIT);
-                broken = got == 0 || (got < 0 && errno != EAGAIN) ||
-                         (got > 0 && !handshake.read(std::span(buffer).first(std::size_t(got))));
-            }
-            return broken || handshake.finished() || handshake.refused();
-        });
-        return !broken && handshake.finished();
-    }
-    // Whether the victim has closed this connection.
-    bool dropped(const config::Descriptor& socket) {
-        std::array<std::byte, 256> buffer{};
-        return turn_until([&] {
-            const ssize_t got = recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-            return got == 0 || (got < 0 && errno != EAGAIN);
-        });
-    }
-    Channel& expect_peer(const Id& id) {
-        Address peer;
-        peer.id = id;
-        peer.host = "enemy";
-        peer.anywhere = address().anywhere;  // an address that this host can dial
-        return victim.connect(peer.encode(), {1, 7, true});
-    }
-
-    tcp::TcpInterface victim;
-    Recorder recorder;
-};
-
-// Larger than every other, so that it is the enemy who calls.
-Id enemy_id() {
-    Id id;
-    id.fill(std::byte{0xff});
-    return id;
-}
-
-tcp::Introduction introduction(const Besieged& besieged) {
-    return {enemy_id(), besieged.address().id, 7, 1};
-}
 
 // The enemy as a member of the job: what it sends from here on is frames.
 struct Traitor {
@@ -210,6 +107,21 @@ TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
             silent.push_back(besieged.dial());
             besieged.turn(2);
         }
+    }
+    SECTION("many do, while one who has named the victim takes its time") {
+        const auto patient = besieged.dial();
+        Handshake slow = Handshake::call(secret_of("the job's"), introduction(besieged));
+        const auto hello = slow.to_write();
+        REQUIRE(send(patient.get(), hello.data(), hello.size(), MSG_NOSIGNAL) > 0);
+        slow.written(hello.size());
+        besieged.turn();
+        std::vector<config::Descriptor> silent;
+        for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_strangers; ++n) {
+            silent.push_back(besieged.dial());
+            besieged.turn(2);
+        }
+        CHECK(besieged.get_in(patient, slow));
+        return;
     }
     // Whatever that was, the one who belongs here still gets in.
     const auto friendly = besieged.dial();
@@ -438,6 +350,13 @@ TEST_CASE("a cable's ends use one network, or their link-local addresses", "[tcp
     REQUIRE(fallback);
     CHECK(fallback->peer.text() == "fe80::2");
     CHECK_FALSE(choose_pair(a, {0, 1, "d1", {v4(6, 30)}}));
+    // IPv4 has link-local addresses too: good on a cable, and nowhere else.
+    IpAddress zeroconf = v4(0, 16);
+    zeroconf.bytes = {169, 254, 3, 1};
+    IpAddress its_other = zeroconf;
+    its_other.bytes[3] = 2;
+    CHECK(choose_pair({0, 1, "d0", {zeroconf}}, {0, 1, "d1", {its_other}}));
+    CHECK_FALSE(choose_pair({0, 1, "", {zeroconf}}, {0, 1, "", {its_other}}));
     // Where no cable joins them, an address of the loopback device is what routes lead to.
     IpAddress node = v4(9, 32, 255);
     node.on_loopback = 1;

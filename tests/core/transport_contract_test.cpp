@@ -390,6 +390,56 @@ TEMPLATE_LIST_TEST_CASE("a transport refuses remote access outside what the peer
     REQUIRE(local == std::vector<std::byte>(1000, std::byte{2}));
 }
 
+TEMPLATE_LIST_TEST_CASE(
+    "a transport connects when both ends have come, however late one of them is",
+    "[transport][contract]", PairTypes) {
+    TestType pair({port(4, {3})}, {port(9, {3})});
+    const bool a_is_late = GENERATE(false, true);
+    Interface& early = a_is_late ? pair.b() : pair.a();
+    Interface& late = a_is_late ? pair.a() : pair.b();
+    const std::uint32_t early_port = a_is_late ? 9 : 4;
+    const std::uint32_t late_port = a_is_late ? 4 : 9;
+    Channel& from_early = early.connect(late.address(), {early_port, late_port, true});
+    const auto payload = pattern(500, 4);
+    from_early.send(header_of(0, 1, 500), payload);
+    Recorder at_early;
+    Recorder at_late;
+    for (int turn = 0; turn < 1000; ++turn) {
+        pair.pass_time();
+        early.poll(at_early);
+    }
+    Channel& from_late = late.connect(early.address(), {late_port, early_port, true});
+    for (int turn = 0; turn < turns_enough && at_late.packets.empty(); ++turn) {
+        pair.pass_time();
+        early.poll(at_early);
+        late.poll(at_late);
+    }
+    REQUIRE(at_late.packets.size() == 1);
+    CHECK(at_late.packets[0].payload == payload);
+    CHECK_FALSE(from_early.connecting());
+    CHECK_FALSE(from_late.connecting());
+    CHECK(at_early.downs.empty());
+    CHECK(at_late.downs.empty());
+}
+
+TEMPLATE_LIST_TEST_CASE("core may close a channel while it looks at a packet that was held",
+                        "[transport][contract]", PairTypes) {
+    Linked<TestType> link(
+        {64});  // so many slots that their memory is one that the system takes back
+    const auto payload = pattern(slot_bytes, 5);
+    link.at_b.decide = [](const PacketHeader&) { return Verdict::held; };
+    for (std::uint32_t n = 0; n < 3; ++n) link.a.send(header_of(0, n, slot_bytes), payload);
+    REQUIRE(link.pump([&] { return link.at_b.offered > 2; }));
+    link.at_b.decide = [&](const PacketHeader&) {
+        link.b.close("enough");
+        return Verdict::taken;
+    };
+    REQUIRE(link.pump([&] { return !link.at_b.packets.empty(); }));
+    link.settle();  // what still comes, if anything, is core's to drop
+    CHECK(link.at_b.packets[0].payload == payload);
+    CHECK(link.at_b.downs.empty());
+}
+
 TEMPLATE_LIST_TEST_CASE("a transport announces a peer's connection to a port that nobody connected",
                         "[transport][contract]", PairTypes) {
     TestType pair({port(0, {3}), port(1, {3})}, {port(5, {3}), port(6, {3})});

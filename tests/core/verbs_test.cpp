@@ -16,6 +16,7 @@ using namespace torusmp::transport;
 using namespace torusmp::transport::testing;
 using verbs::VerbsInterface;
 
+namespace verbs_test {
 namespace {
 
 constexpr std::size_t slot_bytes = 16384;
@@ -450,3 +451,5 @@ TEST_CASE("nothing ever finds no slot, however few tokens there are", "[verbs]")
     CHECK(b.device_counters().receiver_not_ready == 0);
     b.conceal(remote);
 }
+
+}  // namespace verbs_test

@@ -32,6 +32,7 @@ TEST_CASE("what the progress thread completes never leaves a waiting thread asle
     const std::array<std::unique_ptr<Runtime>, 2> ranks{make(0), make(1)};
     const std::vector<std::vector<std::byte>> addresses{ranks[0]->address(), ranks[1]->address()};
     for (const auto& rank : ranks) rank->connect(addresses);
+    for (const auto& rank : ranks) rank->await_links(false);
 
     std::array<int, 2> right{};
     const auto play = [&](Rank me) {

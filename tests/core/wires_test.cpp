@@ -12,6 +12,7 @@ using namespace torusmp;
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
+namespace wires_test {
 namespace {
 
 constexpr std::size_t limit = 1024;
@@ -215,3 +216,5 @@ TEST_CASE("a rank says which connection none of its wires carries", "[core][wire
                 std::string::npos);
     }
 }
+
+}  // namespace wires_test

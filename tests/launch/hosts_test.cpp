@@ -112,6 +112,17 @@ TEST_CASE("Ranks of several hosts exchange what they have and know who is on the
                 "torus-run rank 2 of 4, local 2 3", "torus-run rank 3 of 4, local 2 3"});
 }
 
+TEST_CASE("On every host ranks find our libraries behind the folders that the user names") {
+    const Cluster cluster("[2]", {"qa", "localhost"});
+    Words words = cluster.start({"/bin/sh", "-c", "echo $LD_LIBRARY_PATH"});
+    words.insert(words.begin(), {"/usr/bin/env", "LD_LIBRARY_PATH=/of/user"});
+    const Outcome outcome = run(words);
+    INFO(outcome.errors);
+    CHECK(outcome.code == 0);
+    const std::string line = std::string("/of/user:") + LIBRARY_FOLDER;
+    CHECK(sorted_lines(outcome.output) == Words{line, line});
+}
+
 TEST_CASE("Where a node is a block in two dimensions its ranks do not follow each other") {
     const Cluster cluster("[2, 2]", {"qa", "qb", "qc", "qd"}, "ranks_per_node = [2, 1]");
     const Outcome outcome = run(cluster.job({"connect", "report", "exchange", "finalize"}));
@@ -452,8 +463,49 @@ TEST_CASE("A keeper that stands still is found out by its silence, and everythin
         CHECK(process.marked("torus-keeper", "FAKE_HOST=qa").empty());
         kill(head, SIGCONT);
         CHECK(process.all_gone());
-        CHECK(process.wait().code != 0);
+        const Outcome outcome = process.wait();
+        INFO(outcome.errors);
+        CHECK(outcome.code != 0);
+        CHECK_CONTAINS(outcome.errors,
+                       fmt::format("torus-run: its keeper process (pid {}) is stopped by SIGSTOP "
+                                   "(Stopped (signal)): ",
+                                   head));
+        CHECK_CONTAINS(outcome.errors,
+                       "lets it go on before transport.timeout = 2s, when the other hosts end");
+        CHECK_CONTAINS(outcome.errors,
+                       fmt::format("gave up torus-run, whose keeper process here (pid {}) stood "
+                                   "still for ",
+                                   head));
+        CHECK(outcome.lines_of_torus_run() == 2);
     }
+}
+
+TEST_CASE("A job that is stopped as a whole for longer than the timeout loses nothing") {
+    const Cluster cluster("[2]", {"qa", "localhost"});
+    const std::string go = cluster.folder().file("go");
+    Process process(cluster.job({"connect", "print=ready", "wait-for=" + go, "barrier", "finalize"},
+                                {"--set", short_timeout}));
+    REQUIRE(process.wait_for_output("ready\n", 2));
+    // Each keeper before the process that watches it, which goes on first.
+    std::vector<pid_t> order{process.head(), keeper_of(process, "qa")};
+    for (const pid_t pid : process.marked())
+        if (std::find(order.begin(), order.end(), pid) == order.end()) order.push_back(pid);
+    for (const pid_t pid : order) {
+        kill(pid, SIGSTOP);
+        REQUIRE(wait_for_state(pid, 'T'));
+        usleep(50'000);  // for who is told of it
+    }
+    sleep(3);  // longer than the timeout: that nothing happens is what is tested
+    std::reverse(order.begin(), order.end());
+    for (const pid_t pid : order) {
+        kill(pid, SIGCONT);
+        usleep(50'000);
+    }
+    cluster.folder().write("go", "");
+    const Outcome outcome = process.wait();
+    INFO(outcome.errors);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.errors.empty());
 }
 
 TEST_CASE("Ranks that ask are told who died where and of what, before the job ends") {

@@ -135,7 +135,15 @@ bool Process::ended(bool block) {
 }
 
 bool Process::wait_for_output(const std::string& text, int times) {
-    while (count(output_text_, text) < times) {
+    return wait_for(output_text_, text, times);
+}
+
+bool Process::wait_for_error(const std::string& text) {
+    return wait_for(errors_text_, text, 1);
+}
+
+bool Process::wait_for(const std::string& collected, const std::string& text, int times) {
+    while (count(collected, text) < times) {
         if (Clock::now() - started_ > hang_guard || (output_ < 0 && errors_ < 0)) return false;
         collect(100);
     }

@@ -43,6 +43,8 @@ class Process {
 
     // Waits until the text has come `times` times on standard output. False: ended before.
     bool wait_for_output(const std::string& text, int times = 1);
+    // The same on standard error.
+    bool wait_for_error(const std::string& text);
     // Waits for a stop or for the end, whichever is first. True: stopped.
     bool wait_for_stop();
     Outcome wait();
@@ -59,6 +61,7 @@ class Process {
 
   private:
     void collect(int milliseconds);
+    bool wait_for(const std::string& collected, const std::string& text, int times);
     bool ended(bool block);
 
     std::string mark_;

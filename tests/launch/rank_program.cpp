@@ -3,6 +3,7 @@
 //
 //   connect exchange exchange-large barrier finalize    the bootstrap's calls, results checked
 //   print=TEXT error=TEXT        one line to standard output, standard error
+//   note=TEXT                    something seen, which the launcher may know better
 //   echo                         standard input, with "in: " before each line
 //   exit=CODE kill=SIGNAL abort=CODE,TEXT
 //   sleep                        ten minutes: far longer than any test waits
@@ -172,6 +173,7 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
          std::fflush(stdout);
      }},
     {"error", [](const std::string& text) { fmt::print(stderr, "{}\n", text); }},
+    {"note", [](const std::string& text) { joined().note(text); }},
     {"echo", [](const std::string&) { echo(); }},
     {"exit", [](const std::string& code) { _exit(std::atoi(code.c_str())); }},
     {"kill",

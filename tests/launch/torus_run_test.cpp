@@ -109,6 +109,33 @@ TEST_CASE("Two programs under mpirun are one job, with folders and variables of 
           Words{"0 0/3 all " + here, "1 1/3 all own sub", "1 2/3 all own sub"});
 }
 
+TEST_CASE("Ranks find our libraries behind the folders that the user names") {
+    const std::string ours = LIBRARY_FOLDER;
+    const auto path_of_ranks = [](const Words& settings, const Words& command) {
+        Words words{"/usr/bin/env"};
+        words.insert(words.end(), settings.begin(), settings.end());
+        words.insert(words.end(), command.begin(), command.end());
+        for (const char* word : {"/bin/sh", "-c", "echo $LD_LIBRARY_PATH"})
+            words.emplace_back(word);
+        const Outcome outcome = run(words);
+        CHECK(outcome.code == 0);
+        CHECK(outcome.errors.empty());
+        return outcome.output;
+    };
+    const Words start{torus_run, "-np", "1"};
+    CHECK(path_of_ranks({"-u", "LD_LIBRARY_PATH"}, start) == ours + "\n");
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH="}, start) == ours + "\n");
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH=/a:/b"}, start) == "/a:/b:" + ours + "\n");
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH=" + ours + ":/b"}, start) == ours + ":/b\n");
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH=/a:" + ours}, start) == "/a:" + ours + "\n");
+
+    const TemporaryFolder folder;
+    const std::string mpirun = folder.path() + "/mpirun";
+    std::filesystem::create_symlink(torus_run, mpirun);
+    const Words own{mpirun, "-x", "LD_LIBRARY_PATH=/own", "-np", "1"};
+    CHECK(path_of_ranks({"LD_LIBRARY_PATH=/a"}, own) == "/own:" + ours + "\n");
+}
+
 TEST_CASE("A folder to start in holds the program, and must be there") {
     const TemporaryFolder folder;
     std::filesystem::create_symlink("/bin/pwd", folder.path() + "/where");
@@ -173,6 +200,55 @@ TEST_CASE("Tagged lines are whole, with rank and stream kept apart") {
     CHECK(sorted_lines(outcome.errors) == Words{"[0] e", "[1] e", "[2] e", "[3] e"});
 }
 
+TEST_CASE("A line that a rank writes in two parts stays whole, and a question comes at once") {
+    TemporaryFolder folder;
+    const std::string printed = folder.file("printed");
+    // A full buffer first, as stdio cuts what a program prints.
+    Process process(script(
+        2, fmt::format("if [ $TORUSMP_RANK = 1 ]; then $P wait-for={0}.first; echo other; exec $P "
+                       "touch={0}; fi; printf '%04096d' 0; $P touch={0}.first wait-for={0}; echo "
+                       "end; printf 'Name? '; read name; echo \"It is $name.\"",
+                       printed)));
+    REQUIRE(process.wait_for_output("Name? "));
+    process.type("Ada\n");
+    const Outcome outcome = process.wait();
+    INFO(outcome.errors);
+    CHECK(outcome.code == 0);
+    CHECK(sorted_lines(outcome.output) ==
+          Words{std::string(4096, '0') + "end", "Name? It is Ada.", "other"});
+}
+
+TEST_CASE("Both streams of a rank keep their order where they lead to one place") {
+    TemporaryFolder folder;
+    const std::string both = folder.file("both");
+    const Outcome outcome =
+        run({"/bin/sh", "-c",
+             fmt::format("exec {} -np 2 /bin/sh -c 'if [ $TORUSMP_RANK = 0 ]; then for i in 1 2 3 "
+                         "4 5 6 7 8; do echo out $i; echo err $i >&2; done; fi' > {} 2>&1",
+                         torus_run, both)});
+    CHECK(outcome.code == 0);
+    std::string expected;
+    for (int i = 1; i <= 8; ++i) expected += fmt::format("out {0}\nerr {0}\n", i);
+    CHECK(folder.read("both") == expected);
+}
+
+TEST_CASE("A full disk behind standard output is told as that, and harms no rank") {
+    const std::string option = GENERATE("", "--tag-output");
+    TemporaryFolder folder;
+    const Outcome outcome =
+        run({"/bin/sh", "-c",
+             fmt::format("exec {} -np 2 {} /bin/sh -c 'seq 100000 && {} touch={}$TORUSMP_RANK' > "
+                         "/dev/full",
+                         torus_run, option, rank_program, folder.file("done"))});
+    INFO(outcome.errors);
+    CHECK(outcome.code == 1);
+    CHECK_CONTAINS(outcome.errors,
+                   "torus-run: standard output cannot be written: No space left on device");
+    CHECK(outcome.lines_of_torus_run() == 1);
+    CHECK(std::filesystem::exists(folder.file("done0")));
+    CHECK(std::filesystem::exists(folder.file("done1")));
+}
+
 TEST_CASE("A slow reader loses no tagged line") {
     constexpr int lines = 20'000;
     Process process(
@@ -212,6 +288,30 @@ TEST_CASE("A rank killed by a signal ends the job and the signal is named") {
     CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
     CHECK_CONTAINS(outcome.errors, "was killed by SIGSEGV (Segmentation fault)");
     CHECK(outcome.lines_of_torus_run() == 1);
+    CHECK(count(outcome.errors, "\n") == 1);  // and nobody who waited for it says so again
+}
+
+TEST_CASE("What ranks note is told where the job goes on, and is no echo where it ends") {
+    SECTION("it ends") {
+        const Outcome outcome =
+            run(job(3, {"connect", "note=the link is dead", "barrier", "1:exit=3", "sleep"}));
+        CHECK(outcome.code == 3);
+        CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
+        CHECK(count(outcome.errors, "\n") == 1);
+    }
+    SECTION("it goes on") {
+        Process process(job(2, {"connect", "1:note=the link is\ndead", "echo", "finalize"}));
+        CHECK(process.wait_for_error(") reports: the link is\\x0adead\n"));
+        process.close_input();
+        const Outcome outcome = process.wait();
+        INFO(outcome.errors);
+        CHECK(outcome.code == 0);
+        CHECK(outcome.lines_of_torus_run() == 1);
+        CHECK_CONTAINS(outcome.errors, "torus-run: rank 1 (host ");
+    }
+    SECTION("there is no launcher") {
+        CHECK(run({rank_program, "connect", "note=alone"}).errors == "alone\n");
+    }
 }
 
 TEST_CASE("A rank that never connected ends the job too when it fails") {
@@ -357,6 +457,40 @@ TEST_CASE("SIGTSTP stops torus-run and its ranks, SIGCONT wakes them") {
     CHECK(count(outcome.output, "woken\n") == 2);
 }
 
+TEST_CASE("A keeper that is stopped is told with what to do, and the job goes on with it") {
+    TemporaryFolder folder;
+    Process process(
+        job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "barrier", "finalize"}));
+    REQUIRE(process.wait_for_output("ready\n", 2));
+    const pid_t keeper = process.keeper();
+    kill(keeper, SIGSTOP);
+    folder.write("go", "");
+    CHECK(process.wait_for_error(fmt::format(
+        "torus-run: its keeper process (pid {0}) is stopped by SIGSTOP (Stopped (signal)): the job "
+        "cannot start, print or end without it; kill -CONT {0} lets it go on, kill -KILL {0} ends",
+        keeper)));
+    kill(keeper, SIGCONT);
+    const Outcome outcome = process.wait();
+    CHECK(outcome.code == 0);
+    CHECK(outcome.lines_of_torus_run() == 1);
+}
+
+TEST_CASE("A torus-run that is stopped misses nothing, and the end of its job is told") {
+    TemporaryFolder folder;
+    Process process(
+        job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "finalize"}));
+    REQUIRE(process.wait_for_output("ready\n", 2));
+    process.send(SIGSTOP);
+    REQUIRE(wait_for_state(process.pid(), 'T'));
+    folder.write("go", "");
+    CHECK(process.wait_for_error(
+        fmt::format("torus-run: the job has ended with exit code 0, but torus-run (pid {0}) is "
+                    "stopped: kill -CONT {0} lets it end too\n",
+                    process.pid())));
+    process.send(SIGCONT);
+    CHECK(process.wait().code == 0);
+}
+
 // ---- nothing is left behind ----
 
 TEST_CASE("What ranks leave behind is ended with the job, in whatever session it hides") {
@@ -482,6 +616,49 @@ TEST_CASE("A mistake is told in one message with exit code 2, and nothing is sta
         CHECK_CONTAINS(outcome.errors, wrong.expected);
         CHECK(outcome.output.empty());
         CHECK_FALSE(std::filesystem::exists(started));
+    }
+}
+
+TEST_CASE("A job beyond a limit of the system is refused before its first rank") {
+    TemporaryFolder folder;
+    const Outcome outcome =
+        run({"/bin/sh", "-c",
+             fmt::format("ulimit -n 300; exec {} -np 200 --tag-output {} touch={}", torus_run,
+                         rank_program, folder.file("started"))});
+    INFO(outcome.errors);
+    CHECK(outcome.code == 2);
+    CHECK_CONTAINS(outcome.errors,
+                   "200 ranks need at least 864 open files, but ulimit -Hn "
+                   "(RLIMIT_NOFILE) is 300");
+    CHECK(count(outcome.errors, "\n") == 1);
+    CHECK(folder.empty());
+}
+
+TEST_CASE("Programs of another MPI are told that they never met") {
+    const std::string mpi = OTHER_MPI;
+    const std::string met = "none of the 3 processes joined this job: ";
+    SECTION("linked with it, however short they live") {
+        const Outcome outcome = run({torus_run, "-np", "3", OTHER_MPI_PROGRAM});
+        CHECK(outcome.code == 0);
+        CHECK_CONTAINS(outcome.errors, met + OTHER_MPI_PROGRAM + " uses libmpi.so.40 of Open MPI");
+        CHECK(outcome.lines_of_torus_run() == 1);
+    }
+    SECTION("loading it as they run, also under a script") {
+        const Outcome outcome = run({torus_run, "-np", "3", "--timeout", "3", "/bin/sh", "-c",
+                                     fmt::format("LD_PRELOAD={} sleep 600; true", mpi)});
+        CHECK(outcome.code == 124);
+        CHECK_CONTAINS(outcome.errors, met + "/bin/sh uses libmpi.so.40");
+        CHECK(outcome.lines_of_torus_run() == 2);
+    }
+    SECTION("but one process is right to be alone") {
+        CHECK(run({torus_run, "-np", "1", OTHER_MPI_PROGRAM}).errors.empty());
+    }
+    SECTION("and so is a job whose ranks did join") {
+        const Outcome outcome =
+            run({torus_run, "-np", "2", "/bin/sh", "-c",
+                 OTHER_MPI_PROGRAM + (" && " + rank_program) + " connect barrier finalize"});
+        CHECK(outcome.code == 0);
+        CHECK(outcome.errors.empty());
     }
 }
 

@@ -16,6 +16,7 @@
 #include "launch/torus_run/gathering.h"
 #include "launch/torus_run/host_list.h"
 #include "launch/torus_run/keepers.h"
+#include "launch/torus_run/limits.h"
 #include "launch/torus_run/loop.h"
 #include "launch/torus_run/messages.h"
 #include "launch/torus_run/options.h"
@@ -133,10 +134,10 @@ TEST_CASE("A frame with a lying length is refused and nothing is allocated for i
     CHECK(channel.damaged());
 }
 
-TEST_CASE("A tagger holds back the unfinished line, and finishes it at the end") {
+TEST_CASE("Tagged lines go out whole, and the last is finished at the end") {
     Pipe pipe;
     Sink sink(pipe.writer());
-    Tagger tagger(12);
+    Lines tagger(12, true);
     tagger.take("one\ntw", sink);
     tagger.take("o\n\nthree", sink);
     REQUIRE(sink.pump());
@@ -146,13 +147,62 @@ TEST_CASE("A tagger holds back the unfinished line, and finishes it at the end")
     CHECK(pipe.text() == "[12] three\n");
 }
 
-TEST_CASE("A tagger cuts a line that never ends") {
+TEST_CASE("A tagged line that never ends is cut") {
     Pipe pipe;
     Sink sink(pipe.writer());
-    Tagger tagger(0);
+    Lines tagger(0, true);
     tagger.take(std::string((std::size_t(1) << 20) + 3, 'x'), sink);
     CHECK_FALSE(sink.empty());
     CHECK(sink.full());
+}
+
+TEST_CASE("Lines go out whole as they are, and what is flushed unfinished before long") {
+    using namespace std::chrono_literals;
+    Pipe pipe;
+    Sink sink(pipe.writer());
+    Lines lines(12, false);
+    const auto begun = Lines::Clock::now();
+    lines.take("one\ntwo\nthr", sink);
+    REQUIRE(sink.pump());
+    CHECK(pipe.text() == "one\ntwo\n");
+    const auto question = lines.patience_ends();
+    REQUIRE(question);
+    CHECK(*question <= Lines::Clock::now() + 1s);
+    lines.take("ee", sink);
+    CHECK(lines.patience_ends() == question);  // more of the same line makes it wait no longer
+    CHECK(sink.empty());
+    lines.take("\n", sink);
+    CHECK_FALSE(lines.patience_ends());
+    REQUIRE(sink.pump());
+    CHECK(pipe.text() == "three\n");
+
+    // What ends with a full buffer goes on with the next.
+    lines.take(std::string(4096, 'x'), sink);
+    CHECK(sink.empty());
+    CHECK(*lines.patience_ends() > begun + 10s);
+    lines.take("\nend", sink);
+    lines.finish(sink);
+    REQUIRE(sink.pump());
+    CHECK(pipe.text() == std::string(4096, 'x') + "\nend");
+
+    lines.take(std::string(70'000, 'y'), sink);  // and no line takes memory without end
+    CHECK_FALSE(sink.empty());
+    CHECK_FALSE(lines.patience_ends());
+}
+
+TEST_CASE("A sink whose disk is full drops what does not fit and tries again") {
+    const Descriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+    Sink sink(full.get());
+    sink.add("lost");
+    CHECK(sink.pump());
+    CHECK(sink.empty());
+    CHECK(sink.error() == ENOSPC);
+    CHECK_FALSE(sink.broken());
+    Pipe pipe;
+    REQUIRE(dup2(pipe.writer(), full.get()) == full.get());
+    sink.add("kept");
+    CHECK(sink.pump());
+    CHECK(pipe.text() == "kept");
 }
 
 TEST_CASE("A sink without a reader takes nothing more and holds nothing back") {
@@ -292,6 +342,28 @@ TEST_CASE("A list or a file of hosts names each once, with the ranks of all ment
     CHECK_THROWS_WITH(read_host_file(odd, "-f"), Catch::Matchers::Contains("odd:2: 'sluts=2'"));
     const std::string none = folder.write("none", "# nobody\n");
     CHECK_THROWS_WITH(read_host_file(none, "-f"), Catch::Matchers::Contains("names no host"));
+    CHECK_THROWS_WITH(read_host_file("/dev/zero", "-f"),
+                      Catch::Matchers::Contains("-f /dev/zero: is no text file"));
+    const std::string endless = folder.write("endless", std::string((16 << 20) + 1, 'x'));
+    CHECK_THROWS_WITH(read_host_file(endless, "-f"),
+                      Catch::Matchers::Contains("has more than 16777216 bytes"));
+}
+
+TEST_CASE("A limit that does not hold the job is told with its value and what is needed") {
+    const std::vector<Limit> limits{
+        {"processes", "ulimit -u (RLIMIT_NPROC)", 4096, 100, 3996},
+        {"processes", "pids.max", 4096, 101, 3996},
+        {"open files", "ulimit -Hn (RLIMIT_NOFILE)", 8000, 0, 8056},
+        {"of memory", "memory.max", std::uint64_t(256) << 20, 0, std::uint64_t(500) << 20}};
+    CHECK(exceeded(limits, 3996) ==
+          std::vector<std::string>{
+              "3996 ranks need 3996 processes, but pids.max is 4096, of which 101 are in use: "
+              "raise it, or start fewer ranks on this host",
+              "3996 ranks need at least 8056 open files, but ulimit -Hn (RLIMIT_NOFILE) is 8000: "
+              "raise it, or start fewer ranks on this host",
+              "3996 ranks need at least 500 MiB of memory, but memory.max is 256 MiB: raise it, or "
+              "start fewer ranks on this host"});
+    CHECK(exceeded(limits_for(1, 4), 1).empty());
 }
 
 TEST_CASE("A gathering does not wait for who is gone, before or within a call") {
@@ -326,6 +398,7 @@ TEST_CASE("What keepers tell each other comes out as it went in") {
     order.job.environment = {"A=b c", "EMPTY="};
     order.job.bind = config::Bind::numa;
     order.job.keep_going = true;
+    order.job.capture = {true, true, false};
     order.job.timeout = std::chrono::milliseconds(1500);
     order.working_directory = "/home/of/user";
     order.file_mode_mask = 077;
@@ -344,6 +417,7 @@ TEST_CASE("What keepers tell each other comes out as it went in") {
     CHECK(read.job.environment == order.job.environment);
     CHECK(read.job.bind == order.job.bind);
     CHECK(read.job.keep_going);
+    CHECK(read.job.capture == order.job.capture);
     CHECK(read.job.timeout == order.job.timeout);
     CHECK(read.working_directory == order.working_directory);
     CHECK(read.file_mode_mask == order.file_mode_mask);

@@ -116,8 +116,8 @@ static void blocks_to_a_root(void) {
     EACH_CASE {
         EACH_ROOT {
             int argument = root_argument(side, root), i, room = 0, own = local % 3 * n;
-            int* counts = malloc(sizeof(int) * (size_t)(remotes + 1));
-            int* at = malloc(sizeof(int) * (size_t)(remotes + 1));
+            Count* counts = malloc(sizeof(Count) * (size_t)(remotes + 1));
+            Displacement* at = malloc(sizeof(Displacement) * (size_t)(remotes + 1));
             int *all, *data;
             for (i = 0; i < remotes; i++) {
                 counts[i] = i % 3 * n;
@@ -172,8 +172,8 @@ static void allgathers(void) {
 static void allgathers_of_blocks(void) {
     EACH_CASE {
         int i, room = 0, own = local % 3 * n;
-        int* counts = malloc(sizeof(int) * (size_t)remotes);
-        int* at = malloc(sizeof(int) * (size_t)remotes);
+        Count* counts = malloc(sizeof(Count) * (size_t)remotes);
+        Displacement* at = malloc(sizeof(Displacement) * (size_t)remotes);
         int *send, *all;
         for (i = remotes; i-- > 0;) {
             counts[i] = i % 3 * n;
@@ -203,10 +203,10 @@ static int pair_seed(int from_first, int a, int b) {
 static void alltoalls(void) {
     EACH_CASE {
         int i, way;
-        int* counts = malloc(sizeof(int) * (size_t)remotes);
-        int* at = malloc(sizeof(int) * (size_t)remotes);
-        int* out_bytes = malloc(sizeof(int) * (size_t)remotes);
-        int* in_bytes = malloc(sizeof(int) * (size_t)remotes);
+        Count* counts = malloc(sizeof(Count) * (size_t)remotes);
+        Displacement* at = malloc(sizeof(Displacement) * (size_t)remotes);
+        Displacement* out_bytes = malloc(sizeof(Displacement) * (size_t)remotes);
+        Displacement* in_bytes = malloc(sizeof(Displacement) * (size_t)remotes);
         MPI_Datatype* out_types = malloc(sizeof(MPI_Datatype) * (size_t)remotes);
         MPI_Datatype* in_types = malloc(sizeof(MPI_Datatype) * (size_t)remotes);
         for (i = 0; i < remotes; i++) {
@@ -277,7 +277,7 @@ static void reduce_scatters(void) {
     for (form = 0; form < FORMS; form++)
         for (n = 0; n < 9; n += 4) {
             int total = n * locals * remotes, i, first = 0;
-            int* counts = malloc(sizeof(int) * (size_t)locals);
+            Count* counts = malloc(sizeof(Count) * (size_t)locals);
             int* send = malloc(sizeof(int) * (size_t)(total + 1));
             int* part = malloc(sizeof(int) * (size_t)(total + 1));
             for (i = 0; i < total; i++) send[i] = (first_group + 2) * local + i;
@@ -321,6 +321,35 @@ static void many_at_once(void) {
     }
 }
 
+/* Persistent ones match in the order in which they were made, in whatever order they are started.
+ */
+static void persistent_in_any_order(void) {
+    enum { CALLS = 6 };
+    int data[CALLS], results[CALLS], i, round;
+    MPI_Request requests[CALLS];
+    for (i = 0; i < CALLS; i++) {
+        if (i % 3 == 0)
+            CHECK(MPI_Allreduce_init(&data[i], &results[i], 1, MPI_INT, MPI_SUM, inter,
+                                     MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+        else if (i % 3 == 1)
+            CHECK(MPI_Bcast_init(&data[i], 1, MPI_INT, root_argument(i % 2, 0), inter,
+                                 MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+        else
+            CHECK(MPI_Barrier_init(inter, MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+    }
+    for (round = 0; round < 4; round++) {
+        for (i = 0; i < CALLS; i++) data[i] = (first_group + 2) * local + i + round;
+        for (i = 0; i < CALLS; i++)
+            CHECK(MPI_Start(&requests[me % 2 ? CALLS - 1 - i : i]) == MPI_SUCCESS);
+        CHECK(MPI_Waitall(CALLS, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        for (i = 0; i < CALLS; i++) {
+            if (i % 3 == 0) CHECK(results[i] == sum_of(!first_group, i + round));
+            if (i % 3 == 1 && first_group != i % 2) CHECK(data[i] == i + round);
+        }
+    }
+    for (i = 0; i < CALLS; i++) CHECK(MPI_Request_free(&requests[i]) == MPI_SUCCESS);
+}
+
 static void wrong_arguments(void) {
     int a[4], b[4];
     CHECK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN) == MPI_SUCCESS);
@@ -348,6 +377,7 @@ static const Case cases[] = {
     {"reductions", reductions},
     {"reduce_scatters", reduce_scatters},
     {"many_at_once", many_at_once},
+    {"persistent_in_any_order", persistent_in_any_order},
     {"wrong_arguments", wrong_arguments},
 };
 

@@ -29,10 +29,30 @@ static void same_buffer(void) {
     MPI_Allreduce(&both, &both, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* Under collectives.check. */
+static void operations_differ(void) {
+    int in = 1, out;
+    MPI_Allreduce(&in, &out, 1, MPI_INT, me == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
+}
+
+/* Rank 0 goes straight to the end. */
+static void end_against_barrier(void) {
+    if (me != 0) MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void barrier_against_end(void) {
+    if (me == 0) MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static const Case cases[] = {
-    {"sizes_differ", sizes_differ}, {"less_than_expected", less_than_expected},
-    {"roots_differ", roots_differ}, {"wrong_operation", wrong_operation},
+    {"sizes_differ", sizes_differ},
+    {"less_than_expected", less_than_expected},
+    {"roots_differ", roots_differ},
+    {"wrong_operation", wrong_operation},
     {"same_buffer", same_buffer},
+    {"operations_differ", operations_differ},
+    {"end_against_barrier", end_against_barrier},
+    {"barrier_against_end", barrier_against_end},
 };
 
 int main(int argc, char** argv) {

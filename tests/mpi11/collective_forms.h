@@ -7,25 +7,39 @@
 
 enum { BLOCKING, STARTED, PERSISTENT, FORMS };
 
-/* CALL(form, Bcast, arguments...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init, and all that follows
- * until it is complete. */
-#define CALL(form, Name, Iname, ...)                                                        \
-    do {                                                                                    \
-        MPI_Request request_ = MPI_REQUEST_NULL;                                            \
-        if ((form) == BLOCKING) {                                                           \
-            CHECK(MPI_##Name(__VA_ARGS__) == MPI_SUCCESS);                                  \
-        } else if ((form) == STARTED) {                                                     \
-            CHECK(MPI_##Iname(__VA_ARGS__, &request_) == MPI_SUCCESS);                      \
-            CHECK(request_ != MPI_REQUEST_NULL);                                            \
-            CHECK(MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS);                   \
-            CHECK(request_ == MPI_REQUEST_NULL);                                            \
-        } else {                                                                            \
-            CHECK(MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_) == MPI_SUCCESS); \
-            CHECK(MPI_Start(&request_) == MPI_SUCCESS);                                     \
-            CHECK(MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS);                   \
-            CHECK(request_ != MPI_REQUEST_NULL);                                            \
-            CHECK(MPI_Request_free(&request_) == MPI_SUCCESS);                              \
-        }                                                                                   \
+/* The same programs test the functions of int and, with WIDE, those with counts of 64 bits. */
+#ifdef WIDE
+typedef MPI_Count Count;
+typedef MPI_Aint Displacement;
+#define CALLED(Name) MPI_##Name##_c
+#define MPI_Barrier_c MPI_Barrier
+#define MPI_Ibarrier_c MPI_Ibarrier
+#define MPI_Barrier_init_c MPI_Barrier_init
+#else
+typedef int Count;
+typedef int Displacement;
+#define CALLED(Name) MPI_##Name
+#endif
+
+/* CALL(form, Bcast, Ibcast, arguments...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init, or those with
+ * _c, and all that follows until it is complete. */
+#define CALL(form, Name, Iname, ...)                                                          \
+    do {                                                                                      \
+        MPI_Request request_ = MPI_REQUEST_NULL;                                              \
+        if ((form) == BLOCKING) {                                                             \
+            CHECK(CALLED(Name)(__VA_ARGS__) == MPI_SUCCESS);                                  \
+        } else if ((form) == STARTED) {                                                       \
+            CHECK(CALLED(Iname)(__VA_ARGS__, &request_) == MPI_SUCCESS);                      \
+            CHECK(request_ != MPI_REQUEST_NULL);                                              \
+            CHECK(MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS);                     \
+            CHECK(request_ == MPI_REQUEST_NULL);                                              \
+        } else {                                                                              \
+            CHECK(CALLED(Name##_init)(__VA_ARGS__, MPI_INFO_NULL, &request_) == MPI_SUCCESS); \
+            CHECK(MPI_Start(&request_) == MPI_SUCCESS);                                       \
+            CHECK(MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS);                     \
+            CHECK(request_ != MPI_REQUEST_NULL);                                              \
+            CHECK(MPI_Request_free(&request_) == MPI_SUCCESS);                                \
+        }                                                                                     \
     } while (0)
 
 /* Elements of two integers: side by side, or with a gap between them and one behind. */

@@ -98,12 +98,14 @@ static void scatters(void) {
 
 /* Of the v-forms: rank i has i % 3 times n elements, with a gap of one in front of each block, the
  * last rank's block first. */
-static int *counts, *displacements, room;
+static Count* counts;
+static Displacement* displacements;
+static int room;
 
 static void lay_blocks(int n) {
     int i;
-    counts = malloc(sizeof(int) * (size_t)ranks);
-    displacements = malloc(sizeof(int) * (size_t)ranks);
+    counts = malloc(sizeof(Count) * (size_t)ranks);
+    displacements = malloc(sizeof(Displacement) * (size_t)ranks);
     room = 0;
     for (i = ranks; i-- > 0;) {
         counts[i] = i % 3 * n;
@@ -259,10 +261,10 @@ static void alltoalls_of_blocks(void) {
     EACH_CASE {
         for (int way = 0; way < 4; way++) {
             int place = way % 2, typed = way / 2, n = sizes[s], total = 0, i;
-            int* counts_ = malloc(sizeof(int) * (size_t)ranks);
-            int* at = malloc(sizeof(int) * (size_t)ranks); /* elements */
-            int* out_bytes = malloc(sizeof(int) * (size_t)ranks);
-            int* in_bytes = malloc(sizeof(int) * (size_t)ranks);
+            Count* counts_ = malloc(sizeof(Count) * (size_t)ranks);
+            Displacement* at = malloc(sizeof(Displacement) * (size_t)ranks); /* elements */
+            Displacement* out_bytes = malloc(sizeof(Displacement) * (size_t)ranks);
+            Displacement* in_bytes = malloc(sizeof(Displacement) * (size_t)ranks);
             MPI_Datatype* out_types = malloc(sizeof(MPI_Datatype) * (size_t)ranks);
             MPI_Datatype* in_types = malloc(sizeof(MPI_Datatype) * (size_t)ranks);
             int *send, *all;
@@ -376,6 +378,59 @@ static void persistent_again_and_again(void) {
         CHECK(value == round);
     }
     for (k = 0; k < 3; k++) CHECK(MPI_Request_free(&requests[k]) == MPI_SUCCESS);
+}
+
+/* Persistent collectives match in the order in which they were made, so each rank may start them in
+ * an order of its own, with others begun in between. */
+static void persistent_in_any_order(void) {
+    enum { CALLS = 12, N = 300 };
+    static int data[CALLS][N], all[CALLS][8 * N];
+    MPI_Request requests[CALLS];
+    int i, k, r, round;
+    if (ranks > 8) return;
+    for (i = 0; i < CALLS; i++) {
+        int n = i % 5 == 4 ? N : 2, root = i % ranks;
+        if (i % 4 == 0)
+            CHECK(MPI_Bcast_init(data[i], n, MPI_INT, root, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                 &requests[i]) == MPI_SUCCESS);
+        else if (i % 4 == 1)
+            CHECK(MPI_Allgather_init(data[i], n, MPI_INT, all[i], n, MPI_INT, MPI_COMM_WORLD,
+                                     MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+        else if (i % 4 == 2)
+            CHECK(MPI_Allreduce_init(data[i], all[i], n, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                                     MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+        else
+            CHECK(MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]) == MPI_SUCCESS);
+    }
+    for (round = 0; round < 6; round++) {
+        int sum = 0, one = 1;
+        MPI_Request others[2];
+        for (i = 0; i < CALLS; i++)
+            for (k = 0; k < N; k++) data[i][k] = 1000 * me + 10 * i + k + round;
+        for (i = 0; i < CALLS; i++) {
+            /* Forwards on some, backwards on others, from another place each round. */
+            int turn = (i + round * (me + 1)) % CALLS;
+            CHECK(MPI_Start(&requests[me % 2 ? CALLS - 1 - turn : turn]) == MPI_SUCCESS);
+            if (i == 3) CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &others[0]) == MPI_SUCCESS);
+            if (i == 7 - me % 3)
+                CHECK(MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &others[1]) ==
+                      MPI_SUCCESS);
+        }
+        CHECK(MPI_Waitall(CALLS, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        CHECK(MPI_Waitall(2, others, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        CHECK(sum == ranks);
+        for (i = 0; i < CALLS; i++) {
+            int n = i % 5 == 4 ? N : 2, first = 10 * i + round;
+            for (k = 0; k < n; k++) {
+                if (i % 4 == 0) CHECK(data[i][k] == 1000 * (i % ranks) + first + k);
+                if (i % 4 == 2)
+                    CHECK(all[i][k] == 1000 * (ranks * (ranks - 1) / 2) + ranks * (first + k));
+                for (r = 0; i % 4 == 1 && r < ranks; r++)
+                    CHECK(all[i][r * n + k] == 1000 * r + first + k);
+            }
+        }
+    }
+    for (i = 0; i < CALLS; i++) CHECK(MPI_Request_free(&requests[i]) == MPI_SUCCESS);
 }
 
 /* Nobody leaves an Ibarrier before all have come, and others may work meanwhile. */
@@ -494,6 +549,7 @@ static const Case cases[] = {
     {"alltoalls_of_blocks", alltoalls_of_blocks},
     {"many_at_once", many_at_once},
     {"persistent_again_and_again", persistent_again_and_again},
+    {"persistent_in_any_order", persistent_in_any_order},
     {"barrier_holds", barrier_holds},
     {"wrong_arguments", wrong_arguments},
     {"sizes_differ", sizes_differ},

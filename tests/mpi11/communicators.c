@@ -1,6 +1,8 @@
 /* Groups, communicators, attributes, error handlers and infos, in cases. */
 #include "cases.h"
 
+#include <time.h>
+
 static int size_of(MPI_Comm comm) {
     int n = -1;
     CHECK(MPI_Comm_size(comm, &n) == MPI_SUCCESS);
@@ -263,6 +265,37 @@ static void inter(void) {
     CHECK(MPI_Comm_free(&half) == MPI_SUCCESS);
 }
 
+/* The members of each host that both groups have members on. */
+static void inter_by_type(void) {
+    MPI_Comm half, both, host, part;
+    int side = me >= ranks / 2, near[2] = {0, 0}, n, kind;
+    static const int no_part[] = {MPI_UNDEFINED, MPI_COMM_TYPE_HW_GUIDED};
+    if (ranks < 2) return;
+    both = halves(&half);
+    CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) ==
+          MPI_SUCCESS);
+    near[side] = 1;
+    CHECK(MPI_Allreduce(MPI_IN_PLACE, near, 2, MPI_INT, MPI_SUM, host) == MPI_SUCCESS);
+    for (kind = MPI_COMM_TYPE_SHARED; kind <= MPI_COMM_TYPE_HW_UNGUIDED; kind++) {
+        int expected = near[!side] != 0;
+        if (kind == MPI_COMM_TYPE_HW_UNGUIDED) expected = expected && size_of(host) < ranks;
+        CHECK(MPI_Comm_split_type(both, kind, -me, MPI_INFO_NULL, &part) == MPI_SUCCESS);
+        CHECK((part != MPI_COMM_NULL) == expected);
+        if (!expected) continue;
+        CHECK(size_of(part) == near[side]);
+        CHECK(MPI_Comm_remote_size(part, &n) == MPI_SUCCESS && n == near[!side]);
+        across(part);
+        CHECK(MPI_Comm_free(&part) == MPI_SUCCESS);
+    }
+    for (kind = 0; kind < 2; kind++) {
+        CHECK(MPI_Comm_split_type(both, no_part[kind], 0, MPI_INFO_NULL, &part) == MPI_SUCCESS);
+        CHECK(part == MPI_COMM_NULL);
+    }
+    CHECK(MPI_Comm_free(&host) == MPI_SUCCESS);
+    CHECK(MPI_Comm_free(&both) == MPI_SUCCESS);
+    CHECK(MPI_Comm_free(&half) == MPI_SUCCESS);
+}
+
 static void inter_of_groups(void) {
     MPI_Comm half, both, made;
     MPI_Group group, first;
@@ -297,6 +330,52 @@ static void freed_in_flight(void) {
     CHECK(MPI_Comm_free(&copy) == MPI_SUCCESS);
     CHECK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
     CHECK(in == 40 + (me + ranks - 1) % ranks);
+}
+
+/* Waits for what the program has given away: a send whose request was freed, and a buffered one.
+ * The receiver of each pair of ranks comes late, when the sender would long have gone on. */
+static void disconnected(void) {
+    enum { count = 40000 };
+    const struct timespec pause = {0, 50000000};
+    const int partner = me ^ 1, sends = me % 2 == 0;
+    static int numbers[count];
+    char* const room = malloc(sizeof numbers + MPI_BSEND_OVERHEAD);
+    MPI_Comm copy, other, inter_comm, half;
+    MPI_Request request;
+    int i, tag, size;
+    void* back;
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &copy) == MPI_SUCCESS);
+    MPI_Buffer_attach(room, (int)sizeof numbers + MPI_BSEND_OVERHEAD);
+    for (i = 0; i < count; i++) numbers[i] = sends ? me + i : 0;
+    if (sends && partner < ranks) {
+        MPI_Bsend(numbers, count, MPI_INT, partner, 1, copy);
+        MPI_Isend(numbers, count, MPI_INT, partner, 2, copy, &request);
+        MPI_Request_free(&request);
+    }
+    for (tag = 1; !sends && tag <= 2; tag++) {
+        nanosleep(&pause, NULL);
+        MPI_Recv(numbers, count, MPI_INT, partner, tag, copy, MPI_STATUS_IGNORE);
+        for (i = 0; i < count; i++) CHECK(numbers[i] == partner + i);
+    }
+    CHECK(MPI_Comm_disconnect(&copy) == MPI_SUCCESS);
+    CHECK(copy == MPI_COMM_NULL);
+    for (i = 0; i < count; i++) numbers[i] = -1; /* nothing reads them any more */
+    MPI_Buffer_detach(&back, &size);
+    free(room);
+    /* Like MPI_Comm_free in all else: attributes, inter-communicators. */
+    MPI_Comm_split(MPI_COMM_WORLD, me % 2, 0, &half);
+    if (ranks > 1) {
+        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - me % 2, 3, &inter_comm);
+        CHECK(MPI_Comm_disconnect(&inter_comm) == MPI_SUCCESS && inter_comm == MPI_COMM_NULL);
+    }
+    CHECK(MPI_Comm_disconnect(&half) == MPI_SUCCESS && half == MPI_COMM_NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    other = MPI_COMM_WORLD;
+    CHECK_CLASS(MPI_Comm_disconnect(&other), MPI_ERR_COMM);
+    CHECK(other == MPI_COMM_WORLD);
+    other = MPI_COMM_NULL;
+    CHECK_CLASS(MPI_Comm_disconnect(&other), MPI_ERR_COMM);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 static void names_and_hints(void) {
@@ -638,6 +717,33 @@ static void infos(void) {
     CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
 }
 
+/* Infos and error classes at any time: 0 before MPI_Init, 1 in between, 2 after MPI_Finalize. CHECK
+ * cannot tell of a rank before and after. */
+static MPI_Info early;
+static int works(int stage) {
+    MPI_Info copy;
+    char key[MPI_MAX_INFO_KEY], text[MPI_MAX_ERROR_STRING], value[8] = "";
+    int n, flag, length = sizeof value, code, class_;
+    if (stage == 0 && MPI_Info_create(&early)) return 0;
+    sprintf(key, "stage%d", stage);
+    if (MPI_Info_set(early, key, "on") || MPI_Info_dup(early, &copy)) return 0;
+    if (MPI_Info_get_nkeys(copy, &n) || n != stage + 1) return 0;
+    if (MPI_Info_get_nthkey(copy, stage, text) || strcmp(text, key) != 0) return 0;
+    if (MPI_Info_get_valuelen(copy, "stage0", &n, &flag) || !flag || n != 2) return 0;
+    if (MPI_Info_get_string(copy, "stage0", &length, value, &flag) || !flag) return 0;
+    if (strcmp(value, "on") != 0) return 0;
+    if (MPI_Info_delete(copy, key) || MPI_Info_free(&copy)) return 0;
+    if (MPI_Info_get_nkeys(early, &n) || n != stage + 1) return 0;
+    if (MPI_Add_error_class(&class_) || MPI_Add_error_code(class_, &code)) return 0;
+    if (MPI_Add_error_string(code, key) || MPI_Error_string(code, text, &n)) return 0;
+    if (strcmp(text, key) != 0 || MPI_Error_class(code, &n) || n != class_) return 0;
+    return stage < 2 || MPI_Info_free(&early) == MPI_SUCCESS;
+}
+
+static void infos_at_any_time(void) {
+    CHECK(works(1));
+}
+
 /* The attributes of MPI_COMM_SELF go first of all, the last set first, and MPI still works. */
 static int last_words;
 static int at_end(MPI_Comm comm, int keyval, void* value, void* extra) {
@@ -670,8 +776,10 @@ int main(int argc, char** argv) {
         {"of_groups", of_groups},
         {"subset", subset},
         {"inter", inter},
+        {"inter_by_type", inter_by_type},
         {"inter_of_groups", inter_of_groups},
         {"freed_in_flight", freed_in_flight},
+        {"disconnected", disconnected},
         {"names_and_hints", names_and_hints},
         {"communicator_errors", communicator_errors},
         {"attributes", attributes},
@@ -681,10 +789,13 @@ int main(int argc, char** argv) {
         {"error_handlers", error_handlers},
         {"error_codes", error_codes},
         {"infos", infos},
+        {"infos_at_any_time", infos_at_any_time},
         {"words_at_the_end", words_at_the_end},
     };
+    if (!works(0)) return 1;
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
     RUN_CASES(argc, argv, cases);
     CHECK(MPI_Finalize() == MPI_SUCCESS);
+    if (argc == 1 && !works(2)) return 1;
     return 0;
 }

@@ -29,7 +29,8 @@ static void run_alltoalls(const Around* a) {
                     int n = sizes[s];
                     int* send = new_elements(out, n * a->out);
                     int* all = new_elements(in, n * a->in);
-                    int counts[MOST], at[MOST];
+                    Count counts[MOST];
+                    Displacement at[MOST];
                     MPI_Aint out_bytes[MOST], in_bytes[MOST];
                     MPI_Datatype out_types[MOST], in_types[MOST];
                     for (k = 0; k < MOST; k++) {
@@ -73,7 +74,8 @@ static void run_allgathers(const Around* a) {
                     int n = sizes[s];
                     int* send = new_elements(out, n);
                     int* all = new_elements(in, n * a->in);
-                    int counts[MOST], at[MOST];
+                    Count counts[MOST];
+                    Displacement at[MOST];
                     for (k = 0; k < a->in; k++) {
                         counts[k] = n;
                         at[k] = (a->in - 1 - k) * n;
@@ -216,6 +218,63 @@ static void many_at_once(void) {
     CHECK(MPI_Comm_free(&ring) == MPI_SUCCESS);
 }
 
+/* Blocks anywhere in memory, by their addresses. */
+static void from_the_bottom(void) {
+    MPI_Comm ring;
+    MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+    MPI_Aint from[2], to[2];
+    Count counts[2] = {1, 1};
+    int out[2], in[2], periodic = 1, form, i, below, above;
+    CHECK(MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring) == MPI_SUCCESS);
+    CHECK(MPI_Cart_shift(ring, 0, 1, &below, &above) == MPI_SUCCESS);
+    for (i = 0; i < 2; i++) {
+        CHECK(MPI_Get_address(&out[1 - i], &from[i]) == MPI_SUCCESS);
+        CHECK(MPI_Get_address(&in[1 - i], &to[i]) == MPI_SUCCESS);
+    }
+    for (form = 0; form < FORMS; form++) {
+        for (i = 0; i < 2; i++) out[1 - i] = seed_of(me, i) + form;
+        CALL(form, Neighbor_alltoallw, Ineighbor_alltoallw, MPI_BOTTOM, counts, from, types,
+             MPI_BOTTOM, counts, to, types, ring);
+        CHECK(in[1] == seed_of(below, 1) + form);
+        CHECK(in[0] == seed_of(above, 0) + form);
+    }
+    CHECK(MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    to[1] = 0;
+    CHECK_CLASS(CALLED(Neighbor_alltoallw)(MPI_BOTTOM, counts, from, types, MPI_BOTTOM, counts, to,
+                                           types, ring),
+                MPI_ERR_BUFFER);
+    CHECK(MPI_Comm_free(&ring) == MPI_SUCCESS);
+}
+
+/* Persistent halos match in the order in which they were made, in whatever order they are
+ * started. */
+static void persistent_in_any_order(void) {
+    enum { CALLS = 5 };
+    MPI_Comm ring;
+    MPI_Request requests[CALLS];
+    int out[CALLS][2], in[CALLS][2], periodic = 1, i, round, below, above;
+    CHECK(MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring) == MPI_SUCCESS);
+    CHECK(MPI_Cart_shift(ring, 0, 1, &below, &above) == MPI_SUCCESS);
+    for (i = 0; i < CALLS; i++)
+        CHECK(MPI_Neighbor_alltoall_init(out[i], 1, MPI_INT, in[i], 1, MPI_INT, ring, MPI_INFO_NULL,
+                                         &requests[i]) == MPI_SUCCESS);
+    for (round = 0; round < 4; round++) {
+        for (i = 0; i < CALLS; i++) {
+            out[i][0] = seed_of(me, 2 * i) + round;
+            out[i][1] = seed_of(me, 2 * i + 1) + round;
+        }
+        for (i = 0; i < CALLS; i++)
+            CHECK(MPI_Start(&requests[me % 2 ? CALLS - 1 - i : i]) == MPI_SUCCESS);
+        CHECK(MPI_Waitall(CALLS, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        for (i = 0; i < CALLS; i++) {
+            CHECK(in[i][0] == seed_of(below, 2 * i + 1) + round);
+            CHECK(in[i][1] == seed_of(above, 2 * i) + round);
+        }
+    }
+    for (i = 0; i < CALLS; i++) CHECK(MPI_Request_free(&requests[i]) == MPI_SUCCESS);
+    CHECK(MPI_Comm_free(&ring) == MPI_SUCCESS);
+}
+
 static void wrong_arguments(void) {
     int a[4] = {0}, b[8], periodic = 1;
     MPI_Comm ring;
@@ -240,6 +299,8 @@ static const Case cases[] = {
     {"graphs", graphs},
     {"distributed_graphs", distributed_graphs},
     {"many_at_once", many_at_once},
+    {"from_the_bottom", from_the_bottom},
+    {"persistent_in_any_order", persistent_in_any_order},
     {"wrong_arguments", wrong_arguments},
 };
 

@@ -236,6 +236,12 @@ static void nobody(void) {
     MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, &status);
     CHECK(status.MPI_SOURCE == MPI_PROC_NULL && value == 17);
+    /* Nothing has no type. */
+    MPI_Irecv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+    CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+    MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
+    MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
     MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, &status);
     CHECK(flag && status.MPI_SOURCE == MPI_PROC_NULL);
     MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &message, &status);
@@ -292,6 +298,26 @@ static void cancel(void) {
     }
 }
 
+/* Of a message to oneself it is known at once whether the cancel came in time: who finds that it
+ * did not receives the message. */
+static void cancel_to_oneself(void) {
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0, s;
+    for (s = 0; s < 2 * SIZES; s++) {
+        MPI_Issend(out, sizes[s / 2], MPI_INT, me, 96, MPI_COMM_WORLD, &request);
+        if (s % 2) MPI_Probe(me, 96, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Cancel(&request);
+        MPI_Request_get_status(request, &flag, &status);
+        CHECK(flag);
+        MPI_Test_cancelled(&status, &flag);
+        CHECK(flag);
+        MPI_Request_free(&request);
+        MPI_Iprobe(me, 96, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        CHECK(!flag);
+    }
+}
+
 static void freed_requests(void) {
     MPI_Request request;
     fill(out, 20000, me);
@@ -328,6 +354,8 @@ static void wrong_arguments(void) {
     CHECK_CLASS(MPI_Send(out, 1, MPI_INT, 0, -5, w), MPI_ERR_TAG);
     CHECK_CLASS(MPI_Send(out, 1, MPI_INT, 0, MPI_ANY_TAG, w), MPI_ERR_TAG);
     CHECK_CLASS(MPI_Send(out, 1, MPI_DATATYPE_NULL, 0, 0, w), MPI_ERR_TYPE);
+    CHECK_CLASS(MPI_Send(out, 0, MPI_DATATYPE_NULL, 0, 0, w), MPI_ERR_TYPE);
+    CHECK_CLASS(MPI_Recv(in, 1, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, w, statuses), MPI_ERR_TYPE);
     CHECK_CLASS(MPI_Send(NULL, 1, MPI_INT, 0, 0, w), MPI_ERR_BUFFER);
     CHECK_CLASS(MPI_Send(out, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM);
     CHECK_CLASS(MPI_Send(out, 1, MPI_INT, 0, 0, (MPI_Comm)out), MPI_ERR_COMM);
@@ -395,6 +423,11 @@ static void queries(void) {
     MPI_Alloc_mem(1000, MPI_INFO_NULL, &memory);
     memset(memory, 1, 1000);
     MPI_Free_mem(memory);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK_CLASS(MPI_Alloc_mem((MPI_Aint)1 << 60, MPI_INFO_NULL, &memory), MPI_ERR_NO_MEM);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 static const Case cases[] = {
@@ -409,6 +442,7 @@ static const Case cases[] = {
     {"nobody", nobody},
     {"exchanges", exchanges},
     {"cancel", cancel},
+    {"cancel_to_oneself", cancel_to_oneself},
     {"freed_requests", freed_requests},
     {"request_status", request_status},
     {"wrong_arguments", wrong_arguments},

@@ -85,7 +85,8 @@ static void scans(void) {
 
 static void reduce_scatters(void) {
     EACH_CASE {
-        int *counts = malloc(sizeof(int) * (size_t)ranks), r, i, first = 0, total = 0;
+        Count* counts = malloc(sizeof(Count) * (size_t)ranks);
+        int r, i, first = 0, total = 0;
         int* all;
         if (n > 400) n = 400;
         all = malloc(sizeof(int) * (size_t)(3 * n * ranks + 1));
@@ -210,11 +211,11 @@ static void compose(int* first, int stride, int second, int* then, int len) {
         then[second] = (int)(((long)c * b + d) % PRIME);
     }
 }
-static void compose_tight(void* in, void* inout, int* len, MPI_Datatype* type) {
+static void compose_tight(void* in, void* inout, Count* len, MPI_Datatype* type) {
     calls_with_type_wrong += *type != expected_type;
     compose(in, tight.stride, tight.second, inout, *len);
 }
-static void compose_gappy(void* in, void* inout, int* len, MPI_Datatype* type) {
+static void compose_gappy(void* in, void* inout, Count* len, MPI_Datatype* type) {
     calls_with_type_wrong += *type != expected_type;
     compose(in, gappy.stride, gappy.second, inout, *len);
 }
@@ -254,7 +255,7 @@ static void functions_that_do_not_commute(void) {
         const Elements* kind = which ? &gappy : &tight;
         MPI_Op op;
         int flag = 1;
-        CHECK(MPI_Op_create(which ? compose_gappy : compose_tight, 0, &op) == MPI_SUCCESS);
+        CHECK(CALLED(Op_create)(which ? compose_gappy : compose_tight, 0, &op) == MPI_SUCCESS);
         CHECK(MPI_Op_commutative(op, &flag) == MPI_SUCCESS && flag == 0);
         expected_type = kind->type;
         for (form = 0; form < FORMS; form++)
@@ -307,7 +308,7 @@ static void blocks_that_do_not_commute(void) {
         const Elements* kind = which ? &gappy : &tight;
         int n = 5, i, *in = new_elements(kind, n * ranks), *out = new_elements(kind, n);
         MPI_Op op;
-        CHECK(MPI_Op_create(which ? compose_gappy : compose_tight, 0, &op) == MPI_SUCCESS);
+        CHECK(CALLED(Op_create)(which ? compose_gappy : compose_tight, 0, &op) == MPI_SUCCESS);
         expected_type = kind->type;
         for (i = 0; i < ranks; i++) put_maps(kind, in + i * n * kind->stride, n, me);
         CHECK(MPI_Reduce_scatter_block(in, out, n, kind->type, op, MPI_COMM_WORLD) == 0);
@@ -318,7 +319,7 @@ static void blocks_that_do_not_commute(void) {
     }
 }
 
-static void add_ints(void* in, void* inout, int* len, MPI_Datatype* type) {
+static void add_ints(void* in, void* inout, Count* len, MPI_Datatype* type) {
     int i;
     (void)type;
     for (i = 0; i < *len; i++) ((int*)inout)[i] += ((int*)in)[i];
@@ -331,12 +332,12 @@ static void local_reductions(void) {
         int index;
     } x = {1.5, 3}, y = {1.5, 2};
     MPI_Op op;
-    CHECK(MPI_Reduce_local(a, b, 4, MPI_INT, MPI_SUM) == MPI_SUCCESS);
+    CHECK(CALLED(Reduce_local)(a, b, 4, MPI_INT, MPI_SUM) == MPI_SUCCESS);
     for (i = 0; i < 4; i++) CHECK(b[i] == 11 * (i + 1));
-    CHECK(MPI_Reduce_local(&x, &y, 1, MPI_DOUBLE_INT, MPI_MINLOC) == MPI_SUCCESS);
+    CHECK(CALLED(Reduce_local)(&x, &y, 1, MPI_DOUBLE_INT, MPI_MINLOC) == MPI_SUCCESS);
     CHECK(y.value == 1.5 && y.index == 2);
-    CHECK(MPI_Op_create(add_ints, 1, &op) == MPI_SUCCESS);
-    CHECK(MPI_Reduce_local(a, b, 4, MPI_INT, op) == MPI_SUCCESS);
+    CHECK(CALLED(Op_create)(add_ints, 1, &op) == MPI_SUCCESS);
+    CHECK(CALLED(Reduce_local)(a, b, 4, MPI_INT, op) == MPI_SUCCESS);
     for (i = 0; i < 4; i++) CHECK(b[i] == 12 * (i + 1));
     put_values(mine, MOST);
     CHECK(MPI_Allreduce(mine, result, MOST, MPI_INT, op, MPI_COMM_WORLD) == MPI_SUCCESS);
@@ -344,13 +345,13 @@ static void local_reductions(void) {
     CHECK(MPI_Op_free(&op) == MPI_SUCCESS);
     put_maps(&tight, a, 2, 3);
     put_maps(&tight, b, 2, 4);
-    CHECK(MPI_Op_create(compose_tight, 0, &op) == MPI_SUCCESS);
+    CHECK(CALLED(Op_create)(compose_tight, 0, &op) == MPI_SUCCESS);
     expected_type = tight.type;
     {
         int c[4];
         memcpy(c, b, sizeof c);
         compose(a, 2, 1, c, 2);
-        CHECK(MPI_Reduce_local(a, b, 2, tight.type, op) == MPI_SUCCESS);
+        CHECK(CALLED(Reduce_local)(a, b, 2, tight.type, op) == MPI_SUCCESS);
         CHECK(memcmp(b, c, sizeof c) == 0);
     }
     CHECK(MPI_Op_free(&op) == MPI_SUCCESS);
@@ -409,12 +410,12 @@ static void wrong_arguments(void) {
     CHECK_CLASS(MPI_Reduce_scatter(a, b, NULL, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_ARG);
     counts[ranks - 1] = -2;
     CHECK_CLASS(MPI_Reduce_scatter(a, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_COUNT);
-    CHECK_CLASS(MPI_Reduce_local(a, a, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+    CHECK_CLASS(CALLED(Reduce_local)(a, a, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
     CHECK_CLASS(MPI_Op_free(&op), MPI_ERR_OP);
     none = MPI_OP_NULL;
     CHECK_CLASS(MPI_Op_free(&none), MPI_ERR_OP);
-    CHECK_CLASS(MPI_Op_create(NULL, 1, &op), MPI_ERR_ARG);
-    CHECK(MPI_Op_create(add_ints, 1, &op) == MPI_SUCCESS);
+    CHECK_CLASS(CALLED(Op_create)(NULL, 1, &op), MPI_ERR_ARG);
+    CHECK(CALLED(Op_create)(add_ints, 1, &op) == MPI_SUCCESS);
     none = op;
     CHECK(MPI_Op_free(&op) == MPI_SUCCESS);
     CHECK_CLASS(REDUCE(MPI_INT, none), MPI_ERR_OP);

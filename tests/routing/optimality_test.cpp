@@ -7,6 +7,7 @@
 
 using namespace torusmp::routing;
 
+namespace optimality_test {
 namespace {
 
 using Dims = std::vector<int>;
@@ -118,3 +119,5 @@ TEST_CASE("grids of up to 16 keep all neighbours whenever any map does") {
         }
     }
 }
+
+}  // namespace optimality_test

@@ -187,6 +187,19 @@ class Hosts(CheckTest):
         self.assertEqual((troubles[0], troubles[2]), ("", ""))
         self.assertEqual(set(bad), {(0, "d0p"), (1, "d0p")})
 
+    def test_discovery_gives_up_a_host_that_never_answers_and_says_whom_it_waits_for(self):
+        stuck = self.path("stuck")
+        with open(stuck, "w") as f:
+            f.write('#!/bin/sh\ncase $1 in silent) exec sleep 1000;; *) echo no route >&2; exit 255;; esac\n')
+        os.chmod(stuck, 0o755)
+        written = self.path("found.toml")
+        done = self.check("--discover", written, "--hosts", "down,silent", "--agent", stuck, "--timeout", "5s",
+                          config="", status=1)
+        self.assertIn("torus-check: asking hosts: waiting for silent, at most 5s (--timeout)\n", done.stderr)
+        self.assertEqual(done.stderr.count("waiting for"), 1)
+        self.assertIn("silent could not be asked: it did not answer in 5 s. No file was written", done.stderr)
+        self.assertFalse(os.path.exists(written))
+
     def test_no_probe_outlives_a_torus_check_that_was_killed(self):
         self.up("2x2")
         ids = {kernel.namespace_id(host) for host in self.plan.namespaces()}

@@ -156,7 +156,7 @@ TEST_CASE(
 
 TEST_CASE("torus-check: the report says in one line how it stands, and exits accordingly") {
     MadeUp machine({2, 2});
-    check::CheckReport report{machine.names, std::vector<std::string>(4), {}, {}};
+    check::CheckReport report{machine.names, std::vector<std::string>(4), {}, {}, {}};
     report.cables = check::judge(machine.settings(), machine.results, {});
     CHECK(report.good());
     CHECK(check::verdict_line(report) == "4 hosts, 8 cables: all are good");

@@ -66,6 +66,7 @@ def cases(wiring):
     yield Case("transport.memlock", 60, f"{pair} setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock verbs_test "
                "'[memlock]'", ("verbs_test",), ("one",))
     yield Case("launch", 60, f"test $({run} hostname | wc -l) = {size}", (), ("one",))
+    yield Case("silence", 400, f"sh {HERE}/cases/silence.sh 1", ("front_end_steps",))
     yield Case("qmp", 150, f"{run} {qmp}", ("qmp_cases",))
     yield Case("qmp.few-tokens", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",))
     damaged, other = wiring.ends(size - 1)[:2]

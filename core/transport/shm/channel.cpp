@@ -102,14 +102,20 @@ void ShmChannel::commit(const PacketHeader& header) {
     ring();
 }
 
+// "There is news" must be visible before "does it sleep?" is asked. prepare_sleep() is the other
+// half: one of the two always sees what the other wrote.
 void ShmChannel::ring() {
     if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
+    // Else the sleeper's membarrier orders the two here; only the compiler must not swap them.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     wake_if_asleep();
 }
 
 void ShmChannel::grant(TokenWord tokens) {
-    remote_.granted.fetch_add(tokens, std::memory_order_release);
-    wake_if_asleep();  // the addition is a full fence
+    // Ordered before the look in wake_if_asleep(), as that is sequentially consistent too; with the
+    // addition that the processor makes anyway, this costs less than a fence.
+    remote_.granted.fetch_add(tokens, std::memory_order_seq_cst);
+    wake_if_asleep();
 }
 
 TokenWord ShmChannel::collect_grants() {

@@ -130,7 +130,7 @@ class ShmChannel final : public Channel {
     bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
     void wake_if_asleep() const {
-        if (peer_control_.sleeping.load(std::memory_order_relaxed) != 0) peer_.ring();
+        if (peer_control_.sleeping.load(std::memory_order_seq_cst) != 0) peer_.ring();
     }
 
     // Tokens that came home: their slots' bulk blocks may be used again.

@@ -31,9 +31,17 @@ void* Heap::allocate(std::size_t bytes, std::size_t alignment) {
         if (start != begin) free_.emplace(begin, start - begin);
         if (start + wanted != end) free_.emplace(start + wanted, end - start - wanted);
         used_.emplace(start, wanted);
+        if (start + wanted > shown_) show_in_dumps(start + wanted);
         return memory_.data() + start;
     }
     return nullptr;
+}
+
+void Heap::show_in_dumps(std::uint64_t bytes) {
+    const std::uint64_t wanted = round_up(bytes, Segment::dump_unit);
+    if (wanted == shown_) return;
+    segment_.show_in_dumps(std::min(wanted, shown_), std::max(wanted, shown_), wanted > shown_);
+    shown_ = wanted;
 }
 
 void Heap::free(void* memory) {
@@ -47,6 +55,7 @@ void Heap::free(void* memory) {
         const std::uint64_t first = round_up(heap + begin, page);
         const std::uint64_t last = (heap + begin + length) / page * page;
         if (last > first) segment_.discard(first, last - first);
+        show_in_dumps(used_.empty() ? 0 : used_.rbegin()->first + used_.rbegin()->second);
     }
     const auto after = free_.lower_bound(begin);
     if (after != free_.end() && begin + length == after->first) {

@@ -2,6 +2,10 @@
 //
 // First fit over offsets, neighbours merged on free. Bookkeeping is private to the owner; one
 // thread at a time. Made for few and large buffers, not for small objects.
+//
+// What the program has allocated is in a core dump of this process, as other memory of its own; the
+// rest of the heap is not. The line between is drawn behind the last buffer, roughly, so that it
+// moves seldom.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +26,11 @@ class Heap {
     bool contains(const void* memory, std::size_t bytes) const;
 
   private:
+    void show_in_dumps(std::uint64_t bytes);
+
     const Segment& segment_;
     Bytes memory_;
+    std::uint64_t shown_ = 0;                      // from the beginning, in core dumps
     std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes
     std::map<std::uint64_t, std::uint64_t> used_;
 };

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
@@ -70,7 +72,8 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     // Knock, unless the peer has connected this port already.
     std::uint32_t unconnected = 0;
     if (remote->active.compare_exchange_strong(unconnected, 1)) {
-        peer.control().knocks.fetch_add(1, std::memory_order_acq_rel);
+        peer.control().knocks.fetch_add(1, std::memory_order_release);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
         peer.ring();
     }
     // Ours now: the peer's knock on this port needs no answer any more.
@@ -109,19 +112,30 @@ bool ShmInterface::is_mapped(const RemoteMemory& memory) const {
 }
 
 void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
-    return heap_.allocate(bytes, alignment);
+    if (void* const memory = heap_.allocate(bytes, alignment)) return memory;
+    // The heap may be small where limits are: private memory does, only not as fast.
+    const std::size_t align = std::max<std::size_t>(alignment, 64);
+    const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), align);
+    return size < bytes ? nullptr : std::aligned_alloc(align, size);
 }
 
 void ShmInterface::free(void* memory) {
-    heap_.free(memory);
+    if (memory == nullptr || heap_.contains(memory, 0))
+        heap_.free(memory);
+    else
+        std::free(memory);
 }
 
 void ShmInterface::prepare_sleep() {
     Control& control = segment_->control();
     if (segment_->bell() >= 0) segment_->silence_bell();
     control.sleeping.store(segment_->bell() >= 0 ? sleeps_on_bell : sleeps_on_futex,
-                           std::memory_order_seq_cst);
-    if (control.sleeper_fences != 0) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+                           std::memory_order_relaxed);
+    // Before the last poll: a sequentially consistent store alone would let its loads go ahead.
+    if (control.sleeper_fences != 0)
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);  // a fence here too
+    else
+        std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void ShmInterface::cancel_sleep() {

@@ -5,10 +5,12 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -22,7 +24,10 @@ namespace {
 
 constexpr std::uint32_t address_magic = 0x746f7231;          // "tor1"
 constexpr std::uint64_t control_magic = 0x746f7275736d7031;  // "torusmp1"
-constexpr std::uint64_t smallest_heap = std::uint64_t{64} << 20;
+// Allocations that find no room in the heap take private memory, so it may be small.
+constexpr std::uint64_t smallest_heap = std::uint64_t{1} << 20;
+// The heap begins on a page of every size that there is.
+constexpr std::uint64_t largest_page = std::uint64_t{64} << 10;
 
 [[noreturn]] void fail(std::string_view what) {
     throw std::runtime_error(fmt::format("shared memory: {}: {}", what, std::strerror(errno)));
@@ -50,7 +55,7 @@ Plan plan(const std::vector<PortOptions>& ports) {
             at = round_up(at, page) + port.tokens[k] * bulk_stride(port);
         }
     }
-    result.heap_offset = round_up(at, page);
+    result.heap_offset = round_up(at, largest_page);
     return result;
 }
 
@@ -60,19 +65,90 @@ std::uint64_t random_nonce() {
     return nonce;
 }
 
-// Maps the file with as large a heap as the limits of this process allow.
-std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t heap_offset) {
-    std::uint64_t heap = std::uint64_t(sysconf(_SC_PHYS_PAGES)) * page;
-    for (;; heap /= 2) {
-        const std::uint64_t bytes = heap_offset + heap;
-        if (ftruncate(descriptor, off_t(bytes)) == 0) {
-            void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                              descriptor, 0);
-            if (base != MAP_FAILED) return {static_cast<std::byte*>(base), bytes};
-        }
-        if (heap < smallest_heap)
-            fail(fmt::format("cannot map {} MiB (see ulimit -v, ulimit -f)", bytes >> 20));
+std::uint64_t limit(auto which) {
+    rlimit found{};
+    return getrlimit(which, &found) == 0 ? found.rlim_cur : RLIM_INFINITY;
+}
+
+// What stands in the way of a mapping, for people: the limit, if there is one, and its value.
+std::string want_of_address_space() {
+    const std::uint64_t most = limit(RLIMIT_AS);
+    if (most == RLIM_INFINITY) return "the address space of this process is used up";
+    return fmt::format("this process may have {} MiB of address space (ulimit -v {})", most >> 20,
+                       most >> 10);
+}
+
+// Whether there is room for that many mappings of this size, and as much again for the program.
+bool fits(std::uint64_t bytes, std::uint64_t mappings) {
+    if (bytes > (std::uint64_t{1} << 62) / mappings) return false;
+    const std::uint64_t room = 2 * mappings * bytes;
+    void* const trial =
+        mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (trial == MAP_FAILED) return false;
+    munmap(trial, room);
+    return true;
+}
+
+// Maps the file with as large a heap as the limits of this process allow, which are taken to be its
+// peers' too: each of them maps this segment, and this process theirs, `mappings` in all.
+std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t heap_offset,
+                                                   std::uint64_t mappings) {
+    const auto memory =
+        std::uint64_t(sysconf(_SC_PHYS_PAGES)) * std::uint64_t(sysconf(_SC_PAGESIZE));
+    const std::uint64_t largest_file = limit(RLIMIT_FSIZE);
+    std::uint64_t heap = round_up(memory, largest_page);
+    while (heap_offset + heap > largest_file || !fits(heap_offset + heap, mappings)) {
+        heap = round_up(heap / 2, largest_page);
+        if (heap >= smallest_heap) continue;
+        const std::uint64_t least = heap_offset + smallest_heap;
+        throw std::runtime_error(
+            least > largest_file
+                ? fmt::format("shared memory: this process may make files of {} KiB (ulimit -f), "
+                              "and its segment takes {} KiB: raise the limit, or set "
+                              "transport.use to tcp",
+                              largest_file >> 10, least >> 10)
+                : fmt::format("shared memory: {}; the segments of {} ranks of this host want {} "
+                              "MiB beyond what is in use already, half of it for the program: "
+                              "raise the limit, or set transport.use to tcp",
+                              want_of_address_space(), mappings, 2 * mappings * least >> 20));
     }
+    const std::uint64_t bytes = heap_offset + heap;
+    if (ftruncate(descriptor, off_t(bytes)) != 0) fail("cannot size the segment");
+    void* const base =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+    if (base == MAP_FAILED) fail(fmt::format("cannot map {} MiB", bytes >> 20));
+    return {static_cast<std::byte*>(base), bytes};
+}
+
+// Why the kernel does not let this process open a descriptor of that one.
+std::string why_closed(std::uint32_t process, int error) {
+    const std::string folder = fmt::format("/proc/{}", process);
+    struct stat owner {
+    }, descriptors{};
+    const bool known =
+        stat(folder.c_str(), &owner) == 0 && stat((folder + "/fd").c_str(), &descriptors) == 0;
+    if (!known)
+        return fmt::format(
+            "{}; that process has ended, or does not share /proc with this one: the ranks of one "
+            "host must see each other there (one PID namespace, /proc without hidepid)",
+            std::strerror(error));
+    if (owner.st_uid != geteuid())
+        return fmt::format(
+            "{}; that process runs as user {}, this one as user {}: the ranks of "
+            "one host must run as one user",
+            std::strerror(error), owner.st_uid, geteuid());
+    // The kernel gives /proc/PID/fd of a process that must not be dumped to root.
+    if (descriptors.st_uid != owner.st_uid)
+        return fmt::format(
+            "{}; that process is not dumpable, so the kernel closes its "
+            "descriptors to others of its user: its program has capabilities or a "
+            "set-user-ID bit, may not be read by its user, or calls "
+            "prctl(PR_SET_DUMPABLE, 0): expected none of these",
+            std::strerror(error));
+    return fmt::format(
+        "{}; it has capabilities, a user namespace or a security policy that this "
+        "process has not: the ranks of one host must run alike",
+        std::strerror(error));
 }
 
 }  // namespace
@@ -97,7 +173,7 @@ std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, 
     const Plan places = plan(ports);
     std::pair<std::byte*, std::uint64_t> mapping;
     try {
-        mapping = map_with_heap(descriptor, places.heap_offset);
+        mapping = map_with_heap(descriptor, places.heap_offset, 1 + ports.size());
     } catch (...) {
         ::close(descriptor);
         throw;
@@ -142,9 +218,7 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
     };
     if (address.magic != address_magic) refuse("its address is not one of this version");
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (descriptor < 0)
-        refuse(fmt::format("{}; the ranks of one host must run as one user and share /proc",
-                           std::strerror(errno)));
+    if (descriptor < 0) refuse(why_closed(address.pid, errno));
     struct stat status {};
     void* base = MAP_FAILED;
     if (fstat(descriptor, &status) == 0 && std::uint64_t(status.st_size) == address.bytes)
@@ -155,6 +229,10 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
     if (base == MAP_FAILED)
         refuse(std::uint64_t(status.st_size) != address.bytes
                    ? fmt::format("it has {} B, expected {}", status.st_size, address.bytes)
+               : error == ENOMEM
+                   ? fmt::format("its {} MiB find no room: {}; raise the limit, or set "
+                                 "transport.use to tcp",
+                                 address.bytes >> 20, want_of_address_space())
                    : std::string(std::strerror(error)));
     std::unique_ptr<Segment> segment(new Segment(-1, static_cast<std::byte*>(base), address));
     if (segment->control().magic != control_magic || segment->control().nonce != address.nonce)
@@ -163,8 +241,7 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
         const std::string bell = fmt::format("/proc/{}/fd/{}", address.pid, address.bell);
         segment->bell_write_ =
             config::Descriptor(::open(bell.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-        if (!segment->bell_write_)
-            refuse(fmt::format("its bell cannot be opened: {}", std::strerror(errno)));
+        if (!segment->bell_write_) refuse("its bell: " + why_closed(address.pid, errno));
     }
     return segment;
 }
@@ -183,6 +260,19 @@ void Segment::silence_bell() const {
     std::array<char, 64> rings;
     while (read(bell_read_.get(), rings.data(), rings.size()) == ssize_t(rings.size())) {
     }
+}
+
+Segment::Segment(int descriptor, std::byte* base, const Address& address)
+    : descriptor_(descriptor), base_(base), address_(address) {
+    // A core dump would write out the sparse file whole, once in every peer, and fill its holes.
+    madvise(base_, address_.bytes, MADV_DONTDUMP);
+}
+
+void Segment::show_in_dumps(std::uint64_t begin, std::uint64_t end, bool shown) const {
+    const Bytes memory = heap();
+    end = std::min<std::uint64_t>(end, memory.size());
+    if (begin < end)
+        madvise(memory.data() + begin, end - begin, shown ? MADV_DODUMP : MADV_DONTDUMP);
 }
 
 void Segment::discard(std::uint64_t offset, std::uint64_t bytes) const {

@@ -94,14 +94,18 @@ class Segment {
     // Of the owner: readable when a peer has rung. -1: it has no bell.
     int bell() const { return bell_read_.get(); }
     void silence_bell() const;
-    // Wakes the owner where it sleeps; any thread of any process, also in signal handlers.
+    // Wakes the owner where it sleeps; any thread of any process, also in signal handlers. What it
+    // is woken for comes before, with a fence between.
     void ring() const noexcept;
+    // Whether a stretch of the owner's heap, of whole dump_units, is written to core dumps; at
+    // first nothing of a segment is.
+    static constexpr std::uint64_t dump_unit = std::uint64_t{256} << 10;
+    void show_in_dumps(std::uint64_t begin, std::uint64_t end, bool shown) const;
     // Gives the pages of a stretch of the file back to the system.
     void discard(std::uint64_t offset, std::uint64_t bytes) const;
 
   private:
-    Segment(int descriptor, std::byte* base, const Address& address)
-        : descriptor_(descriptor), base_(base), address_(address) {}
+    Segment(int descriptor, std::byte* base, const Address& address);
 
     int descriptor_;  // -1 in a peer's mapping
     config::Descriptor bell_read_;

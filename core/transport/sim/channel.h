@@ -12,6 +12,7 @@ class Channel final : public transport::Channel {
   public:
     Channel(World& world, End& end) : world_(world), end_(end) {}
 
+    bool connecting() const override { return end_.peer->channel == nullptr && !end_.link->dead; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     std::byte* reserve(int slot_class, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;

@@ -1,6 +1,7 @@
 #include "core/transport/tcp/channel.h"
 
 #include <fmt/format.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -185,7 +186,7 @@ void TcpChannel::close(std::string_view why) {
         const auto reason = std::as_bytes(std::span(why.substr(0, longest_reason)));
         header.length = std::uint32_t(reason.size());
         // A write that stands half way cannot be finished any more, nor anything behind it.
-        if (piece_bytes_ == 0) {
+        if (!piece_begun_) {
             writes_.clear();
             first_write_ = 0;
             queue_frame(header, reason);
@@ -223,6 +224,7 @@ void TcpChannel::next_piece() {
         piece_head_.checksum = checksum_of(piece_head_.header);
     }
     piece_sent_ = 0;
+    piece_begun_ = true;
 }
 
 // `bytes` more of the piece are out.
@@ -231,7 +233,7 @@ void TcpChannel::piece_out(std::size_t bytes) {
     if (piece_sent_ < head_bytes() + piece_bytes_) return;
     Write& write = writes_[first_write_];
     write.advance(piece_bytes_);
-    piece_bytes_ = 0;
+    piece_begun_ = false;
     if (!write.left.empty()) return;
     interface_.transfers_.push_back({this, write.cookie, true});
     if (++first_write_ == writes_.size()) {
@@ -259,7 +261,7 @@ bool TcpChannel::flush_some() {
             [&](const std::byte* from, std::size_t stretch) { bytes += add(from, stretch); });
         return bytes;
     };
-    const std::size_t old_piece = piece_bytes_ != 0 ? add_piece() : 0;
+    const std::size_t old_piece = piece_begun_ ? add_piece() : 0;
     const std::size_t queued = add(out_.front(), out_.size());
     std::size_t new_piece = 0;
     if (old_piece == 0 && first_write_ < writes_.size()) {
@@ -289,7 +291,7 @@ bool TcpChannel::flush_some() {
         if (part != 0)
             piece_out(part);
         else
-            piece_bytes_ = 0;  // not begun: the queue may still overtake it
+            piece_begun_ = false;  // the queue may still overtake it
     }
     full_ = !all;
     return all;
@@ -501,6 +503,7 @@ int TcpChannel::offer_held(Sink& sink) {
             std::memcpy(&header, slot, sizeof header);
             if (sink.on_packet(*this, header, slot + sizeof header) == Verdict::held) break;
             ++taken;
+            if (state_ != State::open) return taken;  // core has closed it: nothing is held now
             held.first = (held.first + 1) % port_.tokens[std::size_t(k)];
             --held.count;
             if (--held_count_ == 0) --interface_.holding_;
@@ -517,19 +520,47 @@ void TcpChannel::open(config::Descriptor socket) {
     flush();
 }
 
+void TcpChannel::say_farewell() {
+    if (state_ == State::open) {
+        PacketHeader farewell{};
+        farewell.place = std::uint8_t(Frame::farewell);
+        queue_frame(farewell, {});
+        flush();
+    }
+    if (state_ == State::open) {
+        // Unread bytes would turn the end into a reset at the peer.
+        shutdown(socket_.get(), SHUT_WR);
+        while (recv(socket_.get(), in_.get(), in_bytes_, MSG_DONTWAIT) > 0) {
+        }
+    }
+    if (state_ >= State::finished) return;
+    state_ = State::finished;
+    drop_socket();
+}
+
+bool TcpChannel::is_unanswered(std::chrono::nanoseconds patience) const {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+    // Data sent again, or the question whether there is room for more; one of these alone may have
+    // been lost.
+    const bool asked = info.tcpi_retransmits != 0 || info.tcpi_probes > 1;
+    return asked && std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
+}
+
 void TcpChannel::drop_socket() {
     if (blocked_) set_blocked(false);
     socket_.reset();
     out_.clear();
     if (held_count_ != 0) --interface_.holding_;
     held_count_ = 0;
-    for (Held& held : held_) held = {};
+    // Core may be looking at one of the slots.
+    for (Held& held : held_) held.first = held.count = 0;
 }
 
 void TcpChannel::fail(std::string why) {
     if (state_ >= State::finished) return;
     why_ = std::move(why);
-    if (state_ != State::open) --interface_.waiting_;
     state_ = State::down;
     drop_socket();
     for (; first_write_ < writes_.size(); ++first_write_)

@@ -1,8 +1,8 @@
 // One end of a TCP connection: frames out in as few system calls as the load allows, frames in,
 // payload of remote writes straight into the memory it is for.
 //
-// Life: waiting (for the peer's call) or calling -> open -> finished (the peer said farewell) or
-// down. What is sent before it is open waits in the queue; what is sent after it is down is
+// Life: waiting (for the peer's call) or calling -> open -> finished (one of the two said farewell)
+// or down. What is sent before it is open waits in the queue; what is sent after it is down is
 // swallowed, and Sink::on_down() has told.
 //
 // Owned by its TcpInterface, used under the Runtime's lock.
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "config/descriptor.h"
+#include "core/transport/address.h"
 #include "core/transport/tcp/byte_queue.h"
 #include "core/transport/tcp/frame.h"
 #include "core/transport/transport.h"
@@ -30,6 +31,7 @@ class TcpChannel final : public Channel {
 
     TcpChannel(TcpInterface& interface, const PortOptions& port);
 
+    bool connecting() const override { return state_ < State::open; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     std::byte* reserve(int slot_class, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
@@ -130,6 +132,9 @@ class TcpChannel final : public Channel {
     void end_of_stream();
 
     void open(config::Descriptor socket);
+    void say_farewell();
+    // Whether the peer's kernel has not answered for so long what this one keeps asking it.
+    bool is_unanswered(std::chrono::nanoseconds patience) const;
     // From inside a poll: on_down() is told at its end.
     void fail(std::string why);
     void drop_socket();
@@ -141,16 +146,22 @@ class TcpChannel final : public Channel {
     std::string name_;  // both ends, for messages
     std::string why_;   // it went down
     bool down_told_ = false;
-    unsigned device_ = 0;  // index of the device the connection is bound to; 0: none
+    std::string device_name_;  // that the connection is bound to; empty: none
+    unsigned device_ = 0;      // its index
     std::uint32_t remote_port_ = 0;
-    std::array<std::byte, 16> peer_{};
+    Id peer_{};
+    sockaddr_storage from_{};  // for calls
+    sockaddr_storage to_{};
+    unsigned calls_ = 0;
+    unsigned unanswered_looks_ = 0;  // in a row
 
     ByteQueue out_;
     std::vector<Write> writes_;
     std::size_t first_write_ = 0;
     FrameHead piece_head_{};  // the piece of the first write that is on its way
     std::size_t piece_sent_ = 0;
-    std::size_t piece_bytes_ = 0;  // payload of the piece; 0: none on its way
+    std::size_t piece_bytes_ = 0;  // payload of the piece
+    bool piece_begun_ = false;     // a piece is on its way
     bool full_ = false;            // the last call took less than it was given
     bool blocked_ = false;         // so the socket is watched for room
     bool corked_ = false;

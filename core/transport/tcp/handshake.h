@@ -46,6 +46,8 @@ class Handshake {
     // Takes what was read. False: it is not what a peer of this job says; why() tells.
     bool read(std::span<const std::byte> bytes);
 
+    // The caller has named this listener's id, which only members of the job are told.
+    bool introduced() const { return step_ != Step::hello; }
     // The listener has seen a right proof and waits for accept() or refuse().
     bool proven() const { return step_ == Step::proven; }
     void accept() { give_verdict(1); }

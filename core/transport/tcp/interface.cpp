@@ -13,100 +13,23 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/transport/tcp/attempt.h"
 #include "core/transport/tcp/channel.h"
+#include "core/transport/tcp/sockets.h"
 
 namespace torusmp::transport::tcp {
 namespace {
 
-// What an epoll event is about: a kind in the low bits of a pointer or a number.
-enum Watched : std::uint64_t { channel, attempt, listener, monitor, bell };
-constexpr std::uint64_t kind_bits = 3;
-
-std::uint64_t mark(const void* object, Watched kind) {
-    return std::uint64_t(reinterpret_cast<std::uintptr_t>(object)) | kind;
-}
-
-// While connections come about, time is looked at this often.
-constexpr std::chrono::milliseconds attention(100);
+// Looks in a row that must find a connection silent.
+constexpr unsigned most_unanswered_looks = 2;
 constexpr int events_a_look = 32;
 // Polls of the busiest socket for each look at all of them: few where several are busy, many where
 // one is.
 constexpr unsigned least_look_mask = 1;
 constexpr unsigned most_look_mask = 15;
-// Unsent bytes in the kernel beyond which a socket counts as full, so that packets behind a large
-// write do not wait for megabytes.
-constexpr int most_unsent = 256 << 10;
-
-[[noreturn]] void fail(std::string_view what, int error = errno) {
-    throw std::runtime_error(fmt::format("tcp: {}: {}", what, std::strerror(error)));
-}
-
-void set(int socket, int level, int option, int value) {
-    setsockopt(socket, level, option, &value, sizeof value);
-}
-
-// Takes the buffer that was asked for even beyond the system's limit where we may.
-void set_buffer(int socket, int forced, int plain, std::size_t bytes) {
-    const int value = int(std::min<std::size_t>(bytes, 1u << 30));
-    if (setsockopt(socket, SOL_SOCKET, forced, &value, sizeof value) != 0)
-        setsockopt(socket, SOL_SOCKET, plain, &value, sizeof value);
-}
-
-void bind_to_device(int socket, const std::string& device) {
-    if (device.empty()) return;
-    if (setsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, device.c_str(), socklen_t(device.size())) !=
-        0)
-        fail(fmt::format("cannot bind a socket to device {}", device));
-}
-
-std::uint16_t port_of(int socket) {
-    sockaddr_storage bound{};
-    socklen_t length = sizeof bound;
-    if (getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length) != 0) fail("getsockname");
-    return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
-                                             : reinterpret_cast<sockaddr_in&>(bound).sin_port);
-}
-
-socklen_t length_of(const sockaddr_storage& address) {
-    return address.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-}
-
-// A listening socket for both families, or for IPv4 where the kernel has no other.
-config::Descriptor open_listener(const std::string& device) {
-    constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-    config::Descriptor socket(::socket(AF_INET6, type, 0));
-    sockaddr_storage any{};
-    any.ss_family = AF_INET6;
-    if (socket) {
-        set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    } else {
-        socket = config::Descriptor(::socket(AF_INET, type, 0));
-        any.ss_family = AF_INET;
-    }
-    if (!socket) fail("cannot open a socket");
-    bind_to_device(socket.get(), device);
-    if (bind(socket.get(), reinterpret_cast<sockaddr*>(&any), length_of(any)) != 0 ||
-        ::listen(socket.get(), int(TcpInterface::most_strangers)) != 0)
-        fail(fmt::format("cannot listen{}", device.empty() ? "" : " on device " + device));
-    return socket;
-}
-
-std::string describe(const Endpoint& own, const Pair& pair, const std::string& peer_host) {
-    const std::string device = own.device.empty() ? "" : fmt::format("device {}, ", own.device);
-    return fmt::format("{}{} to {} of {}", device, pair.own.text(), pair.peer.text(), peer_host);
-}
+constexpr unsigned busy_polls_a_look_for_silence = 256;
 
 }  // namespace
-
-// A connection that is coming about.
-struct TcpInterface::Attempt {
-    config::Descriptor socket;
-    Handshake handshake;
-    Clock::time_point until;
-    TcpChannel* caller = nullptr;  // null: it came in by a listener
-    bool connecting = false;
-    bool over = false;
-};
 
 TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options)
     : options_(std::move(options)),
@@ -142,25 +65,20 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
 }
 
 TcpInterface::~TcpInterface() {
-    for (const auto& open : channels_) {
-        if (open->state_ != TcpChannel::State::open) continue;
-        PacketHeader farewell{};
-        farewell.place = std::uint8_t(Frame::farewell);
-        open->queue_frame(farewell, {});
-        open->flush();
-        if (open->state_ != TcpChannel::State::open) continue;
-        // Unread bytes would turn the end into a reset at the peer.
-        shutdown(open->socket_.get(), SHUT_WR);
-        std::array<std::byte, 4096> rest;
-        while (recv(open->socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT) > 0) {
-        }
-    }
+    say_farewell();
+}
+
+void TcpInterface::say_farewell() {
+    for (const auto& it : channels_) it->say_farewell();
+    attempts_.clear();
+    arrivals_.clear();
+    listening_.clear();
 }
 
 void TcpInterface::listen(Endpoint& endpoint) {
     const std::size_t index = std::size_t(&endpoint - address_.endpoints.data());
     const bool anywhere = &endpoint == &address_.anywhere;
-    config::Descriptor socket = open_listener(endpoint.device);
+    config::Descriptor socket = open_listener(endpoint.device, ports_.size() + most_strangers);
     endpoint.listens_on = port_of(socket.get());
     epoll_event event{EPOLLIN, {.u64 = listening_.size() << kind_bits | Watched::listener}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) fail("epoll_ctl");
@@ -177,238 +95,6 @@ TcpChannel* TcpInterface::channel_of(std::uint32_t port) const {
     for (const auto& it : channels_)
         if (it->port_.port == port) return it.get();
     return nullptr;
-}
-
-// ---- connections coming about ----
-
-Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& options) {
-    const Address peer = Address::decode(peer_address);
-    const Endpoint& own = address_.endpoint(options.local_port);
-    const Endpoint& theirs = peer.endpoint(options.remote_port);
-    const auto pair = choose_pair(own, theirs);
-    if (!pair)
-        throw std::runtime_error(
-            fmt::format("tcp: {} and {} share no network: expected addresses of one network at "
-                        "both ends of a cable, or IPv6 link-local ones",
-                        describe(own, options_.host), describe(theirs, peer.host)));
-    channels_.push_back(std::make_unique<TcpChannel>(*this, port_options(options.local_port)));
-    TcpChannel& channel = *channels_.back();
-    channel.name_ = describe(own, *pair, peer.host);
-    channel.device_ = own.device.empty() ? 0 : if_nametoindex(own.device.c_str());
-    channel.remote_port_ = options.remote_port;
-    channel.peer_ = peer.id;
-    ++waiting_;
-    wait_until_ = Clock::now() + options_.timeout;
-
-    const Introduction introduction{address_.id, peer.id, options.local_port, options.remote_port};
-    const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
-        const Introduction& said = it->handshake.introduction();
-        return said.caller == peer.id && said.to_port == options.local_port &&
-               said.from_port == options.remote_port;
-    });
-    if (arrival != arrivals_.end()) {
-        Attempt& attempt = **arrival;
-        attempts_.push_back(std::move(*arrival));
-        arrivals_.erase(arrival);
-        accept(attempt, channel);
-    } else if (!options.mutual || address_.id > peer.id) {
-        call(channel, *pair, own, theirs, introduction);
-    }
-    return channel;
-}
-
-void TcpInterface::tune(int socket) const {
-    set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, options_.socket_buffer);
-    set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, options_.socket_buffer);
-    set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent);
-    // A peer whose kernel answers nothing for this long is gone, whether data is under way (user
-    // timeout) or not (keepalive).
-    using std::chrono::duration_cast;
-    const auto milliseconds = duration_cast<std::chrono::milliseconds>(options_.timeout).count();
-    const int third = int(std::max<std::int64_t>(1, milliseconds / 3000));
-    set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, int(std::min<std::int64_t>(milliseconds, 1 << 30)));
-    set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, third);
-    set(socket, IPPROTO_TCP, TCP_KEEPINTVL, third);
-    set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
-}
-
-void TcpInterface::call(TcpChannel& channel, const Pair& pair, const Endpoint& own,
-                        const Endpoint& theirs, const Introduction& introduction) {
-    const sockaddr_storage from = pair.own.socket_address(0, channel.device_);
-    const sockaddr_storage to =
-        pair.peer.socket_address(std::uint16_t(theirs.listens_on), channel.device_);
-    config::Descriptor socket(
-        ::socket(from.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket) fail("cannot open a socket");
-    bind_to_device(socket.get(), own.device);
-    tune(socket.get());
-    if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&from), length_of(from)) != 0)
-        fail(fmt::format("cannot bind a socket to {}", channel.name_));
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), length_of(to)) != 0 &&
-        errno != EINPROGRESS)
-        fail(fmt::format("cannot connect from {}", channel.name_));
-    channel.state_ = TcpChannel::State::calling;
-    auto made = std::make_unique<Attempt>(
-        Attempt{std::move(socket), Handshake::call(options_.secret, introduction),
-                Clock::now() + options_.timeout, &channel, true, false});
-    epoll_event event{EPOLLIN | EPOLLOUT, {.u64 = mark(made.get(), Watched::attempt)}};
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) != 0) fail("epoll_ctl");
-    attempts_.push_back(std::move(made));
-}
-
-void TcpInterface::accept_from(std::size_t listening) {
-    for (;;) {
-        config::Descriptor socket(accept4(listening_[listening].socket.get(), nullptr, nullptr,
-                                          SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!socket) return;
-        tune(socket.get());
-        // Whoever opens connections and says nothing makes room for the next one.
-        const auto stranger = [](const auto& it) { return it->caller == nullptr && !it->over; };
-        if (std::size_t(std::count_if(attempts_.begin(), attempts_.end(), stranger)) >=
-            most_strangers)
-            (*std::find_if(attempts_.begin(), attempts_.end(), stranger))->over = true;
-        auto made = std::make_unique<Attempt>(
-            Attempt{std::move(socket), Handshake::listen(options_.secret, address_.id),
-                    Clock::now() + options_.timeout, nullptr, false, false});
-        epoll_event event{EPOLLIN, {.u64 = mark(made.get(), Watched::attempt)}};
-        if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) == 0)
-            attempts_.push_back(std::move(made));
-    }
-}
-
-// Writes and reads what the handshake wants next. False: it has come to an end.
-bool TcpInterface::exchange(Attempt& attempt) {
-    Handshake& handshake = attempt.handshake;
-    std::array<std::byte, 256> buffer;
-    for (;;) {
-        while (!handshake.to_write().empty()) {
-            const auto bytes = handshake.to_write();
-            const ssize_t sent = ::send(attempt.socket.get(), bytes.data(), bytes.size(),
-                                        MSG_NOSIGNAL | MSG_DONTWAIT);
-            if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-            if (sent <= 0) {
-                give_up(attempt, std::strerror(errno));
-                return false;
-            }
-            handshake.written(std::size_t(sent));
-        }
-        if (handshake.wants() == 0) return true;
-        const std::size_t most = std::min(handshake.wants(), buffer.size());
-        const ssize_t got = recv(attempt.socket.get(), buffer.data(), most, MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-        if (got <= 0) {
-            give_up(attempt, got == 0 ? "the other end has closed it" : std::strerror(errno));
-            return false;
-        }
-        if (!handshake.read(std::span(buffer).first(std::size_t(got)))) {
-            give_up(attempt, handshake.why());
-            return false;
-        }
-    }
-}
-
-void TcpInterface::advance(Attempt& attempt, Sink& sink) {
-    if (attempt.over) return;
-    if (attempt.connecting) {
-        int error = 0;
-        socklen_t length = sizeof error;
-        getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-        if (error != 0) return give_up(attempt, std::strerror(error));
-        sockaddr_storage peer{};
-        length = sizeof peer;
-        if (getpeername(attempt.socket.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0)
-            return;
-        attempt.connecting = false;
-        epoll_event event{EPOLLIN, {.u64 = mark(&attempt, Watched::attempt)}};
-        epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
-    }
-    if (!exchange(attempt)) return;
-    if (attempt.handshake.proven()) return decide(attempt, sink);
-    if (!attempt.caller) return;
-    attach_if_finished(attempt);
-    if (attempt.handshake.refused()) {
-        // Both ends called: the other's call is the one that stays.
-        attempt.over = true;
-        if (attempt.caller->state_ == TcpChannel::State::calling)
-            attempt.caller->state_ = TcpChannel::State::waiting;
-    }
-}
-
-// A caller has proven that it belongs to the job: is it the one, and does its call stay?
-void TcpInterface::decide(Attempt& attempt, Sink& sink) {
-    const Introduction& said = attempt.handshake.introduction();
-    TcpChannel* channel = channel_of(said.to_port);
-    if (channel == nullptr) {
-        const std::uint32_t port = said.to_port;
-        const bool known = std::any_of(ports_.begin(), ports_.end(),
-                                       [&](const PortOptions& it) { return it.port == port; });
-        const auto place = std::find_if(attempts_.begin(), attempts_.end(),
-                                        [&](const auto& it) { return it.get() == &attempt; });
-        if (!known || place == attempts_.end()) return give_up(attempt, "no such port");
-        // Its place in the list is kept until this look is over.
-        arrivals_.push_back(std::move(*place));
-        *place = std::make_unique<Attempt>(
-            Attempt{{}, Handshake::listen(options_.secret, address_.id), {}, nullptr, false, true});
-        return sink.on_connect(port);
-    }
-    const bool ours = channel->peer_ == said.caller && channel->remote_port_ == said.from_port;
-    const bool stays = channel->state_ == TcpChannel::State::waiting ||
-                       (channel->state_ == TcpChannel::State::calling && said.caller > address_.id);
-    if (!ours || !stays) {
-        attempt.handshake.refuse();
-        exchange(attempt);
-        attempt.over = true;
-        return;
-    }
-    for (const auto& other : attempts_)
-        if (other->caller == channel) other->over = true;
-    accept(attempt, *channel);
-}
-
-void TcpInterface::accept(Attempt& attempt, TcpChannel& channel) {
-    channel.state_ = TcpChannel::State::calling;
-    attempt.caller = &channel;
-    attempt.handshake.accept();
-    if (exchange(attempt)) attach_if_finished(attempt);
-}
-
-void TcpInterface::attach_if_finished(Attempt& attempt) {
-    if (!attempt.handshake.finished()) return;
-    attempt.over = true;
-    TcpChannel& channel = *attempt.caller;
-    if (channel.state_ >= TcpChannel::State::open) return;
-    epoll_event event{EPOLLIN, {.u64 = mark(&channel, Watched::channel)}};
-    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
-    --waiting_;
-    if (hot_ == nullptr) hot_ = &channel;
-    channel.open(std::move(attempt.socket));
-}
-
-void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
-    attempt.over = true;
-    if (attempt.caller == nullptr) return;  // a stranger
-    // The other end may have closed this call for the sake of its own.
-    if (attempt.caller->state_ == TcpChannel::State::calling && !attempt.connecting &&
-        attempt.caller->peer_ > address_.id)
-        attempt.caller->state_ = TcpChannel::State::waiting;
-    else
-        attempt.caller->fail(fmt::format("cannot connect: {}", why));
-}
-
-void TcpInterface::expire() {
-    if (attempts_.empty() && waiting_ == 0) [[likely]]
-        return;
-    const auto now = Clock::now();
-    for (const auto& it : attempts_)
-        if (!it->over && now >= it->until) give_up(*it, "no answer");
-    std::erase_if(attempts_, [](const auto& it) { return it->over; });
-    if (waiting_ == 0 || now < wait_until_) return;
-    const double seconds = std::chrono::duration<double>(options_.timeout).count();
-    for (const auto& it : channels_)
-        if (it->state_ < TcpChannel::State::open)
-            it->fail(fmt::format("not connected within {} s (transport.timeout)", seconds));
 }
 
 // ---- polling ----
@@ -429,7 +115,9 @@ int TcpInterface::poll(Sink& sink) {
     }
     flush_dirty();
     polling_ = false;
-    expire();
+    const auto over = [](const auto& it) { return it->over; };
+    std::erase_if(attempts_, over);
+    std::erase_if(arrivals_, over);
     if (!fallen_.empty() || !transfers_.empty()) tell(sink);
     return taken;
 }
@@ -437,6 +125,7 @@ int TcpInterface::poll(Sink& sink) {
 int TcpInterface::look(Sink& sink) {
     std::array<epoll_event, events_a_look> events;
     const int count = epoll_wait(epoll_.get(), events.data(), int(events.size()), 0);
+    if (count <= 0 || turn_ % busy_polls_a_look_for_silence == 0) look_for_silence();
     int taken = 0;
     for (int i = 0; i < count; ++i) {
         const std::uint64_t what = events[std::size_t(i)].data.u64;
@@ -468,6 +157,18 @@ int TcpInterface::serve(TcpChannel& channel, std::uint32_t events, Sink& sink) {
     const int taken = channel.receive(sink);
     if (taken != 0 && std::exchange(hot_, &channel) != &channel) look_mask_ = least_look_mask;
     return taken;
+}
+
+void TcpInterface::look_for_silence() {
+    const auto now = Clock::now();
+    if (now < next_look_for_silence_) return;
+    next_look_for_silence_ = now + options_.timeout / 3;
+    for (const auto& it : channels_) {
+        if (it->state_ != TcpChannel::State::open) continue;
+        it->unanswered_looks_ = it->is_unanswered(options_.timeout) ? it->unanswered_looks_ + 1 : 0;
+        if (it->unanswered_looks_ >= most_unanswered_looks)
+            it->fail("its host does not answer any more: it is down, or the cable is out");
+    }
 }
 
 void TcpInterface::read_monitor() {
@@ -510,6 +211,15 @@ void TcpInterface::channel_blocked(TcpChannel& channel) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, channel.socket_.get(), &event);
 }
 
+// Who is still waited for.
+std::string TcpInterface::statistics() const {
+    std::string text;
+    for (const auto& it : channels_)
+        if (it->connecting())
+            text += fmt::format("tcp: {}: the other end has not answered yet\n", it->name_);
+    return text;
+}
+
 // ---- memory ----
 
 RemoteMemory TcpInterface::expose(Bytes memory, const Channel* /*channel*/) {
@@ -548,8 +258,7 @@ void TcpInterface::prepare_sleep() {
 
 void TcpInterface::sleep(Clock::time_point deadline) {
     using std::chrono::milliseconds;
-    if (!attempts_.empty() || waiting_ != 0)
-        deadline = std::min(deadline, Clock::now() + attention);
+    if (!channels_.empty()) deadline = std::min(deadline, next_look_for_silence_);
     int timeout = -1;
     if (deadline != Clock::time_point::max()) {
         const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();

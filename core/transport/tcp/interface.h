@@ -6,6 +6,12 @@
 // waiting sleeps in epoll. Connections come about inside poll(), beside traffic: a caller and a
 // listener prove to each other that they know the job's secret (handshake.h), and whoever does not
 // is dropped.
+//
+// No clock runs against a peer's process: it may compute for hours between two steps of a
+// handshake, or before it reads. Only kernels have to answer in time. Ours tells of a cable by
+// which no answer to a call comes, and of an idle connection whose other end is gone; of one with
+// data under way we ask it, since the limit that it offers for those (TCP_USER_TIMEOUT) also ends
+// connections whose other end answers but has no room.
 #pragma once
 
 #include <memory>
@@ -43,6 +49,8 @@ class TcpInterface final : public Interface {
     ~TcpInterface() override;
 
     std::string_view name() const override { return "tcp"; }
+    void say_farewell() override;
+    std::string statistics() const override;
     std::vector<std::byte> address() const override { return address_.encode(); }
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
@@ -60,7 +68,8 @@ class TcpInterface final : public Interface {
     int descriptor() override { return epoll_.get(); }
     void wake() noexcept override;
 
-    // Connections, proven or not, that strangers hold open at most.
+    // Connections that strangers hold open at most: one more, and the oldest of those that have not
+    // even named this interface makes room.
     static constexpr std::size_t most_strangers = 64;
 
   private:
@@ -75,9 +84,9 @@ class TcpInterface final : public Interface {
     };
 
     void listen(Endpoint& endpoint);
-    void call(TcpChannel& channel, const Pair& pair, const Endpoint& own, const Endpoint& theirs,
-              const Introduction& introduction);
+    void call(TcpChannel& channel);
     void tune(int socket) const;
+    void limit_silence(int socket, std::chrono::nanoseconds limit) const;
     const PortOptions& port_options(std::uint32_t port) const;
     TcpChannel* channel_of(std::uint32_t port) const;
 
@@ -95,8 +104,10 @@ class TcpInterface final : public Interface {
     void decide(Attempt& attempt, Sink& sink);
     void accept(Attempt& attempt, TcpChannel& channel);
     void attach_if_finished(Attempt& attempt);
+    void lost(Attempt& attempt, const std::string& why);
     void give_up(Attempt& attempt, const std::string& why);
-    void expire();
+    void make_room();
+    void look_for_silence();
 
     // what channels tell
     void make_dirty(TcpChannel& channel);
@@ -127,9 +138,8 @@ class TcpInterface final : public Interface {
     unsigned look_mask_ = 1;   // every so many polls look at all sockets
     std::size_t blocked_ = 0;  // channels whose socket is full
     std::size_t holding_ = 0;  // channels with held packets
-    std::size_t waiting_ = 0;  // channels that are not open yet
     bool polling_ = false;
-    Clock::time_point wait_until_{};  // when waiting channels are given up
+    Clock::time_point next_look_for_silence_{};
 };
 
 }  // namespace torusmp::transport::tcp

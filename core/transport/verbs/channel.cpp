@@ -156,6 +156,9 @@ void VerbsChannel::open() {
     if (state_ != State::ready) return;
     state_ = State::open;
     --interface_.waiting_;
+    // The peer may not know yet that this end receives, and its process is not asked again whether
+    // a datagram was lost: a frame gets there.
+    post_control(Frame::grant, 0);
     push();
 }
 
@@ -262,7 +265,7 @@ int VerbsChannel::take_control(Frame frame, const PacketHeader& header, const Sl
                 fail("more tokens arrived than there are");
             else
                 granted_ += header.grants;
-            return 1;
+            return header.grants != 0 ? 1 : 0;  // the first one only says that its sender is there
         case Frame::notice:
             sink.on_notice(*this, header.source | std::uint64_t(header.destination) << 32);
             return 1;

@@ -50,6 +50,7 @@ class VerbsChannel final : public Channel {
                  const PortOptions& port);
     ~VerbsChannel() override;
 
+    bool connecting() const override { return state_ < State::open; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     std::byte* reserve(int slot_class, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
@@ -198,8 +199,9 @@ class VerbsChannel final : public Channel {
     std::optional<Hello> heard_;  // the peer's, not understood yet
     Clock::time_point next_hello_{};
     std::chrono::milliseconds hello_pause_{};
-    Clock::time_point give_up_{};
-    std::string trouble_;  // of the last attempt
+    bool mutual_ = false;                // so both ends are polling
+    std::chrono::nanoseconds waited_{};  // for the peer, while this end was looking
+    std::string trouble_;                // of the last attempt
 
     // Out.
     std::vector<Out> ring_;

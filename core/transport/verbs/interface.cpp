@@ -28,8 +28,10 @@ constexpr unsigned greetings_every = 64;
 constexpr unsigned descriptors_every = 1024;
 // A sleeper looks around this often even if nothing wakes it.
 constexpr milliseconds longest_sleep(1000);
-// While connections come about, time is looked at this often.
+// While connections come about, time is looked at this often; where it was not, this process had
+// other things to do, and no more than the longest of such gaps counts as waiting.
 constexpr milliseconds attention(10);
+constexpr milliseconds longest_gap(100);
 constexpr milliseconds first_hello_pause(10);
 constexpr milliseconds longest_hello_pause(500);
 constexpr milliseconds farewell_time(1000);
@@ -130,6 +132,7 @@ VerbsInterface::~VerbsInterface() {
 
 // Tells every peer that nothing more comes, and waits until each has it or says the same.
 void VerbsInterface::say_farewell() {
+    if (std::exchange(said_farewell_, true)) return;
     Deaf deaf;
     for (const auto& channel : channels_) {
         if (!channel->can_post(1)) continue;
@@ -192,9 +195,9 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
             fmt::format("verbs: {} and {} share no network: expected RoCE v2 GIDs of one network "
                         "at both ends of a cable, or IPv6 link-local ones",
                         describe(own, options_.host), describe(theirs, peer.host)));
-    channels_.push_back(std::make_unique<VerbsChannel>(*this, std::uint32_t(channels_.size()),
-                                                       device, port_options(options.local_port)));
-    VerbsChannel& channel = *channels_.back();
+    auto made = std::make_unique<VerbsChannel>(*this, std::uint32_t(channels_.size()), device,
+                                               port_options(options.local_port));
+    VerbsChannel& channel = *made;
     channel.name_ = describe(device, *pair, theirs, peer.host);
     channel.peer_ = peer.id;
     channel.remote_port_ = options.remote_port;
@@ -204,8 +207,9 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
     channel.path_.grh.dgid = gid_from(pair->peer);
     channel.path_.grh.sgid_index = device.gid_of(pair->own);
     channel.path_.grh.hop_limit = 64;
-    channel.give_up_ = Clock::now() + options_.timeout;
+    channel.mutual_ = options.mutual;
     channel.hello_pause_ = first_hello_pause;
+    channels_.push_back(std::move(made));
     ++waiting_;
     if (const auto stranger = strangers_.find(options.local_port); stranger != strangers_.end()) {
         channel.heard_ = stranger->second;
@@ -294,14 +298,18 @@ bool VerbsInterface::try_to_reach(VerbsChannel& channel) {
     return true;
 }
 
-// Says hello again, gives up who does not answer, and asks silent peers for a sign of life.
+// Says hello again, gives up cables by which no answer comes, and asks silent peers for a sign of
+// life. A datagram's silence tells nothing of the other end's process, except while both ends are
+// known to look for it: when links come about. Elsewhere devices, and launchers, tell.
 void VerbsInterface::look_at_the_clock() {
     const auto now = Clock::now();
     const double seconds = std::chrono::duration<double>(options_.timeout).count();
+    const auto gap = std::min<Clock::duration>(now - last_look_at_clock_, longest_gap);
+    last_look_at_clock_ = now;
     if (waiting_ != 0)
         for (const auto& it : channels_) {
             if (it->state_ >= VerbsChannel::State::open) continue;
-            if (now >= it->give_up_)
+            if (it->mutual_ && (it->waited_ += gap) >= options_.timeout)
                 it->fail(fmt::format("not connected within {} s (transport.timeout){}{}", seconds,
                                      it->trouble_.empty() ? "" : ": ", it->trouble_));
             else if (now >= it->next_hello_) {
@@ -587,14 +595,22 @@ std::string VerbsInterface::statistics() const {
     const ChannelStatistics sent = traffic();
     const RegistrationStatistics& memory = registrations_.statistics();
     const Device::Counters fabric = device_counters();
-    return fmt::format(
-        "verbs: packets copied into slots {}, forwarded from their slot {}, kept for want of room "
-        "{}; written {} KiB from registered memory, {} KiB by copies\n"
-        "verbs: registrations {} made, {} found, {} evicted, {} unmapped, {} refused; {} KiB kept, "
-        "{} KiB in slots; receiver not ready {} (0 expected), sent again {}",
-        sent.copied, sent.forwarded, sent.kept, sent.written / 1024, sent.bounced / 1024,
-        memory.made, memory.found, memory.evicted, memory.unmapped, memory.refused,
-        memory.bytes / 1024, slots_.registered() / 1024, fabric.receiver_not_ready, fabric.retries);
+    std::string text;
+    for (const auto& it : channels_)
+        if (it->connecting())
+            text += fmt::format("verbs: {}: the other end has not answered yet{}{}\n", it->name_,
+                                it->trouble_.empty() ? "" : ": ", it->trouble_);
+    return text + fmt::format(
+                      "verbs: packets copied into slots {}, forwarded from their slot {}, kept for "
+                      "want of room "
+                      "{}; written {} KiB from registered memory, {} KiB by copies\n"
+                      "verbs: registrations {} made, {} found, {} evicted, {} unmapped, {} "
+                      "refused; {} KiB kept, "
+                      "{} KiB in slots; receiver not ready {} (0 expected), sent again {}",
+                      sent.copied, sent.forwarded, sent.kept, sent.written / 1024,
+                      sent.bounced / 1024, memory.made, memory.found, memory.evicted,
+                      memory.unmapped, memory.refused, memory.bytes / 1024,
+                      slots_.registered() / 1024, fabric.receiver_not_ready, fabric.retries);
 }
 
 }  // namespace torusmp::transport::verbs

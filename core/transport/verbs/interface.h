@@ -61,6 +61,7 @@ class VerbsInterface final : public Interface {
     bool separate_links() const override { return true; }
     bool idle() const override;
     std::string statistics() const override;
+    void say_farewell() override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     void prepare_sleep() override;
@@ -100,7 +101,6 @@ class VerbsInterface final : public Interface {
     void hear(const Hello& hello);
     void greet(VerbsChannel& channel);
     bool try_to_reach(VerbsChannel& channel);
-    void say_farewell();
     // Lets the last frames of a channel that is being closed go out, for a moment.
     void give_time(VerbsChannel& channel);
     void read_monitor();
@@ -128,14 +128,16 @@ class VerbsInterface final : public Interface {
     std::vector<std::pair<VerbsChannel*, std::string>> broken_;
     std::vector<VerbsChannel*> fallen_;  // went down, to be told
     std::vector<Finished> transfers_;
-    Slot* delivering_ = nullptr;      // what core looks at now
-    Device* hot_ = nullptr;           // the last that brought something
+    Slot* delivering_ = nullptr;  // what core looks at now
+    Device* hot_ = nullptr;       // the last that brought something
+    Clock::time_point last_look_at_clock_{};
     Clock::time_point next_signs_{};  // when silent peers are asked for a sign of life
     unsigned turn_ = 0;
     std::size_t awaited_ = 0;  // writes whose end core waits for
     std::size_t holding_ = 0;  // channels with held packets
     std::size_t waiting_ = 0;  // channels that are not open yet
     bool polling_ = false;
+    bool said_farewell_ = false;
     bool thorough_ = true;  // the next poll looks at everything
     bool looked_ = false;   // since the last prepare_sleep()
 };

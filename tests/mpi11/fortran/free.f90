@@ -21,6 +21,41 @@ contains
   end subroutine
 end module
 
+! Functions of a generalized request. Its extra state is a number, of which each takes note, and
+! which the last one changes.
+module requests
+  use mpi
+  implicit none
+  integer :: queried = 0, freed = 0, cancelled = 0
+  integer(MPI_ADDRESS_KIND) :: state
+contains
+  subroutine query(extra, status, ierror)
+    integer(MPI_ADDRESS_KIND) :: extra
+    integer :: status(MPI_STATUS_SIZE), ierror
+    queried = queried + int(extra)
+    call MPI_Status_set_elements(status, MPI_REAL, 7, ierror)
+    call MPI_Status_set_cancelled(status, cancelled /= 0, ierror)
+    call MPI_Status_set_source(status, 3, ierror)
+    call MPI_Status_set_tag(status, 4, ierror)
+    ierror = MPI_SUCCESS
+  end subroutine
+  subroutine ended(extra, ierror)
+    integer(MPI_ADDRESS_KIND) :: extra
+    integer :: ierror
+    freed = freed + int(extra)
+    extra = extra + 100
+    ierror = MPI_SUCCESS
+  end subroutine
+  subroutine cancel(extra, complete, ierror)
+    integer(MPI_ADDRESS_KIND) :: extra
+    logical :: complete
+    integer :: ierror
+    cancelled = cancelled + int(extra)
+    if (complete) cancelled = -1
+    ierror = MPI_SUCCESS
+  end subroutine
+end module
+
 program free
   use mpi
   implicit none
@@ -44,6 +79,10 @@ program free
   call graphs
   call derived
   call matched
+  call generalized
+  call portable
+  call dealt
+  call short_addresses
   call MPI_Barrier(MPI_COMM_WORLD, ierr)
   if (me == 0) print *, 'free form is well'
   call PMPI_Finalize(ierr)
@@ -220,5 +259,129 @@ contains
     call MPI_Improbe(0, 5, MPI_COMM_SELF, flag, message, MPI_STATUS_IGNORE, ierr)
     call check(.not. flag, 'no more messages')
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+  end subroutine
+  subroutine generalized
+    use requests
+    integer :: request, copy, status(MPI_STATUS_SIZE), count, source
+    logical :: flag
+    state = 5
+    call MPI_Grequest_start(query, ended, cancel, state, request, ierr)
+    copy = request
+    call MPI_Test(request, flag, status, ierr)
+    call check(.not. flag .and. queried == 0, 'a generalized request under way')
+    call MPI_Cancel(request, ierr)
+    call check(cancelled == 5, 'cancel function')
+    call MPI_Grequest_complete(copy, ierr)
+    call MPI_Wait(request, status, ierr)
+    call check(request == MPI_REQUEST_NULL .and. queried == 5 .and. freed == 5, 'functions called')
+    call MPI_Get_count(status, MPI_REAL, count, ierr)
+    call MPI_Test_cancelled(status, flag, ierr)
+    call MPI_Status_get_source(status, source, ierr)
+    call check(count == 7 .and. flag .and. status(MPI_TAG) == 4 .and. source == 3, 'filled status')
+    call check(state == 105, 'extra state is the variable itself')
+    state = 6
+    call MPI_Grequest_start(query, ended, cancel, state, request, ierr)
+    copy = request
+    call MPI_Request_free(request, ierr)
+    call check(freed == 5, 'freed while under way')
+    call MPI_Grequest_complete(copy, ierr)
+    call check(freed == 11 .and. queried == 5, 'complete after it was freed')
+  end subroutine
+
+  subroutine portable
+    integer, parameter :: wide = selected_int_kind(18)
+    integer :: numbers(3)
+    integer(MPI_ADDRESS_KIND) :: size, position
+    character(len=1) :: packed(20)
+    logical :: truths(2)
+    numbers = [1, -2, 2**20]
+    call MPI_Pack_external_size('external32', 3, MPI_INTEGER, size, ierr)
+    call check(size == 12, 'external size')
+    position = 0
+    call MPI_Pack_external('external32', numbers, 3, MPI_INTEGER, packed, &
+                           20_MPI_ADDRESS_KIND, position, ierr)
+    call MPI_Pack_external('external32   ', [.true., .false.], 2, MPI_LOGICAL, packed, &
+                           20_MPI_ADDRESS_KIND, position, ierr)
+    call check(position == 20, 'external position')
+    call check(ichar(packed(4)) == 1 .and. ichar(packed(8)) == 254 .and. ichar(packed(10)) == 16, &
+               'external bytes')
+    numbers = 0
+    truths = [.false., .true.]
+    position = 0
+    call MPI_Unpack_external('external32', packed, 20_MPI_ADDRESS_KIND, position, numbers, 3, &
+                             MPI_INTEGER, ierr)
+    call MPI_Unpack_external('external32', packed, 20_MPI_ADDRESS_KIND, position, truths, 2, &
+                             MPI_LOGICAL, ierr)
+    call check(numbers(2) == -2 .and. numbers(3) == 2**20 .and. truths(1) .and. .not. truths(2), &
+               'back from outside')
+  end subroutine
+
+  ! A matrix of 5 rows in all and 7 columns, dealt by pairs of columns to two.
+  subroutine dealt
+    integer :: type, matrix(5, 7), packed(35), position, i, combiner, ni, na, nd
+    matrix = reshape([(i, i = 1, 35)], [5, 7])
+    call MPI_Type_create_darray(2, 1, 2, [5, 7], [MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_CYCLIC], &
+                                [MPI_DISTRIBUTE_DFLT_DARG, 2], [1, 2], MPI_ORDER_FORTRAN, &
+                                MPI_INTEGER, type, ierr)
+    call MPI_Type_commit(type, ierr)
+    position = 0
+    call MPI_Pack(matrix, 1, type, packed, 140, position, MPI_COMM_WORLD, ierr)
+    call check(position == 60, 'size of a part')
+    call check(all(packed(1:15) == [(i, i = 11, 20), (i, i = 31, 35)]), 'the part itself')
+    call MPI_Type_get_envelope(type, ni, na, nd, combiner, ierr)
+    call check(combiner == MPI_COMBINER_DARRAY .and. ni == 12, 'envelope of a part')
+    call MPI_Type_free(type, ierr)
+  end subroutine
+
+  ! An INTEGER that cannot hold an address is not taken for one.
+  subroutine short_addresses
+    integer, target :: first, second
+    integer :: type, outer, places(2), lengths(2), types(2), packed(2), position, code, class
+    integer :: combiner, ni, na, nd, integers(5), inner(2)
+    integer(MPI_ADDRESS_KIND) :: whole, none(1)
+    first = 1
+    second = 2
+    lengths = 1
+    types = MPI_INTEGER
+    call MPI_Address(first, places(1), ierr)
+    call MPI_Address(second, places(2), ierr)
+    call MPI_Get_address(first, whole, ierr)
+    call MPI_Type_struct(2, lengths, places, types, type, ierr)
+    call MPI_Type_contiguous(1, type, outer, ierr)
+    call MPI_Type_commit(outer, ierr)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
+    position = 0
+    if (whole == places(1)) then
+      call MPI_Pack(MPI_BOTTOM, 1, outer, packed, 8, position, MPI_COMM_WORLD, code)
+      call check(code == MPI_SUCCESS .and. all(packed == [1, 2]), 'short addresses')
+    else
+      call MPI_Pack(MPI_BOTTOM, 1, outer, packed, 8, position, MPI_COMM_WORLD, code)
+      call MPI_Error_class(code, class, ierr)
+      call check(class == MPI_ERR_BUFFER .and. position == 0, 'halves of addresses')
+    end if
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL, ierr)
+    call MPI_Type_free(outer, ierr)
+    call MPI_Type_get_envelope(type, ni, na, nd, combiner, ierr)
+    call check(combiner == MPI_COMBINER_STRUCT_INTEGER, 'combiner of a struct')
+    call check(ni == 5 .and. na == 0 .and. nd == 2, 'envelope of a struct')
+    call MPI_Type_get_contents(type, 5, 0, 2, integers, none, inner, ierr)
+    call check(all(integers == [2, 1, 1, places]) .and. inner(2) == MPI_INTEGER, &
+               'contents of a struct')
+    call MPI_Type_free(type, ierr)
+    ! Differences are right, from a buffer.
+    places = places - places(1)
+    call MPI_Type_hindexed(2, lengths, places, MPI_INTEGER, type, ierr)
+    call MPI_Type_get_envelope(type, ni, na, nd, combiner, ierr)
+    call check(combiner == MPI_COMBINER_HINDEXED_INTEGER .and. ni == 5 .and. na == 0, 'hindexed')
+    call MPI_Type_commit(type, ierr)
+    call MPI_Pack(first, 1, type, packed, 8, position, MPI_COMM_WORLD, ierr)
+    call check(position == 8 .and. all(packed == [1, 2]), 'differences of addresses')
+    call MPI_Type_free(type, ierr)
+    call MPI_Type_hvector(3, 1, 24, MPI_INTEGER, type, ierr)
+    call MPI_Type_get_envelope(type, ni, na, nd, combiner, ierr)
+    call MPI_Type_get_contents(type, 3, 0, 1, integers, none, inner, ierr)
+    call check(combiner == MPI_COMBINER_HVECTOR_INTEGER .and. ni == 3 .and. na == 0, 'hvector')
+    call check(all(integers(1:3) == [3, 1, 24]), 'contents of an hvector')
+    call MPI_Type_free(type, ierr)
   end subroutine
 end program

@@ -6,6 +6,20 @@
 static MPI_Datatype pieces[] = {MPI_LB, MPI_INT, MPI_UB};
 static MPI_Comm everybody = MPI_COMM_WORLD;
 
+/* Programs that bridge old and new names define either by the other, so an alias must not be made
+ * of the name it stands for. */
+#undef MPI_LONG_LONG
+#define MPI_LONG_LONG MPI_LONG_LONG_INT
+#undef MPI_C_FLOAT_COMPLEX
+#define MPI_C_FLOAT_COMPLEX MPI_C_COMPLEX
+#undef MPI_COMM_NULL_COPY_FN
+#define MPI_COMM_NULL_COPY_FN MPI_NULL_COPY_FN
+#undef MPI_COMM_DUP_FN
+#define MPI_COMM_DUP_FN MPI_DUP_FN
+#undef MPI_COMM_NULL_DELETE_FN
+#define MPI_COMM_NULL_DELETE_FN MPI_NULL_DELETE_FN
+static MPI_Datatype bridged[] = {MPI_LONG_LONG, MPI_C_FLOAT_COMPLEX};
+
 /* Error classes are all different, and the preprocessor can look at every integer. */
 static int known(int class_) {
     switch (class_) {
@@ -75,15 +89,18 @@ int main(int argc, char** argv) {
     MPI_Comm_errhandler_function* handler = handle;
     MPI_Handler_function* old_handler = handle;
     MPI_Copy_function* copy = keep;
+    MPI_Copy_function* copies[] = {MPI_COMM_NULL_COPY_FN, MPI_COMM_DUP_FN};
+    MPI_Delete_function* no_delete = MPI_COMM_NULL_DELETE_FN;
     MPI_Status status;
     MPI_Op op;
     MPI_Errhandler errors;
     int key, dimensions, one = 1, all = 0;
     if (!known(MPI_ERR_RANK) || pieces[1] != MPI_INT || old_handler != handler) return 1;
+    if (bridged[0] == bridged[1] || copies[0] == copies[1]) return 1;
     if (PMPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
     MPI_Op_create(operation, 1, &op);
     MPI_Comm_create_errhandler(handler, &errors);
-    MPI_Keyval_create(copy, MPI_NULL_DELETE_FN, &key, 0);
+    MPI_Keyval_create(copy, no_delete, &key, 0);
     MPI_Allreduce(&one, &all, 1, MPI_INT, op, everybody);
     MPI_Recv(&all, 0, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_SELF, &status);
     TORUSMP_Dimensions(&dimensions);

@@ -33,9 +33,16 @@ compare("weak names" declared weak)
 compare("PMPI names" declared strong)
 compare("Fortran's names" fortran_strong fortran_weak)
 
-# Fortran has all but the conversions, and one name more for the second form of MPI_Alloc_mem.
-list(FILTER declared EXCLUDE REGEX "_(c2f|f2c|toint|fromint)$")
+# Fortran has all but the conversions and what has counts of 64 bits, one name more for the second
+# form of MPI_Alloc_mem, and a name of MPI_SIZEOF for each kind.
+list(FILTER declared EXCLUDE REGEX "_(c|c2f|f2c|toint|fromint)$")
 list(TRANSFORM declared TOLOWER)
 list(TRANSFORM declared APPEND _)
 list(APPEND declared mpi_alloc_mem_cptr_)
+foreach(kind 1 2 4 8 16)
+  list(APPEND declared mpi_sizeof_integer${kind}_ mpi_sizeof_logical${kind}_)
+endforeach()
+foreach(kind 4 8 10 16)
+  list(APPEND declared mpi_sizeof_real${kind}_ mpi_sizeof_complex${kind}_)
+endforeach()
 compare("Fortran routines" declared fortran_strong)

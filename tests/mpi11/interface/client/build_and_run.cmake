@@ -1,6 +1,7 @@
 # Builds the clients in C, C++ and Fortran as a user would, in one of the ways WAY, and runs them on
 # two processes. Needs BUILD (build tree), SOURCE (this folder), WORK (a folder that may be wiped),
-# BIN (the folder of programs in a prefix), FLAGS of the compilers, FORTRAN (a compiler, or empty).
+# BIN (the folder of programs in a prefix), FLAGS of the compilers, FORTRAN (a compiler, or empty),
+# READELF.
 include(${CMAKE_CURRENT_LIST_DIR}/../../../commands.cmake)
 
 file(REMOVE_RECURSE ${WORK})
@@ -64,24 +65,36 @@ elseif(WAY STREQUAL "find_mpi" OR WAY STREQUAL "package")
       message(FATAL_ERROR "FindMPI found ${mpiexec}, expected ${bin}/mpiexec")
     endif()
   endif()
-else()  # pkg_config, static
+else()  # pkg_config, static: no run path, so mpirun helps to find the shared library
   file(GLOB_RECURSE pc ${prefix}/*/torusmp-mpi.pc)
   get_filename_component(pc_folder ${pc} DIRECTORY)
   set(ENV{PKG_CONFIG_PATH} ${pc_folder})
-  ask(cflags pkg-config --cflags torusmp-mpi)
+  set(package torusmp-mpi)
   if(WAY STREQUAL "static")
-    file(GLOB_RECURSE shared ${prefix}/*.so*)
-    file(REMOVE ${shared})
-    ask(libs pkg-config --static --libs torusmp-mpi)
-  else()
-    ask(libs pkg-config --libs torusmp-mpi)
-    ask(libdir pkg-config --variable=libdir torusmp-mpi)
-    set(ENV{LD_LIBRARY_PATH} ${libdir})
+    set(package torusmp-mpi-static)
   endif()
+  ask(cflags pkg-config --cflags ${package})
+  ask(libs pkg-config --libs ${package})
   must(cc ${flags} ${cflags} ${SOURCE}/client.c -o client_C ${libs})
   set(programs client_C)
+  if(WAY STREQUAL "static")
+    must(${bin}/mpicxx -static-mpi ${flags} ${SOURCE}/client.cpp -o client_CXX)
+    list(APPEND programs client_CXX)
+    if(FORTRAN)
+      must(${bin}/mpifort -static-mpi ${flags} ${SOURCE}/client.f90 -o client_Fortran)
+      list(APPEND programs client_Fortran)
+    endif()
+    # A program with the archive in it needs no library of ours, though there is one.
+    foreach(program ${programs})
+      must(${READELF} -d ${program})
+      if(output MATCHES "libmpi|libtorusmp")
+        message(FATAL_ERROR "${program} was linked with the shared library:\n${output}")
+      endif()
+    endforeach()
+  endif()
 endif()
 
+set(ENV{LD_LIBRARY_PATH} "")
 foreach(program ${programs})
   must(${bin}/mpirun -np 2 ${folder}/${program})
   if(NOT output MATCHES "${texts_${program}}")

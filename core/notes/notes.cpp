@@ -1,0 +1,52 @@
+#include "core/notes/notes.h"
+
+#include <algorithm>
+
+namespace torusmp::core {
+
+Notes::~Notes() {
+    for (const auto& [context, reader] : readers_) reader->on_end();
+}
+
+void Notes::add_reader(Context context, NoteReader& reader) {
+    const Progress::Guard guard(progress_);
+    readers_.emplace_back(context, &reader);
+}
+
+void Notes::remove_reader(NoteReader& reader) {
+    const Progress::Guard guard(progress_);
+    std::erase_if(readers_, [&](const auto& it) { return it.second == &reader; });
+}
+
+void Notes::send(Rank dest, Context context, Tag tag, transport::ConstBytes note) {
+    const Progress::Guard guard(progress_);
+    Peer& peer = connections_.peer(dest);
+    if (!peer.dead)
+        sender_.send_bytes(connections_.to(peer), peer, PacketKind::note, note, context, tag);
+}
+
+bool Notes::on_note(Peer& peer, const transport::PacketHeader& header, const std::byte* payload) {
+    if (header.length > longest) return false;
+    commons_.note_came = true;
+    for (const auto& [context, reader] : readers_)
+        if (context == header.context &&
+            !reader->on_note(peer.rank, header.tag, {payload, header.length}))
+            return false;
+    return true;
+}
+
+void Notes::discard(Context context, Tag first, Tag last) {
+    const Progress::Guard guard(progress_);
+    std::vector<Unexpected*> found;
+    matching_.for_each_unexpected([&](Unexpected& message) {
+        if (message.context == context && message.tag >= first && message.tag <= last &&
+            !message.is_request)
+            found.push_back(&message);
+    });
+    for (Unexpected* message : found) {
+        matching_.remove(*message);
+        give_back(commons_.pool, *message);
+    }
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,29 @@
+// What the parts of a TcpInterface share: connections that are coming about, and what its epoll
+// tells of.
+#pragma once
+
+#include "config/descriptor.h"
+#include "core/transport/tcp/handshake.h"
+#include "core/transport/tcp/interface.h"
+
+namespace torusmp::transport::tcp {
+
+// What an epoll event is about: a kind in the low bits of a pointer or a number.
+enum Watched : std::uint64_t { channel, attempt, listener, monitor, bell };
+inline constexpr std::uint64_t kind_bits = 3;
+
+inline std::uint64_t mark(const void* object, Watched kind) {
+    return std::uint64_t(reinterpret_cast<std::uintptr_t>(object)) | kind;
+}
+
+// A connection that is coming about.
+struct TcpInterface::Attempt {
+    config::Descriptor socket;
+    Handshake handshake;
+    TcpChannel* caller = nullptr;  // null: a stranger's, that came in by a listener
+    bool called = false;           // by this end
+    bool connecting = false;       // in the kernels' hands
+    bool over = false;
+};
+
+}  // namespace torusmp::transport::tcp

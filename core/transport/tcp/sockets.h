@@ -1,0 +1,29 @@
+// What every TCP socket of ours goes through.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "config/descriptor.h"
+
+namespace torusmp::transport::tcp {
+
+// Throws std::runtime_error: what, and the system's reason.
+[[noreturn]] void fail(std::string_view what, int error = errno);
+void set(int socket, int level, int option, int value);
+// Takes the buffer that was asked for even beyond the system's limit where we may.
+void set_buffer(int socket, int forced, int plain, std::size_t bytes);
+// Empty: to none. Throws std::runtime_error.
+void bind_to_device(int socket, const std::string& device);
+std::uint16_t port_of(int socket);
+socklen_t length_of(const sockaddr_storage& address);
+// A listening socket for both families, or for IPv4 where the kernel has no other. most_calling:
+// beyond them the kernel would not answer calls until some are accepted.
+config::Descriptor open_listener(const std::string& device, std::size_t most_calling);
+
+}  // namespace torusmp::transport::tcp

@@ -1,0 +1,12 @@
+// The compiler's floating-point type of 128 bits, which is gfortran's REAL(16).
+#pragma once
+
+namespace torusmp::mpi {
+
+#if __LDBL_MANT_DIG__ == 113  // as on arm64, which has it by no other name
+using Float128 = long double;
+#else
+__extension__ typedef __float128 Float128;
+#endif
+
+}  // namespace torusmp::mpi

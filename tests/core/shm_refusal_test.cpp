@@ -1,0 +1,118 @@
+// What shared memory says where the kernel keeps two processes apart.
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "core/transport/shm/segment.h"
+
+namespace torusmp::transport::shm {
+namespace {
+
+constexpr uid_t nobody = 65534;
+constexpr uid_t somebody = 65533;
+
+// Root may open everything: both processes become users. Others stay who they are.
+void become(uid_t user) {
+    if (geteuid() == 0 && setresuid(user, user, user) != 0) _exit(1);
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as at the start of a program
+}
+
+// Runs `body` in a process of its own, whose output can be read.
+class Child {
+  public:
+    explicit Child(const std::function<void(int output)>& body) {
+        int ends[2];
+        REQUIRE(pipe(ends) == 0);
+        pid_ = fork();
+        REQUIRE(pid_ >= 0);
+        if (pid_ == 0) {
+            close(ends[0]);
+            body(ends[1]);
+            _exit(0);
+        }
+        close(ends[1]);
+        output_ = ends[0];
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    ~Child() {
+        close(output_);
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+    std::string text() const {
+        char piece[4096];
+        std::string all;
+        for (ssize_t n; (n = read(output_, piece, sizeof piece)) > 0;)
+            all.append(piece, std::size_t(n));
+        return all;
+    }
+    Address address() const {
+        Address address{};
+        REQUIRE(read(output_, &address, sizeof address) == sizeof address);
+        return address;
+    }
+
+  private:
+    pid_t pid_ = -1;
+    int output_ = -1;
+};
+
+void put(int output, const void* from, std::size_t bytes) {
+    if (write(output, from, bytes) != ssize_t(bytes)) _exit(1);
+}
+
+void own(int output, uid_t user, bool dumpable) {
+    become(user);
+    const auto segment = Segment::create({}, false);
+    if (!dumpable) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    put(output, &segment->address(), sizeof(Address));
+    pause();
+}
+
+std::string refusal(const Address& address) {
+    const Child opener([&address](int output) {
+        become(nobody);
+        std::string text = "opened";
+        try {
+            Segment::open(address);
+        } catch (const std::runtime_error& error) {
+            text = error.what();
+        }
+        put(output, text.data(), text.size());
+    });
+    return opener.text();
+}
+
+using Catch::Matchers::Contains;
+
+TEST_CASE("shared memory of a process that the kernel closes is refused with the reason") {
+    SECTION("none") {
+        const Child owner([](int output) { own(output, nobody, true); });
+        CHECK(refusal(owner.address()) == "opened");
+    }
+    SECTION("it is not dumpable") {
+        const Child owner([](int output) { own(output, nobody, false); });
+        const std::string text = refusal(owner.address());
+        CHECK_THAT(text, Contains("that process is not dumpable"));
+        CHECK_THAT(text, !Contains("run as one user"));
+    }
+    SECTION("it belongs to another user") {
+        if (geteuid() != 0) return;  // nobody else's process can be made
+        const Child owner([](int output) { own(output, somebody, true); });
+        CHECK_THAT(refusal(owner.address()),
+                   Contains("runs as user 65533, this one as user 65534"));
+    }
+    SECTION("it has ended") {
+        const Address address = Child([](int output) { own(output, nobody, true); }).address();
+        CHECK_THAT(refusal(address), Contains("that process has ended"));
+    }
+}
+
+}  // namespace
+}  // namespace torusmp::transport::shm

@@ -1,0 +1,117 @@
+// What shared memory is to the rest of the process: core dumps, limits.
+#include <sys/resource.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "core/transport/shm/interface.h"
+
+namespace torusmp::transport::shm {
+namespace {
+
+constexpr std::size_t block = std::size_t{4} << 20;
+
+ShmInterface make() {
+    PortOptions port{0, 1, {}, 4096};
+    port.tokens[0] = 4;
+    return ShmInterface({port}, {});
+}
+
+// The kernel's word on the mapping that holds an address.
+std::string flags_of(const void* memory) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(memory);
+    std::ifstream maps("/proc/self/smaps");
+    bool inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        std::istringstream range(line);
+        if (range >> std::hex >> begin >> dash >> end && dash == '-')
+            inside = begin <= wanted && wanted < end;
+        else if (inside && line.rfind("VmFlags:", 0) == 0)
+            return line + " ";
+    }
+    FAIL("no mapping holds the address");
+    return {};
+}
+
+bool is_dumped(const void* memory) {
+    return flags_of(memory).find(" dd ") == std::string::npos;
+}
+
+// How much of the segments' mappings a core dump would hold.
+std::size_t dumped_bytes() {
+    std::ifstream maps("/proc/self/smaps");
+    std::size_t bytes = 0, dumped = 0;
+    bool segment = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        std::istringstream range(line);
+        if (range >> std::hex >> begin >> dash >> end && dash == '-') {
+            segment = line.find("/memfd:torusmp") != std::string::npos;
+            bytes = end - begin;
+        } else if (segment && line.rfind("VmFlags:", 0) == 0) {
+            if ((line + " ").find(" dd ") == std::string::npos) dumped += bytes;
+        }
+    }
+    return dumped;
+}
+
+TEST_CASE("core dumps leave segments out but for what the program has allocated", "[shm][dumps]") {
+    ShmInterface a = make();
+    ShmInterface b = make();
+    ChannelOptions ports;
+    Channel& to_b = a.connect(b.address(), ports);
+    b.connect(a.address(), ports);
+    CHECK(dumped_bytes() == 0);
+
+    auto* first = static_cast<std::byte*>(b.allocate(block, 64));
+    auto* second = static_cast<std::byte*>(b.allocate(block, 64));
+    const RemoteMemory remote = b.expose({first, block}, nullptr);
+    const std::byte* seen_by_a = to_b.map(remote, 0, block);
+    REQUIRE(seen_by_a != nullptr);
+    REQUIRE(seen_by_a != first);
+    CHECK(is_dumped(first));
+    CHECK(is_dumped(first + block - 1));
+    CHECK(is_dumped(second + block - 1));
+    CHECK(!is_dumped(seen_by_a));
+    CHECK(dumped_bytes() < 3 * block);
+
+    b.free(second);
+    CHECK(is_dumped(first + block - 1));
+    CHECK(dumped_bytes() < 2 * block);
+    b.free(first);
+    CHECK(dumped_bytes() == 0);
+}
+
+TEST_CASE("where limits leave a small heap the program gets private memory beside it", "[shm]") {
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    rlimit limited = before;
+    limited.rlim_cur = 4 * block;
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limited) == 0);
+    ShmInterface a = make();
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+
+    std::array<std::byte*, 8> blocks{};
+    std::size_t shared = 0;
+    for (std::byte*& each : blocks) {
+        each = static_cast<std::byte*>(a.allocate(block, 4096));
+        REQUIRE(each != nullptr);
+        CHECK(reinterpret_cast<std::uintptr_t>(each) % 4096 == 0);
+        std::memset(each, 1, block);
+        if (a.is_mapped(a.expose({each, block}, nullptr))) ++shared;
+    }
+    CHECK(shared > 0);
+    CHECK(shared < 4);
+    for (std::byte* each : blocks) a.free(each);
+}
+
+}  // namespace
+}  // namespace torusmp::transport::shm

@@ -1,0 +1,22 @@
+# Installs as the README says, runs its examples from there, and builds one from the source that was
+# installed with it. Needs BUILD (build tree), WORK (a folder that may be wiped), BIN, DATA (folders in
+# a prefix), CC.
+include(${CMAKE_CURRENT_LIST_DIR}/../commands.cmake)
+
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+set(prefix ${WORK}/prefix)
+foreach(part launch library qmp/package examples)
+  must(${CMAKE_COMMAND} -DCMAKE_INSTALL_PREFIX=${prefix} -P ${BUILD}/${part}/cmake_install.cmake)
+endforeach()
+set(ENV{PATH} ${prefix}/${BIN}:$ENV{PATH})
+set(ENV{LD_LIBRARY_PATH} "")
+must(torus-run -np 8 --torus 2x2x2 halo_exchange)
+must(halo_exchange)
+must(torus-run -np 2 wilson --help)
+
+set(source ${prefix}/${DATA}/torusmp/examples/halo_exchange/halo_exchange.c)
+ask(words qmp-config --cflags --ldflags --libs)
+must(${CC} ${source} ${words} -o halo_exchange)
+must(torus-run -np 4 ./halo_exchange)
+file(REMOVE_RECURSE ${WORK})

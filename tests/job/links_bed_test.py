@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""How jobs over the nodes of a bed begin and end: links_bed_test.py SOURCE TORUS_RUN STEPS [CLASS].
+
+TORUSMP_BED_RUNS in the environment says how often each job that must end in silence is run (3).
+"""
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+SOURCE, TORUS_RUN, STEPS = (sys.argv.pop(1) for _ in range(3))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
+from bed.bed import Bed                                              # noqa: E402
+from harness import BedTest, main, tool                              # noqa: E402
+
+RUNS = int(os.environ.get("TORUSMP_BED_RUNS", "3"))
+PATIENCE = 120                     # against jobs that hang
+TIMEOUT = 1                        # seconds in which kernels have to answer
+NAP = 3 * TIMEOUT + 1              # longer than anything that a clock could wait for
+
+
+class LinksTest(BedTest):
+    def setUp(self):
+        super().setUp()
+        self.bed = self.name()
+        tool("up", "2x2x2", "--name", self.bed)
+
+    def words(self, *steps, settings=()):
+        words = [TORUS_RUN, "--config", Bed(self.bed).geometry_file, "--agent", "ip netns exec",
+                 "--set", "transport.use=tcp", "--set", f"transport.timeout={TIMEOUT}s"]
+        for setting in settings:
+            words += ["--set", setting]
+        return [*words, STEPS, *steps]
+
+    def job(self, *steps, **how):
+        return subprocess.run(self.words(*steps, **how), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE)
+
+    def expect_silence(self, *steps, runs=RUNS, **how):
+        alarms = []
+        for _ in range(runs):
+            done = self.job(*steps, **how)
+            if done.returncode or done.stdout or done.stderr:
+                alarms.append(f"exit {done.returncode}\n{done.stdout}{done.stderr}")
+        self.assertEqual(len(alarms), 0, f"{len(alarms)} of {runs} runs were not silent. The first:\n" +
+                         (alarms or [""])[0])
+
+
+class Silence(LinksTest):
+    def test_a_job_that_begins_and_ends(self):
+        self.expect_silence("mpi")
+
+    def test_a_job_that_leaves_memory_behind(self):
+        self.expect_silence("qmp")
+
+    def test_all_ranks_compute_before_they_talk(self):
+        self.expect_silence("mpi", f"nap={NAP}", "barrier")
+
+    def test_one_rank_computes_while_the_others_talk(self):
+        self.expect_silence("mpi", f"nap={NAP}@7", "barrier")
+
+    def test_a_rank_computes_while_a_far_one_connects_to_it(self):
+        self.expect_silence("mpi", f"nap={NAP}@7", "corners", settings=["routing.forward=kernel"])
+
+    def test_a_rank_computes_while_more_comes_than_sockets_hold(self):
+        self.expect_silence("mpi", f"unread={NAP}")
+
+
+class DeadCables(LinksTest):
+    def expect_named(self, *ends):
+        done = self.job("mpi", "barrier")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertRegex(done.stderr, r"link 0[+-] to rank \d .* does not come about: cannot connect: .*"
+                                      r"\(device d0[pm], \S+ to \S+ on d0[pm] of \S+\)")
+        for end in ends:
+            self.assertIn(end, done.stderr)
+
+    def test_a_cable_that_carries_nothing_is_named_by_the_end_that_calls(self):
+        # Rings of two share two cables: the other one of ranks 2 and 6 works.
+        tool("set", self.bed, "2", "d0p", "loss", "100")
+        self.expect_named("d0p", f"{self.bed}-")
+
+    def test_a_cable_that_carries_nothing_any_more_ends_the_job_although_data_is_under_way(self):
+        with subprocess.Popen(self.words("mpi", f"talk={PATIENCE}"), stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            self.addCleanup(job.kill)
+            self.assertEqual(job.stdout.readline(), "they talk\n")
+            for end in ("2", "6"):
+                for device in ("d0p", "d0m"):
+                    tool("set", self.bed, end, device, "loss", "100")
+            errors = job.communicate(timeout=PATIENCE)[1]
+        self.assertNotEqual(job.returncode, 0)
+        self.assertRegex(errors, r"link 0[+-] to rank [26] .* is closed: its host does not answer any more")
+
+
+main()

@@ -1,0 +1,14 @@
+# silence.sh TIMES: jobs begin and end, with memory left behind, too, and ranks compute for longer than any clock waits. Nothing is
+# said.
+. "${0%/*}/common.sh"
+silent() {
+    torus-run -np "$RXE_SIZE" front_end_steps "$@" >$said 2>&1 || fail "'$*' failed"
+    [ ! -s $said ] || fail "'$*' was not silent"
+}
+for n in $(seq "$1"); do
+    silent mpi
+    silent qmp
+done
+silent mpi nap=12 barrier corners
+silent mpi nap=12@$((RXE_SIZE - 1)) barrier corners
+silent mpi unread=12
