@@ -6,7 +6,7 @@ namespace torusmp::mpi {
 namespace {
 
 using Convention = Keyval::Convention;
-using Form = AttributeValue::Form;
+using ValueForm = AttributeValue::Form;
 
 template <class Handle>
 struct Functions;
@@ -36,12 +36,12 @@ int copy(const Attributes::Entry& entry, Handle from, AttributeValue& out, bool&
         void* value = nullptr;
         const int code = function(from, keyval.number, reinterpret_cast<void*>(keyval.extra_state),
                                   shown_in_c(entry), &value, &copied);
-        out = {Form::pointer, reinterpret_cast<std::intptr_t>(value)};
+        out = {ValueForm::pointer, reinterpret_cast<std::intptr_t>(value)};
         flag = copied != 0;
         return code;
     }
     const bool wide = keyval.convention == Convention::fortran_address;
-    out.form = wide ? Form::address : Form::integer;
+    out.form = wide ? ValueForm::address : ValueForm::integer;
     return call_fortran_copy(keyval.copy_function, wide, Functions<Handle>::fortran(from),
                              keyval.number, keyval.extra_state, entry.value.bits, out.bits, flag);
 }
