@@ -34,17 +34,14 @@ void Announcements::announce(ReceiveRequest& request) {
         request.context_, request.tag_);
 }
 
-std::optional<Announcement> Announcements::take(Rank peer, Context context, Tag tag) {
-    MatchState& match = states_[peer];
-    std::optional<Announcement> found;
+std::optional<Announcement> Announcements::take_held(MatchState& match, Context context, Tag tag) {
     for (auto a = match.held.begin(); a != match.held.end(); ++a) {
         if (a->context != context || a->tag != tag) continue;
-        found = *a;
+        const Announcement found = *a;
         match.held.erase(a);
-        break;
+        return found;
     }
-    match.log[match.sent++ % MatchState::log_size] = {context, tag, found.has_value()};
-    return found;
+    return std::nullopt;
 }
 
 bool Announcements::on_announce(Peer& peer, const PacketHeader& header, const std::byte* payload) {

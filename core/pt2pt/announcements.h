@@ -42,12 +42,21 @@ class Announcements {
     bool worth_it(const ReceiveRequest& request);
     void announce(ReceiveRequest& request);
     // Counts a message that is sent now, and takes the announcement it goes by, if there is one.
-    std::optional<Announcement> take(Rank peer, Context context, Tag tag);
+    std::optional<Announcement> take(Rank peer, Context context, Tag tag) {
+        MatchState& match = states_[peer];
+        std::optional<Announcement> found;
+        if (!match.held.empty()) [[unlikely]]
+            found = take_held(match, context, tag);
+        match.log[match.sent++ % MatchState::log_size] = {context, tag, found.has_value()};
+        return found;
+    }
 
     bool on_announce(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_refuse(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
   private:
+    static std::optional<Announcement> take_held(MatchState& match, Context context, Tag tag);
+
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
