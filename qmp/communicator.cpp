@@ -47,8 +47,8 @@ QMP_comm_struct& default_comm(std::string_view call) {
 QMP_status_t finish(collectives::Schedule& schedule, std::string_view call) {
     schedule.wait();
     if (schedule.error() == core::Error::none) return QMP_SUCCESS;
-    const bool bearable = schedule.error() == core::Error::unreachable;
-    if (!bearable || !library().process->keeps_going()) fail(call, schedule.failure());
+    if (schedule.error() != core::Error::unreachable) fail(call, schedule.failure());
+    if (!library().process->keeps_going()) fall_with_others(call, schedule.failure());
     return complain(QMP_ERROR, call, schedule.failure());
 }
 

@@ -17,6 +17,10 @@ void fail(std::string_view call, std::string_view message) {
     std::abort();  // not reached
 }
 
+void fall_with_others(std::string_view call, std::string_view message) {
+    library().process->abort(1, std::string(call) + ": " + std::string(message));
+}
+
 void refuse(std::string_view message) {
     const std::string text = "QMP_init_msg_passing: " + std::string(message);
     if (library().process) library().process->abort(2, text);

@@ -73,6 +73,9 @@ inline constinit Hot hot;
 
 // Prints "call: message" as QMP_error does and ends the job with exit code 1. Works at any time.
 [[noreturn]] void fail(std::string_view call, std::string_view message);
+// Ends the job with exit code 1 over what happened elsewhere, a dead cable or rank: several ranks see
+// it, so the launcher tells it once, or not at all where it knows the cause.
+[[noreturn]] void fall_with_others(std::string_view call, std::string_view message);
 // Ends the job over a wrong flag, file or launcher: one message from the launcher, exit code 2.
 [[noreturn]] void refuse(std::string_view message);
 
