@@ -11,7 +11,7 @@
 
 #include "config/raw.h"
 #include "launch/agent.h"
-#include "launch/torus_run/text.h"
+#include "launch/torus_run/streams/text.h"
 
 namespace torusmp::check {
 

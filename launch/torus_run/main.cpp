@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "config/options.h"
-#include "launch/torus_run/front.h"
-#include "launch/torus_run/options.h"
-#include "launch/torus_run/plan.h"
+#include "launch/torus_run/front/front.h"
+#include "launch/torus_run/front/options.h"
+#include "launch/torus_run/front/plan.h"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // Attributes in Fortran: values are INTEGERs under the names of MPI-1, and of MPI_ADDRESS_KIND
 // under those of MPI-2. The functions that the standard predefines are routines that a program can
 // pass, or call.
-#include "mpi11/attributes.h"
+#include "mpi11/attribute/attributes.h"
 
-#include "mpi11/check.h"
-#include "mpi11/datatype.h"
+#include "mpi11/datatype/datatype.h"
+#include "mpi11/error/check.h"
 #include "mpi11/fortran/arguments.h"
 
 namespace torusmp::mpi {

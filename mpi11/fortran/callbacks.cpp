@@ -1,9 +1,9 @@
 // Functions of the program in Fortran: operations, error handlers, and those of generalized
 // requests. Those of attribute keys are in attributes.cpp.
-#include "mpi11/error.h"
+#include "mpi11/coll/operation.h"
+#include "mpi11/error/error.h"
 #include "mpi11/fortran/arguments.h"
-#include "mpi11/generalized.h"
-#include "mpi11/operation.h"
+#include "mpi11/pt2pt/generalized.h"
 
 using namespace torusmp::mpi;
 

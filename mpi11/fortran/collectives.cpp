@@ -1,5 +1,5 @@
 // Collectives with an array of types for each process, and graphs with weights.
-#include "mpi11/communicator.h"
+#include "mpi11/comm/communicator.h"
 #include "mpi11/fortran/arguments.h"
 #include "mpi11/fortran/handle_array.h"
 

@@ -1,5 +1,5 @@
 // Calls into functions that were written in Fortran.
-#include "mpi11/fortran_hooks.h"
+#include "mpi11/fortran/fortran_hooks.h"
 
 namespace torusmp::mpi {
 

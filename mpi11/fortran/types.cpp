@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "mpi11/datatype.h"
+#include "mpi11/datatype/datatype.h"
 #include "mpi11/fortran/arguments.h"
 #include "mpi11/fortran/handle_array.h"
 

@@ -1,4 +1,4 @@
-#include "mpi11/cartesian_grid.h"
+#include "mpi11/topology/cartesian_grid.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // Datatypes against their definition: the type map as a plain list of basic types and places
 // (MPI-1.1, section 3.12), from which bounds, size, memory and signature follow.
-#include "mpi11/datatype.h"
+#include "mpi11/datatype/datatype.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

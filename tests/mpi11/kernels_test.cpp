@@ -1,7 +1,7 @@
 // The loops of the predefined operations against the plainest loops there are, on values of all
 // signs, at addresses that are not aligned.
-#include "mpi11/kernels.h"
-#include "mpi11/float128.h"
+#include "mpi11/coll/kernels.h"
+#include "mpi11/datatype/float128.h"
 
 #include <catch2/catch.hpp>
 #include <complex>

@@ -1,4 +1,4 @@
-#include "mpi11/members.h"
+#include "mpi11/comm/members.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

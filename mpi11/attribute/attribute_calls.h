@@ -1,0 +1,14 @@
+// Calls of the functions that a program gave with an attribute key, by the convention of the
+// language in which they are written. The code that the function returned comes back.
+#pragma once
+
+#include "mpi11/attribute/attributes.h"
+
+namespace torusmp::mpi {
+
+int call_copy(const Attributes::Entry& entry, MPI_Comm from, AttributeValue& out, bool& flag);
+int call_copy(const Attributes::Entry& entry, MPI_Datatype from, AttributeValue& out, bool& flag);
+int call_delete(const Attributes::Entry& entry, MPI_Comm owner);
+int call_delete(const Attributes::Entry& entry, MPI_Datatype owner);
+
+}  // namespace torusmp::mpi

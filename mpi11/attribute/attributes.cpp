@@ -1,0 +1,269 @@
+#include "mpi11/attribute/attributes.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "launch/environment.h"
+#include "mpi11/attribute/attribute_calls.h"
+#include "mpi11/comm/communicator.h"
+#include "mpi11/datatype/datatype.h"
+#include "mpi11/error/error.h"
+#include "mpi11/error/error_codes.h"
+
+namespace torusmp::mpi {
+namespace {
+
+// Keys by number. One that the program has freed is still known while an attribute stands under it
+// (MPI-1.1, section 5.7.1). Numbers are never given again.
+class Keyvals {
+  public:
+    int add(Keyval keyval) {
+        const SharedLock lock(mutex_);
+        keyval.number = ++last_;
+        held_.emplace(last_, std::make_shared<const Keyval>(keyval));
+        return last_;
+    }
+    std::shared_ptr<const Keyval> find(int number) {
+        const SharedLock lock(mutex_);
+        if (const auto held = held_.find(number); held != held_.end()) return held->second;
+        const auto freed = freed_.find(number);
+        return freed == freed_.end() ? nullptr : freed->second.lock();
+    }
+    void free(int number) {
+        const SharedLock lock(mutex_);
+        const auto held = held_.find(number);
+        if (held == held_.end()) return;  // once more, while in use: nothing is left to give up
+        std::erase_if(freed_, [](const auto& one) { return one.second.expired(); });
+        freed_.emplace(number, held->second);
+        held_.erase(held);
+    }
+
+  private:
+    std::mutex mutex_;
+    int last_ = 0x1000;
+    std::map<int, std::shared_ptr<const Keyval>> held_;
+    std::map<int, std::weak_ptr<const Keyval>> freed_;
+};
+
+Keyvals& keyvals() {
+    static Keyvals* const only = std::make_unique<Keyvals>().release();
+    return *only;
+}
+
+bool is_predefined(int number) {
+    return number >= MPI_TAG_UB && number <= MPI_UNIVERSE_SIZE;
+}
+
+constexpr const char* noun(Keyval::Of of) {
+    return of == Keyval::Of::communicator ? "communicators" : "datatypes";
+}
+
+// A key of the program's for such objects.
+std::shared_ptr<const Keyval> checked_keyval(int number, Keyval::Of of) {
+    if (number == MPI_KEYVAL_INVALID) fail(MPI_ERR_KEYVAL, "found MPI_KEYVAL_INVALID");
+    if (is_predefined(number))
+        fail(MPI_ERR_KEYVAL, "found the predefined key {}, which cannot be changed", number);
+    auto keyval = keyvals().find(number);
+    if (keyval == nullptr)
+        fail(MPI_ERR_KEYVAL, "found key {}, which is none, or one that was freed", number);
+    if (keyval->of != of)
+        fail(MPI_ERR_KEYVAL, "found key {}, which is for {}, expected one for {}", number,
+             noun(keyval->of), noun(of));
+    return keyval;
+}
+
+void check_outcome(int code, const char* which, const Keyval& keyval) {
+    if (code == MPI_SUCCESS) return;
+    fail(code, "the {} function of attribute key {} returned {}", which, keyval.number, code);
+}
+
+// Made with the first attribute.
+template <class Owner>
+Attributes& attributes_of(Owner& owner) {
+    static std::mutex mutex;
+    const SharedLock lock(mutex);
+    if (owner.attributes == nullptr) owner.attributes = std::make_shared<Attributes>();
+    return *owner.attributes;
+}
+
+// Calls the delete function, and takes the attribute away where it agrees.
+template <class Owner>
+void remove(Owner& owner, const std::shared_ptr<const Attributes::Entry>& entry) {
+    check_outcome(call_delete(*entry, handle_of(owner)), "delete", *entry->keyval);
+    owner.attributes->put(entry->keyval->number, nullptr);
+}
+
+std::shared_ptr<const Attributes::Entry> make_entry(std::shared_ptr<const Keyval> keyval,
+                                                    AttributeValue value) {
+    auto entry = std::make_shared<Attributes::Entry>();
+    entry->keyval = std::move(keyval);
+    entry->value = value;
+    entry->integer = int(value.bits);
+    entry->address = value.bits;
+    return entry;
+}
+
+}  // namespace
+
+int add_keyval(Keyval keyval) {
+    return keyvals().add(keyval);
+}
+
+void free_keyval(int number, Keyval::Of of) {
+    checked_keyval(number, of);
+    keyvals().free(number);
+}
+
+std::vector<std::shared_ptr<const Attributes::Entry>> Attributes::entries() const {
+    const SharedLock lock(mutex_);
+    return entries_;
+}
+
+std::shared_ptr<const Attributes::Entry> Attributes::find(int number) const {
+    const SharedLock lock(mutex_);
+    for (const auto& entry : entries_)
+        if (entry->keyval->number == number) return entry;
+    return nullptr;
+}
+
+void Attributes::put(int number, std::shared_ptr<const Entry> entry) {
+    const SharedLock lock(mutex_);
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& known) {
+        return known->keyval->number == number;
+    });
+    if (found != entries_.end()) entries_.erase(found);
+    if (entry != nullptr) entries_.push_back(std::move(entry));
+}
+
+template <class Owner>
+void set_attribute(Owner& owner, int number, AttributeValue value) {
+    auto keyval = checked_keyval(number, of_owner<Owner>);
+    Attributes& attributes = attributes_of(owner);
+    if (const auto old = attributes.find(number)) remove(owner, old);
+    attributes.put(number, make_entry(std::move(keyval), value));
+}
+
+template <class Owner>
+std::shared_ptr<const Attributes::Entry> get_attribute(Owner& owner, int number) {
+    const auto keyval = checked_keyval(number, of_owner<Owner>);
+    return attributes_of(owner).find(keyval->number);
+}
+
+template <class Owner>
+void delete_attribute(Owner& owner, int number) {
+    const auto keyval = checked_keyval(number, of_owner<Owner>);
+    const auto entry = attributes_of(owner).find(number);
+    if (entry == nullptr)
+        fail(MPI_ERR_KEYVAL, "found key {}, under which no attribute is set", number);
+    remove(owner, entry);
+}
+
+template <class Owner>
+void delete_attributes(Owner& owner) {
+    if (owner.attributes == nullptr) return;
+    // A delete function may set or delete others, so the list is looked at anew each time.
+    for (auto all = owner.attributes->entries(); !all.empty(); all = owner.attributes->entries())
+        remove(owner, all.back());
+}
+
+template <class Owner>
+std::shared_ptr<Attributes> copy_attributes(Owner& from) {
+    if (from.attributes == nullptr) return nullptr;
+    std::shared_ptr<Attributes> copies;
+    for (const auto& entry : from.attributes->entries()) {
+        AttributeValue value;
+        bool flag = false;
+        check_outcome(call_copy(*entry, handle_of(from), value, flag), "copy", *entry->keyval);
+        if (!flag) continue;
+        if (copies == nullptr) copies = std::make_shared<Attributes>();
+        copies->put(entry->keyval->number, make_entry(entry->keyval, value));
+    }
+    return copies;
+}
+
+#define TORUSMP_FOR(Owner)                                                        \
+    template void set_attribute(Owner&, int, AttributeValue);                     \
+    template std::shared_ptr<const Attributes::Entry> get_attribute(Owner&, int); \
+    template void delete_attribute(Owner&, int);                                  \
+    template void delete_attributes(Owner&);                                      \
+    template std::shared_ptr<Attributes> copy_attributes(Owner&)
+TORUSMP_FOR(Communicator);
+TORUSMP_FOR(Datatype);
+#undef TORUSMP_FOR
+
+namespace {
+
+// One host tells one time to all its processes.
+bool clock_is_shared() {
+    const core::Runtime& machine = runtime();
+    for (Rank rank = 0; rank < machine.size(); ++rank)
+        if (machine.state().host_of(rank) != machine.state().host_of(machine.rank())) return false;
+    return true;
+}
+
+// Which of the programs of the job this is; the launcher says so where there are several.
+int program_number() {
+    const char* const text = std::getenv(launch::env_program);
+    return text == nullptr ? 0 : std::atoi(text);
+}
+
+int predefined_value(int number) {
+    switch (number) {
+        case MPI_TAG_UB:
+            return std::numeric_limits<core::Tag>::max();
+        case MPI_HOST:
+            return MPI_PROC_NULL;
+        case MPI_IO:
+            return MPI_ANY_SOURCE;  // every process can read and write
+        case MPI_WTIME_IS_GLOBAL:
+            return clock_is_shared() ? 1 : 0;
+        case MPI_APPNUM:
+            return program_number();
+        case MPI_UNIVERSE_SIZE:
+            return runtime().size();
+        default:
+            return last_used_code();
+    }
+}
+
+}  // namespace
+
+const Attributes::Entry* predefined_attribute(int number) {
+    constexpr std::size_t count = MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1;
+    using Entries = std::array<Attributes::Entry, count>;
+    if (!is_predefined(number)) return nullptr;
+    const auto set = [](Attributes::Entry& entry, int value) {
+        entry.value = {AttributeValue::Form::integer, value};
+        entry.integer = value;
+    };
+    static Entries* const known = [&] {
+        auto made = std::make_unique<Entries>();
+        for (std::size_t i = 0; i < count; ++i)
+            set((*made)[i], predefined_value(MPI_TAG_UB + int(i)));
+        return made.release();
+    }();
+    Attributes::Entry& entry = (*known)[std::size_t(number - MPI_TAG_UB)];
+    if (number != MPI_LASTUSEDCODE) return &entry;
+    // The one that changes; others may hold its address, so it is left alone while it does not.
+    static std::mutex mutex;
+    const SharedLock lock(mutex);
+    if (const int value = predefined_value(number); value != entry.integer) set(entry, value);
+    return &entry;
+}
+
+void* shown_in_c(const Attributes::Entry& entry) {
+    switch (entry.value.form) {
+        case AttributeValue::Form::integer:
+            return const_cast<int*>(&entry.integer);
+        case AttributeValue::Form::address:
+            return const_cast<std::intptr_t*>(&entry.address);
+        default:
+            return reinterpret_cast<void*>(entry.value.bits);
+    }
+}
+
+}  // namespace torusmp::mpi

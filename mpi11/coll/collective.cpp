@@ -1,0 +1,55 @@
+#include "mpi11/coll/collective.h"
+
+#include <algorithm>
+
+namespace torusmp::mpi {
+
+void Call::complain() const {
+    const core::Error error = schedule_->error();
+    const int code = schedule_->sizes_differ()           ? MPI_ERR_TRUNCATE
+                     : error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED
+                                                         : MPI_ERR_OTHER;
+    fail(code, "{}", schedule_->failure());
+}
+
+collectives::Group& SchedulePools::both(Communicator& comm) {
+    if (comm.schedules == nullptr) comm.schedules = std::make_shared<SchedulePools>();
+    SchedulePools& pools = *comm.schedules;
+    if (pools.both_ == nullptr) {
+        std::vector<Rank> members = comm.members();
+        members.insert(members.end(), comm.peers().begin(), comm.peers().end());
+        std::sort(members.begin(), members.end());
+        pools.both_ = std::make_unique<collectives::Group>(runtime(), std::move(members),
+                                                           comm.context(Lane::leaders),
+                                                           library().process->collective_policy());
+    }
+    return *pools.both_;
+}
+
+void refuse_in_place_across(const Communicator& comm, const void* send, const void* receive) {
+    if (comm.inter() && (in_place(send) || in_place(receive)))
+        fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE, which has no meaning on an inter-communicator");
+}
+
+void refuse_alias(const char* other) {
+    fail(MPI_ERR_BUFFER, "the send buffer is {} too, expected MPI_IN_PLACE or other memory", other);
+}
+
+void check_own_block(std::size_t sent, std::size_t room) {
+    if (sent == room) [[likely]]
+        return;
+    fail(MPI_ERR_TRUNCATE,
+         "this rank sends {} bytes to itself and receives {} of them, expected the same", sent,
+         room);
+}
+
+void check_root_across(const Communicator& comm, int root) {
+    if (root == MPI_ROOT || root == MPI_PROC_NULL) return;
+    if (unsigned(root) >= unsigned(comm.remote_size()))
+        fail(
+            MPI_ERR_ROOT,
+            "found root {}, expected MPI_ROOT, MPI_PROC_NULL or 0 to {}, a rank of the other group",
+            root, comm.remote_size() - 1);
+}
+
+}  // namespace torusmp::mpi

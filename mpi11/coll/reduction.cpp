@@ -1,0 +1,156 @@
+#include "mpi11/coll/reduction.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi11/fortran/fortran_hooks.h"
+
+namespace torusmp::mpi {
+namespace {
+
+// A vector whose elements are `stride` bytes apart, in as few calls as the function's int can tell
+// of.
+void call_function(const Op& op, void* in, void* inout, std::size_t count, std::ptrdiff_t stride,
+                   MPI_Datatype handle) {
+    if (op.what == Op::What::wide_function) {
+        auto length = MPI_Count(count);
+        return op.wide_function(in, inout, &length, &handle);
+    }
+    constexpr std::size_t most = std::size_t{1} << 30;
+    for (std::size_t done = 0; done < count;) {
+        int length = int(std::min(most, count - done));
+        const auto offset = std::ptrdiff_t(done) * stride;
+        void* const a = core::displaced(in, offset);
+        void* const b = core::displaced(inout, offset);
+        done += std::size_t(length);
+        if (op.what == Op::What::fortran)
+            call_fortran_operation(op.function, a, b, length, handle);
+        else
+            op.function(a, b, &length, &handle);
+    }
+}
+
+}  // namespace
+
+void Reduction::prepare(Op& op, Datatype& type) {
+    type_ = &type;
+    op_ = &op;
+    const bool function = !op.built_in();
+    operation_.combine = !function        ? kernel_of(op, type)
+                         : op.commutative ? call_commuting
+                                          : call_ordered;
+    operation_.closure = this;
+    operation_.commutative = op.commutative;
+    operation_.label = label_of(op, type);
+    if (type.dense()) {
+        operation_.element = std::max<std::size_t>(type.size(), 1);  // types may be empty
+        origin_ = type.true_lb();
+        one_by_one_ = false;
+    } else {
+        const bool apart =
+            type.extent() > 0 && type.lb() <= type.true_lb() && type.true_ub() <= type.ub();
+        one_by_one_ = !apart;
+        origin_ = apart ? type.lb() : type.true_lb();
+        operation_.element = apart ? std::size_t(type.extent())
+                                   : collectives::Scratch::rounded(std::size_t(type.true_extent()));
+    }
+    if (!function && type.dense()) return;
+    held_type_ = Reference<Datatype>(type);
+    held_op_ = Reference<Op>(op);
+    handle_ = handle_of(type);
+}
+
+void Reduction::forget() {
+    held_type_.reset();
+    held_op_.reset();
+}
+
+// Calls use(first element, how many) for elements that are copied together.
+template <class Use>
+void Reduction::each_run(std::size_t count, Use&& use) const {
+    if (!one_by_one_) return use(std::size_t{0}, count);
+    for (std::size_t i = 0; i < count; ++i) use(i, std::size_t{1});
+}
+
+void Reduction::load(std::byte* vector, const void* address, std::size_t count) {
+    if (count == 0 || operation_.element == 0) return;
+    std::memset(vector, 0, bytes(count));  // gaps travel too
+    LayoutHold from, to;
+    each_run(count, [&](std::size_t first, std::size_t run) {
+        const auto offset = std::ptrdiff_t(first) * type_->extent();
+        const auto source = buffer_of(core::displaced(address, offset), run, *type_, from);
+        const auto target =
+            buffer_of(core::displaced(vector + bytes(first), -origin_), run, *type_, to);
+        std::byte* packed = packed_.reserve(source.bytes);
+        source.pack(0, packed, source.bytes);
+        target.unpack(0, packed, source.bytes);
+    });
+}
+
+void Reduction::store(void* address, const std::byte* vector, std::size_t count) {
+    if (count == 0 || operation_.element == 0) return;
+    LayoutHold from, to;
+    each_run(count, [&](std::size_t first, std::size_t run) {
+        const auto offset = std::ptrdiff_t(first) * type_->extent();
+        const auto source =
+            buffer_of(core::displaced(vector + bytes(first), -origin_), run, *type_, from);
+        const auto target = buffer_of(core::displaced(address, offset), run, *type_, to);
+        std::byte* packed = packed_.reserve(source.bytes);
+        source.pack(0, packed, source.bytes);
+        target.unpack(0, packed, source.bytes);
+    });
+}
+
+// The program's function computes inout = in op inout.
+void Reduction::call(std::byte* in, std::byte* inout, std::size_t count) const {
+    const std::size_t at_once = one_by_one_ ? 1 : count;
+    for (std::size_t done = 0; done < count; done += at_once)
+        call_function(*op_, core::displaced(in + bytes(done), -origin_),
+                      core::displaced(inout + bytes(done), -origin_), at_once,
+                      std::ptrdiff_t(operation_.element), handle_);
+}
+
+// What a schedule wants is inout = inout op in, where inout stands for the lower ranks.
+void Reduction::call_commuting(void* inout, const void* in, std::size_t count, const void* self) {
+    static_cast<const Reduction*>(self)->call(static_cast<std::byte*>(const_cast<void*>(in)),
+                                              static_cast<std::byte*>(inout), count);
+}
+
+void Reduction::call_ordered(void* inout, const void* in, std::size_t count, const void* self) {
+    const auto& reduction = *static_cast<const Reduction*>(self);
+    const std::size_t bytes = reduction.bytes(count);
+    if (bytes == 0) return;
+    std::byte* result = reduction.spare_.reserve(bytes);
+    std::memcpy(result, in, bytes);
+    reduction.call(static_cast<std::byte*>(inout), result, count);
+    std::memcpy(inout, result, bytes);
+}
+
+void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op) {
+    Reduction reduction;
+    reduction.prepare(op, type);
+    if (count == 0 || type.size() == 0) return;
+    check_buffer(in, count, type);
+    check_buffer(inout, count, type);
+    if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE || in == inout)
+        fail(MPI_ERR_BUFFER, "found {} for both vectors, expected two that do not overlap",
+             in == inout ? "the same memory" : "MPI_IN_PLACE");
+    if (!op.built_in()) {
+        // In the program's own memory: nothing travels.
+        return call_function(op, const_cast<void*>(in), inout, std::size_t(count), type.extent(),
+                             handle_of(type));
+    }
+    const auto elements = std::size_t(count);
+    if (reduction.direct())
+        return reduction.operation().combine(reduction.memory(inout), reduction.memory(in),
+                                             elements, nullptr);
+    collectives::Scratch a, b;
+    std::byte* const result = a.reserve(reduction.bytes(elements));
+    std::byte* const other = b.reserve(reduction.bytes(elements));
+    reduction.load(result, inout, elements);
+    reduction.load(other, in, elements);
+    reduction.operation().combine(result, other, elements, nullptr);
+    reduction.store(inout, result, elements);
+}
+
+}  // namespace torusmp::mpi

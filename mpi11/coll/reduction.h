@@ -1,0 +1,61 @@
+// The vector of a reduction: how the elements of a type are combined, and how they travel.
+//
+// Elements of a type without gaps travel as they lie in memory. Others travel one behind the other
+// with their full extent, so that functions of the program find them as the standard says they lie.
+// Held by the collective that it is for; one thread at a time.
+#pragma once
+
+#include "collectives/schedule.h"
+#include "mpi11/coll/operation.h"
+#include "mpi11/datatype/datatype.h"
+
+namespace torusmp::mpi {
+
+class Reduction {
+  public:
+    Reduction() = default;
+    Reduction(const Reduction&) = delete;
+    Reduction& operator=(const Reduction&) = delete;
+
+    // Throws Failure (MPI_ERR_OP) where the operation is not for the type. Holds both.
+    void prepare(Op& op, Datatype& type);
+    // Lets go of what prepare() held.
+    void forget();
+
+    const collectives::Operation& operation() const { return operation_; }
+    // Elements travel as they lie in memory.
+    bool direct() const { return type_->dense(); }
+    std::size_t bytes(std::size_t count) const { return count * operation_.element; }
+
+    // Where vectors of a direct type begin.
+    std::byte* memory(const void* address) const {
+        return core::displaced(address, type_->true_lb());
+    }
+    // Copies a vector of the program's to how it travels, and back.
+    void load(std::byte* vector, const void* address, std::size_t count);
+    void store(void* address, const std::byte* vector, std::size_t count);
+
+  private:
+    static void call_commuting(void* inout, const void* in, std::size_t count, const void* self);
+    static void call_ordered(void* inout, const void* in, std::size_t count, const void* self);
+    void call(std::byte* in, std::byte* inout, std::size_t count) const;
+    template <class Use>
+    void each_run(std::size_t count, Use&& use) const;
+
+    Datatype* type_ = nullptr;
+    Op* op_ = nullptr;
+    collectives::Operation operation_{};
+    // Of functions of the program, which are called later than the call that named them.
+    Reference<Datatype> held_type_;
+    Reference<Op> held_op_;
+    MPI_Datatype handle_ = MPI_DATATYPE_NULL;
+    std::ptrdiff_t origin_ = 0;  // an element's address, seen from where it begins to travel
+    bool one_by_one_ = false;  // elements overlap, or lie behind each other: never several at once
+    collectives::Scratch packed_;
+    mutable collectives::Scratch spare_;
+};
+
+// MPI_Reduce_local.
+void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op);
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,108 @@
+// Buffers of the program on their way into a collective: where they are one block of memory they go
+// as they are, else by way of memory of ours, into which they are packed before and from which they
+// are unpacked after.
+//
+// Held by the collective that they are for, and filled anew for each call; memory stays. Datatypes
+// may be freed meanwhile: what is needed of them is held. One thread at a time.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "collectives/blocks.h"
+#include "collectives/schedule.h"
+#include "mpi11/datatype/datatype.h"
+#include "mpi11/numbers.h"
+
+namespace torusmp::mpi {
+
+// One vector.
+class Piece {
+  public:
+    // Throws Failure where the buffer is null, or MPI_IN_PLACE, which the caller has to see to.
+    void set(const void* address, MPI_Count count, const Datatype& type);
+    void set_nothing() {
+        buffer_ = {};
+        memory_ = nullptr;
+    }
+
+    // Where the collective finds it, or leaves it.
+    std::byte* memory() const { return memory_; }
+    std::size_t bytes() const { return buffer_.bytes; }
+    void pack();
+    void unpack() const;
+
+  private:
+    core::Buffer buffer_;
+    LayoutHold hold_;
+    std::byte* memory_ = nullptr;
+    collectives::Scratch own_;
+};
+
+// The counts and displacements of a call, as it was given them: by block, or the same for all.
+struct BlockList {
+    void* base = nullptr;
+    int blocks = 0;
+    MPI_Count count = 0;             // even blocks, of `type`
+    const Datatype* type = nullptr;  // null: by `types`
+    Numbers counts;                  // none: even
+    Numbers displacements;           // in extents of `type`; in bytes with `types`
+    const MPI_Datatype* types = nullptr;
+
+    bool even() const { return !counts.given(); }
+    MPI_Count count_of(int block) const { return even() ? count : counts[block]; }
+    // Where no elements are, their type need not exist.
+    const Datatype& type_of(int block) const {
+        if (type != nullptr) return *type;
+        return counts[block] == 0 ? datatype_of(Basic::byte) : *find<Datatype>(types[block]);
+    }
+    std::size_t bytes_of(int block) const {
+        return std::size_t(count_of(block)) * type_of(block).size();
+    }
+    std::byte* address_of(int block) const;
+    core::Buffer buffer_of(int block, LayoutHold& hold) const {
+        return mpi::buffer_of(address_of(block), std::size_t(count_of(block)), type_of(block),
+                              hold);
+    }
+
+    // Throw Failure in the words of the call's arguments; `which`: "send" or "receive".
+    static BlockList even(const void* base, MPI_Count count, MPI_Datatype type, int blocks);
+    static BlockList each(const void* base, Numbers counts, Numbers displacements,
+                          MPI_Datatype type, int blocks, const char* which);
+    static BlockList with_types(const void* base, Numbers counts, Numbers displacements,
+                                const MPI_Datatype types[], int blocks, const char* which);
+};
+
+// A block for each member of a group.
+class BlockPieces {
+  public:
+    // together: the blocks have to lie one behind the other, in order and without gaps.
+    void set(const BlockList& list, bool together = false);
+
+    std::byte* memory() const { return memory_; }
+    const collectives::Blocks& blocks() const { return blocks_; }
+    std::size_t bytes_of(int block) const { return blocks_.size(block); }
+    std::size_t bytes() const { return bytes_; }  // in all
+    // Copies to and from the program's memory; nothing to do where that is used itself.
+    void pack();
+    void pack(int block);
+    void unpack() const;
+    void unpack_but(int block) const;
+
+  private:
+    void set_even(const BlockList& list);
+    bool set_in_place(const BlockList& list);
+    void set_apart(const BlockList& list);
+
+    std::byte* memory_ = nullptr;
+    collectives::Blocks blocks_;
+    std::size_t bytes_ = 0;
+    std::vector<std::size_t> sizes_;  // by block, of those that are not even
+    std::vector<std::size_t> offsets_;
+    // By way of our memory: where the blocks lie in the program's.
+    std::vector<core::Buffer> buffers_;
+    std::vector<LayoutHold> holds_;
+    collectives::Scratch own_;
+};
+
+}  // namespace torusmp::mpi

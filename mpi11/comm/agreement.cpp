@@ -1,0 +1,110 @@
+#include "mpi11/comm/agreement.h"
+
+#include "collectives/allgather.h"
+#include "collectives/broadcast.h"
+#include "mpi11/error/error.h"
+#include "mpi11/pt2pt/request.h"
+
+namespace torusmp::mpi {
+namespace {
+
+// Tags in Lane::leaders of an inter-communicator, where no tag of the program's is.
+constexpr core::Tag exchange_tag = 0;
+
+int class_of_fault(core::Error error) {
+    return error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER;
+}
+
+core::Buffer buffer(std::vector<int>& list) {
+    return {reinterpret_cast<std::byte*>(list.data()), list.size() * sizeof(int)};
+}
+
+// One message each way.
+void swap(Context context, Rank peer, int tag, std::vector<int>& out, std::vector<int>& in) {
+    core::ReceiveRequest receive;
+    core::SendRequest send;
+    runtime().receive(receive, buffer(in), peer, context, tag);
+    runtime().send(send, buffer(out), peer, context, tag);
+    // Both have to be complete before either may go, whatever happened to the other.
+    runtime().wait(send, "making a communicator");
+    runtime().wait(receive, "making a communicator");
+    wait_for(send, "making a communicator");
+    wait_for(receive, "making a communicator");
+}
+
+}  // namespace
+
+void wait_for(core::Request& request, const char* what) {
+    runtime().wait(request, what);
+    const core::Error error = request.status().error;
+    if (error != core::Error::none)
+        fail(class_of_fault(error), "rank {}: {}", request.peer(),
+             why_failed(error, request.peer()));
+}
+
+void wait_for(collectives::Schedule& schedule) {
+    schedule.wait();
+    if (schedule.error() != core::Error::none)
+        fail(class_of_fault(schedule.error()), "{}", schedule.failure());
+}
+
+void gather_all(Communicator& comm, void* table, std::size_t bytes) {
+    collectives::Allgather schedule(comm.group());
+    schedule.start(table, collectives::Blocks::even(bytes), nullptr);
+    wait_for(schedule);
+}
+
+void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root) {
+    collectives::Broadcast schedule(comm.group());
+    schedule.start(data, bytes, root);
+    wait_for(schedule);
+}
+
+void broadcast_list(Communicator& comm, std::vector<int>& list, int root) {
+    int length = int(list.size());
+    broadcast_bytes(comm, &length, sizeof length, root);
+    list.resize(std::size_t(length));
+    if (length > 0) broadcast_bytes(comm, list.data(), list.size() * sizeof(int), root);
+}
+
+std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
+                              std::vector<int>& counts) {
+    counts.assign(std::size_t(comm.size()), 0);
+    counts[std::size_t(comm.rank())] = int(own.size());
+    gather_all(comm, counts.data(), sizeof(int));
+    std::vector<std::size_t> sizes, offsets;
+    std::size_t end = 0;
+    for (const int count : counts) {
+        sizes.push_back(std::size_t(count) * sizeof(int));
+        offsets.push_back(end);
+        end += sizes.back();
+    }
+    std::vector<int> all(end / sizeof(int));
+    if (all.empty()) return all;
+    collectives::Allgather schedule(comm.group());
+    schedule.start(all.data(), collectives::Blocks::each(sizes, offsets), own.data());
+    wait_for(schedule);
+    return all;
+}
+
+std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours) {
+    std::vector<int> length{int(ours.size())}, their_length{0};
+    swap(context, peer, tag, length, their_length);
+    std::vector<int> out = ours;
+    std::vector<int> in;
+    in.resize(std::size_t(their_length[0]));
+    swap(context, peer, tag, out, in);
+    return in;
+}
+
+BothLists exchange_lists(Communicator& inter, std::vector<int> ours) {
+    BothLists both{std::move(ours), {}};
+    if (inter.rank() == 0)
+        both.theirs =
+            swap_lists(inter.context(Lane::leaders), inter.peer(0), exchange_tag, both.ours);
+    broadcast_list(inter, both.ours, 0);
+    broadcast_list(inter, both.theirs, 0);
+    return both;
+}
+
+}  // namespace torusmp::mpi

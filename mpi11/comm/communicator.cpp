@@ -1,0 +1,96 @@
+#include "mpi11/comm/communicator.h"
+
+#include <algorithm>
+
+#include "mpi11/error/error.h"
+
+namespace torusmp::mpi {
+namespace {
+
+// Claims of this process: numbers between those of the predefined communicators and the half that
+// QMP counts in, dealt out over the ranks of the job.
+class Claims {
+  public:
+    Context take() {
+        const SharedLock lock(mutex_);
+        if (!returned_.empty()) {
+            const Context first = returned_.back();
+            returned_.pop_back();
+            return first;
+        }
+        const auto ranks = Context(runtime().size());
+        const Context share = (qmp_begins / lanes - predefined_ones) / ranks;
+        if (taken_ == share)
+            fail(MPI_ERR_OTHER,
+                 "this rank has made {} communicators, expected no more in one job of {} ranks",
+                 share, ranks);
+        return lanes * (predefined_ones + Context(runtime().rank()) * share + taken_++);
+    }
+    void give(Context first) {
+        const SharedLock lock(mutex_);
+        returned_.push_back(first);
+    }
+
+  private:
+    static constexpr Context qmp_begins = 0x40000000;
+    static constexpr Context predefined_ones = 2;
+    std::mutex mutex_;
+    Context taken_ = 0;
+    std::vector<Context> returned_;
+};
+
+Claims& claims() {
+    static Claims* const only = std::make_unique<Claims>().release();
+    return *only;
+}
+
+}  // namespace
+
+Context claim_contexts() {
+    return claims().take();
+}
+
+void return_contexts(Context first) {
+    claims().give(first);
+}
+
+Communicator::Communicator(std::vector<Rank> members, Context first)
+    : Object(kind_of_class),
+      first_(first),
+      group_(runtime(), members, context(Lane::collectives),
+             library().process->collective_policy()),
+      peers_(std::move(members)) {
+    index_peers();
+}
+
+Communicator::Communicator(std::vector<Rank> local, Context local_first, std::vector<Rank> remote,
+                           Context first)
+    : Object(kind_of_class),
+      first_(first),
+      inter_(true),
+      group_(runtime(), std::move(local), local_first + Context(Lane::collectives),
+             library().process->collective_policy()),
+      peers_(std::move(remote)) {
+    index_peers();
+}
+
+Communicator::~Communicator() = default;
+
+// Machine ranks are looked up in a table, which communicators that number them alike do not need.
+void Communicator::index_peers() {
+    const int ranks = runtime().size();
+    bool same = int(peers_.size()) == ranks;
+    for (int i = 0; same && i < ranks; ++i) same = peers_[std::size_t(i)] == i;
+    if (same) return;
+    rank_of_.assign(std::size_t(ranks), -1);
+    for (std::size_t i = 0; i < peers_.size(); ++i) rank_of_[std::size_t(peers_[i])] = int(i);
+}
+
+std::string Communicator::describe() const {
+    if (!name.empty()) return name;
+    if (inter_)
+        return fmt::format("an inter-communicator of {} and {} ranks", size(), remote_size());
+    return fmt::format("a communicator of {} ranks", size());
+}
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,98 @@
+// A communicator: who talks to whom, in contexts of its own (MPI-1.1, chapter 5).
+//
+// Intra-communicators have one group, inter-communicators a local and a remote one. What hangs on a
+// communicator (attributes, topology, schedules of its collectives) is made by those who define it
+// and held here. Any thread may send and receive on it; collectives one thread at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/group.h"
+#include "mpi11/environment/library.h"
+#include "mpi11/error/error_handler.h"
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+
+using core::Context;
+using core::Rank;
+
+class Attributes;     // attributes.h
+class Topology;       // topology.h
+class SchedulePools;  // schedules.h
+class Info;           // info.h
+
+// Contexts of a communicator, counted from its first.
+enum class Lane : Context { messages = 0, collectives = 1, neighbours = 2, leaders = 3 };
+inline constexpr Context lanes = 4;
+
+class Communicator : public Object {
+  public:
+    using Handle = MPI_Comm;
+    static constexpr Kind kind_of_class = Kind::communicator;
+    static constexpr int error_class = MPI_ERR_COMM;
+    static inline const Handle null_handle = MPI_COMM_NULL;
+    static constexpr const char* null_name = "MPI_COMM_NULL";
+    static constexpr const char* noun = "communicator";
+
+    // members: the machine rank of each rank, own among them. first: its first context, of `lanes`
+    // in a row; the same on all members and used by no other communicator of any of them.
+    Communicator(std::vector<Rank> members, Context first);
+    // An inter-communicator. local_first: the first context of the local group's own collectives;
+    // the same on all of that group.
+    Communicator(std::vector<Rank> local, Context local_first, std::vector<Rank> remote,
+                 Context first);
+    ~Communicator();
+
+    int rank() const { return group_.node(); }
+    int size() const { return group_.size(); }
+    bool inter() const { return inter_; }
+    int remote_size() const { return int(peers_.size()); }
+
+    // --- messages: ranks are those of the remote group where there is one ---
+    // The machine rank of a peer. Precondition: 0 <= rank < remote_size().
+    Rank peer(int rank) const { return peers_[std::size_t(rank)]; }
+    // The peer of a machine rank; -1: none.
+    int rank_of(Rank machine_rank) const {
+        return rank_of_.empty() ? machine_rank : rank_of_[std::size_t(machine_rank)];
+    }
+    Context context(Lane lane = Lane::messages) const { return first_ + Context(lane); }
+
+    const std::vector<Rank>& members() const { return group_.members(); }  // the local group
+    const std::vector<Rank>& peers() const { return peers_; }              // where sends go
+
+    // The local group, over which collectives run (Lane::collectives of its own contexts).
+    collectives::Group& group() { return group_; }
+    const collectives::Group& group() const { return group_; }
+
+    std::string name;
+    Reference<ErrorHandler> error_handler;
+    std::shared_ptr<Attributes> attributes;    // null: none yet
+    std::shared_ptr<const Topology> topology;  // null: none
+    std::shared_ptr<SchedulePools> schedules;  // null: none yet
+    std::shared_ptr<Info> info;                // null: none
+
+    // As messages call it: its name, or "a communicator of N ranks".
+    std::string describe() const;
+
+  private:
+    void index_peers();
+
+    Context first_;
+    bool inter_ = false;
+    collectives::Group group_;
+    std::vector<Rank> peers_;
+    std::vector<int> rank_of_;  // by machine rank; empty: the same numbers
+};
+
+// Contexts that this process alone gives out, so that members need not agree: the new
+// communicator's first rank claims, the others learn it with what they exchange anyway. Throws
+// Failure where all are used up.
+Context claim_contexts();
+// A claim that was not used.
+void return_contexts(Context first);
+
+}  // namespace torusmp::mpi

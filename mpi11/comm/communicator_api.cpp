@@ -1,0 +1,228 @@
+// Communicators: what they are, and making them from others (MPI-1.1, sections 5.4 and 5.6; names:
+// section 5.8 of MPI-1.2 and later).
+#include <algorithm>
+#include <cstring>
+
+#include "mpi11/attribute/attributes.h"
+#include "mpi11/comm/creation.h"
+#include "mpi11/comm/duplicate.h"
+#include "mpi11/environment/info.h"
+#include "mpi11/error/check.h"
+#include "mpi11/pt2pt/buffered.h"
+#include "mpi11/pt2pt/request.h"
+
+namespace torusmp::mpi {
+namespace {
+
+int compared(const Communicator& a, const Communicator& b) {
+    if (&a == &b) return MPI_IDENT;
+    if (a.inter() != b.inter()) return MPI_UNEQUAL;
+    Likeness likeness = compare(Members(a.members()), Members(b.members()));
+    if (a.inter()) likeness = std::max(likeness, compare(Members(a.peers()), Members(b.peers())));
+    return likeness == Likeness::same       ? MPI_CONGRUENT
+           : likeness == Likeness::permuted ? MPI_SIMILAR
+                                            : MPI_UNEQUAL;
+}
+
+void check_inter(const Communicator& comm) {
+    if (!comm.inter())
+        fail(MPI_ERR_COMM, "found {}, an intra-communicator, expected an inter-communicator",
+             comm.describe());
+}
+
+// The group of a new communicator: members of the communicator that it is made from.
+const Members& checked_group(const Communicator& comm, MPI_Group group) {
+    const Members& members = checked<ProcessGroup>(group).members;
+    const Members all(comm.members());
+    for (int i = 0; i < members.size(); ++i)
+        if (!all.contains(members[i]))
+            fail(MPI_ERR_GROUP, "rank {} of the group is no member of {}", i, comm.describe());
+    return members;
+}
+
+void check_color(int color) {
+    if (color < 0 && color != MPI_UNDEFINED)
+        fail(MPI_ERR_ARG, "found color {}, expected 0 or more, or MPI_UNDEFINED", color);
+}
+
+// What MPI_Comm_split_type splits by, as a color; MPI_UNDEFINED where nobody gets a communicator.
+int color_of_type(Communicator& comm, int type, MPI_Info info) {
+    const int host = runtime().state().host_of(runtime().rank());
+    switch (type) {
+        case MPI_UNDEFINED:
+            return MPI_UNDEFINED;
+        case MPI_COMM_TYPE_SHARED:
+            return host;
+        case MPI_COMM_TYPE_HW_GUIDED:
+        case MPI_COMM_TYPE_RESOURCE_GUIDED: {
+            // Of the resources that a program may name, memory that is shared is the one we know.
+            const Info::Entries entries = entries_of(info);
+            const bool shared = std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
+                return entry.first == "mpi_hw_resource_type" && entry.second == "mpi_shared_memory";
+            });
+            return shared ? host : MPI_UNDEFINED;
+        }
+        case MPI_COMM_TYPE_HW_UNGUIDED: {
+            // The next smaller part of the machine, where there is one.
+            const auto elsewhere = [&](Rank rank) {
+                return runtime().state().host_of(rank) != host;
+            };
+            const bool smaller = std::ranges::any_of(comm.members(), elsewhere) ||
+                                 std::ranges::any_of(comm.peers(), elsewhere);
+            return smaller ? host : MPI_UNDEFINED;
+        }
+        default:
+            fail(MPI_ERR_ARG,
+                 "found split type {}, expected MPI_COMM_TYPE_SHARED or another of "
+                 "MPI_COMM_TYPE_..., or MPI_UNDEFINED",
+                 type);
+    }
+}
+
+// Ends the program's use of it. What is still under way on it keeps it alive.
+void dispose(MPI_Comm* handle, Communicator& comm) {
+    delete_attributes(comm);
+    *handle = MPI_COMM_NULL;
+    release(comm);
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+#pragma weak MPI_Comm_size = PMPI_Comm_size
+int PMPI_Comm_size(MPI_Comm comm, int* size) {
+    return api("MPI_Comm_size", comm, [&](Communicator& c) {
+        check_output("size", size);
+        *size = c.size();
+    });
+}
+
+#pragma weak MPI_Comm_rank = PMPI_Comm_rank
+int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
+    return api("MPI_Comm_rank", comm, [&](Communicator& c) {
+        check_output("rank", rank);
+        *rank = c.rank();
+    });
+}
+
+#pragma weak MPI_Comm_compare = PMPI_Comm_compare
+int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
+    return api("MPI_Comm_compare", comm1, [&](Communicator& first) {
+        const Communicator& second = checked<Communicator>(comm2);
+        check_output("result", result);
+        *result = compared(first, second);
+    });
+}
+
+#pragma weak MPI_Comm_test_inter = PMPI_Comm_test_inter
+int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
+    return api("MPI_Comm_test_inter", comm, [&](Communicator& c) {
+        check_output("flag", flag);
+        *flag = c.inter() ? 1 : 0;
+    });
+}
+
+#pragma weak MPI_Comm_remote_size = PMPI_Comm_remote_size
+int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
+    return api("MPI_Comm_remote_size", comm, [&](Communicator& c) {
+        check_output("size", size);
+        check_inter(c);
+        *size = c.remote_size();
+    });
+}
+
+#pragma weak MPI_Comm_create = PMPI_Comm_create
+int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
+    return api("MPI_Comm_create", comm, [&](Communicator& c) {
+        const Members& members = checked_group(c, group);
+        check_output("newcomm", newcomm);
+        *newcomm = handle_or_null(make_of_group(c, members));
+    });
+}
+
+#pragma weak MPI_Comm_create_group = PMPI_Comm_create_group
+int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+    return api("MPI_Comm_create_group", comm, [&](Communicator& c) {
+        if (c.inter()) fail(MPI_ERR_COMM, "found an inter-communicator, expected an intra one");
+        const Members& members = checked_group(c, group);
+        check_send_tag(tag);
+        check_output("newcomm", newcomm);
+        *newcomm = handle_or_null(make_by_group(c, members, tag));
+    });
+}
+
+#pragma weak MPI_Comm_split = PMPI_Comm_split
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+    return api("MPI_Comm_split", comm, [&](Communicator& c) {
+        check_color(color);
+        check_output("newcomm", newcomm);
+        *newcomm = handle_or_null(make_split(c, color, key));
+    });
+}
+
+#pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
+int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
+    return api("MPI_Comm_split_type", comm, [&](Communicator& c) {
+        check_output("newcomm", newcomm);
+        *newcomm = handle_or_null(make_split(c, color_of_type(c, split_type, info), key));
+    });
+}
+
+#pragma weak MPI_Comm_free = PMPI_Comm_free
+int PMPI_Comm_free(MPI_Comm* comm) {
+    return api("MPI_Comm_free", comm == nullptr ? MPI_COMM_NULL : *comm, [&](Communicator& c) {
+        if (c.constant != 0) fail(MPI_ERR_COMM, "found {}, which cannot be freed", c.describe());
+        dispose(comm, c);
+    });
+}
+
+#pragma weak MPI_Comm_disconnect = PMPI_Comm_disconnect
+int PMPI_Comm_disconnect(MPI_Comm* comm) {
+    constexpr const char* call = "MPI_Comm_disconnect";
+    return api(call, comm == nullptr ? MPI_COMM_NULL : *comm, [&](Communicator& c) {
+        if (c.constant != 0)
+            fail(MPI_ERR_COMM, "found {}, which cannot be disconnected", c.describe());
+        // The program has completed its requests, as before MPI_Finalize; these are ours.
+        const auto done = [&] { return buffered_sends_done(c) && orphans_done(c); };
+        if (!done()) runtime().wait_until(done, call);
+        dispose(comm, c);
+    });
+}
+
+#pragma weak MPI_Comm_set_info = PMPI_Comm_set_info
+int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
+    return api("MPI_Comm_set_info", comm, [&](Communicator& c) {
+        c.info = std::make_shared<Info>(hints_in(checked<Info>(info).entries));
+    });
+}
+
+#pragma weak MPI_Comm_get_info = PMPI_Comm_get_info
+int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
+    return api("MPI_Comm_get_info", comm, [&](Communicator& c) {
+        check_output("info_used", info_used);
+        *info_used = handle_of(make<Info>(c.info ? c.info->entries : Info::Entries()));
+    });
+}
+
+#pragma weak MPI_Comm_set_name = PMPI_Comm_set_name
+int PMPI_Comm_set_name(MPI_Comm comm, const char* name) {
+    return api("MPI_Comm_set_name", comm, [&](Communicator& c) {
+        check_output("comm_name", name);
+        c.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));
+    });
+}
+
+#pragma weak MPI_Comm_get_name = PMPI_Comm_get_name
+int PMPI_Comm_get_name(MPI_Comm comm, char* name, int* resultlen) {
+    return api("MPI_Comm_get_name", comm, [&](Communicator& c) {
+        check_output("comm_name", name);
+        check_output("resultlen", resultlen);
+        std::copy_n(c.name.c_str(), c.name.size() + 1, name);
+        *resultlen = int(c.name.size());
+    });
+}
+}

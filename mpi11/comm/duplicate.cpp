@@ -1,0 +1,144 @@
+#include "mpi11/comm/duplicate.h"
+
+#include <deque>
+
+#include "collectives/broadcast.h"
+#include "mpi11/attribute/attributes.h"
+#include "mpi11/comm/agreement.h"
+#include "mpi11/comm/creation.h"
+#include "mpi11/error/check.h"
+
+namespace torusmp::mpi {
+namespace {
+
+constexpr core::Tag duplicate_tag = 1;  // beside that of exchange_lists()
+
+// The claimant tells the contexts to all others. Everything it needs is drawn or posted when the
+// call is made, so members agree on the order of calls whatever is under way.
+class Duplicate final : public Work {
+  public:
+    Duplicate(Communicator& from, Info::Entries info, MPI_Comm* newcomm)
+        : from_(from), info_(std::move(info)), newcomm_(newcomm) {}
+    ~Duplicate() = default;
+
+    void copy_attributes() {
+        try {
+            attributes_ = mpi::copy_attributes(*from_);
+        } catch (...) {
+            refused_ = std::current_exception();  // the others go on, so this one takes part too
+        }
+    }
+    void start() override {
+        *newcomm_ = MPI_COMM_NULL;
+        const bool claimant = from_->rank() == 0 && (!from_->inter() || ours_counts(*from_));
+        if (claimant) first_ = Claim().use();
+        if (from_->inter())
+            tell(claimant);
+        else
+            broadcast_.emplace(from_->group()).start(&first_, sizeof first_, 0);
+    }
+    bool complete() const override {
+        if (broadcast_) return broadcast_->complete();
+        for (const auto& send : sends_)
+            if (!send.complete()) return false;
+        return receive_.complete();
+    }
+    void finish() override {
+        if (broadcast_) wait_for(*broadcast_);
+        for (auto& send : sends_) wait_for(send, name());
+        wait_for(receive_, name());
+        if (refused_) std::rethrow_exception(refused_);
+        Communicator& comm = from_->inter()
+                                 ? make_inter(*from_, from_->members(), from_->peers(), first_)
+                                 : make_intra(*from_, from_->members(), first_);
+        comm.attributes = std::move(attributes_);
+        comm.topology = from_->topology;
+        if (!info_.empty()) comm.info = std::make_shared<Info>(std::move(info_));
+        *newcomm_ = handle_of(comm);
+    }
+    void give_back() override { const std::unique_ptr<Duplicate> end(this); }
+    const char* name() const override { return "MPI_Comm_dup"; }
+
+  private:
+    // Between the groups of an inter-communicator.
+    void tell(bool claimant) {
+        const core::Buffer buffer{reinterpret_cast<std::byte*>(&first_), sizeof first_};
+        const Context lane = from_->context(Lane::leaders);
+        if (!claimant) {
+            const Rank leader = ours_counts(*from_) ? from_->members()[0] : from_->peers()[0];
+            runtime().receive(receive_, buffer, leader, lane, duplicate_tag);
+            return;
+        }
+        for (const auto* const side : {&from_->members(), &from_->peers()})
+            for (const Rank rank : *side)
+                if (rank != runtime().rank())
+                    runtime().send(sends_.emplace_back(), buffer, rank, lane, duplicate_tag);
+    }
+
+    Reference<Communicator> from_;
+    Info::Entries info_;
+    MPI_Comm* newcomm_;
+    std::shared_ptr<Attributes> attributes_;
+    std::exception_ptr refused_;
+    Context first_ = 0;
+    std::optional<collectives::Broadcast> broadcast_;  // of an intra-communicator
+    std::deque<core::SendRequest> sends_;
+    core::ReceiveRequest receive_;
+};
+
+int duplicate(const char* call, MPI_Comm comm, const MPI_Info* info, MPI_Comm* newcomm) {
+    return api(call, comm, [&](Communicator& c) {
+        check_output("newcomm", newcomm);
+        run(make_duplicate(c, info != nullptr ? hints_in(entries_of(*info)) : Info::Entries(),
+                           newcomm));
+    });
+}
+
+int duplicate_later(const char* call, MPI_Comm comm, const MPI_Info* info, MPI_Comm* newcomm,
+                    MPI_Request* request) {
+    return api(call, comm, [&](Communicator& c) {
+        check_output("newcomm", newcomm);
+        check_output("request", request);
+        Work& work = make_duplicate(
+            c, info != nullptr ? hints_in(entries_of(*info)) : Info::Entries(), newcomm);
+        Request& made = make_request(work, c, false);
+        work.start();
+        *request = handle_of(made);
+    });
+}
+
+}  // namespace
+
+Work& make_duplicate(Communicator& from, Info::Entries info, MPI_Comm* newcomm) {
+    auto work = std::make_unique<Duplicate>(from, std::move(info), newcomm);
+    work->copy_attributes();
+    return *work.release();
+}
+
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+#pragma weak MPI_Comm_dup = PMPI_Comm_dup
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
+    return duplicate("MPI_Comm_dup", comm, nullptr, newcomm);
+}
+
+#pragma weak MPI_Comm_dup_with_info = PMPI_Comm_dup_with_info
+int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+    return duplicate("MPI_Comm_dup_with_info", comm, &info, newcomm);
+}
+
+#pragma weak MPI_Comm_idup = PMPI_Comm_idup
+int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+    return duplicate_later("MPI_Comm_idup", comm, nullptr, newcomm, request);
+}
+
+#pragma weak MPI_Comm_idup_with_info = PMPI_Comm_idup_with_info
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
+                             MPI_Request* request) {
+    return duplicate_later("MPI_Comm_idup_with_info", comm, &info, newcomm, request);
+}
+}

@@ -1,0 +1,217 @@
+#include "mpi11/comm/group.h"
+
+#include <vector>
+
+#include "mpi11/error/check.h"
+
+namespace torusmp::mpi {
+
+MPI_Group make_group(Members members) {
+    if (members.size() == 0) return MPI_GROUP_EMPTY;
+    return handle_of(make<ProcessGroup>(std::move(members)));
+}
+
+void make_predefined_group() {
+    make_predefined(make<ProcessGroup>(Members()), MPI_GROUP_EMPTY);
+}
+
+namespace {
+
+const Members& members_of(MPI_Group group) {
+    return checked<ProcessGroup>(group).members;
+}
+
+void check_list(int n, const void* list, const char* name) {
+    if (n < 0) fail(MPI_ERR_ARG, "found {} entries of {}, expected 0 or more", n, name);
+    if (n > 0) check_output(name, list);
+}
+
+// Places of a group, each a member and each once.
+void check_places(const Members& group, std::span<const int> places, int error_class) {
+    std::vector<bool> seen(std::size_t(group.size()));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const int place = places[i];
+        if (place < 0 || place >= group.size())
+            fail(error_class, "ranks[{}] is {}, expected 0 to {} in a group of {}", i, place,
+                 group.size() - 1, group.size());
+        if (seen[std::size_t(place)])
+            fail(error_class, "rank {} stands twice in ranks, expected each once", place);
+        seen[std::size_t(place)] = true;
+    }
+}
+
+std::vector<int> places_in(const Members& group, int n, int ranges[][3]) {
+    check_list(n, ranges, "ranges");
+    std::vector<int> places;
+    for (int i = 0; i < n; ++i) {
+        const auto [first, last, stride] = std::array{ranges[i][0], ranges[i][1], ranges[i][2]};
+        for (const int end : {first, last})
+            if (end < 0 || end >= group.size())
+                fail(MPI_ERR_ARG, "ranges[{}] names rank {}, expected 0 to {} in a group of {}", i,
+                     end, group.size() - 1, group.size());
+        if (stride == 0) fail(MPI_ERR_ARG, "ranges[{}] has stride 0, expected another", i);
+        if (stride > 0 ? first > last : first < last)
+            fail(MPI_ERR_ARG, "ranges[{}] leads from {} away from {} with stride {}", i, first,
+                 last, stride);
+        for (const int place : places_in_range(first, last, stride)) places.push_back(place);
+    }
+    check_places(group, places, MPI_ERR_ARG);
+    return places;
+}
+
+template <class Combine>
+int combined(const char* call, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup,
+             Combine&& combine) {
+    return api(call, [&] {
+        const Members& first = members_of(group1);
+        const Members& second = members_of(group2);
+        check_output("newgroup", newgroup);
+        *newgroup = make_group(combine(first, second));
+    });
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+#pragma weak MPI_Group_size = PMPI_Group_size
+int PMPI_Group_size(MPI_Group group, int* size) {
+    return api("MPI_Group_size", [&] {
+        const Members& members = members_of(group);
+        check_output("size", size);
+        *size = members.size();
+    });
+}
+
+#pragma weak MPI_Group_rank = PMPI_Group_rank
+int PMPI_Group_rank(MPI_Group group, int* rank) {
+    return api("MPI_Group_rank", [&] {
+        const Members& members = members_of(group);
+        check_output("rank", rank);
+        const int place = members.index_of(runtime().rank());
+        *rank = place < 0 ? MPI_UNDEFINED : place;
+    });
+}
+
+#pragma weak MPI_Group_translate_ranks = PMPI_Group_translate_ranks
+int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
+                               int ranks2[]) {
+    return api("MPI_Group_translate_ranks", [&] {
+        const Members& from = members_of(group1);
+        const Members& to = members_of(group2);
+        check_list(n, ranks1, "ranks1");
+        check_list(n, ranks2, "ranks2");
+        for (int i = 0; i < n; ++i) {
+            const int rank = ranks1[i];
+            if (rank == MPI_PROC_NULL) {
+                ranks2[i] = MPI_PROC_NULL;
+                continue;
+            }
+            if (rank < 0 || rank >= from.size())
+                fail(MPI_ERR_RANK, "ranks1[{}] is {}, expected 0 to {} in a group of {}", i, rank,
+                     from.size() - 1, from.size());
+            const int place = to.index_of(from[rank]);
+            ranks2[i] = place < 0 ? MPI_UNDEFINED : place;
+        }
+    });
+}
+
+#pragma weak MPI_Group_compare = PMPI_Group_compare
+int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
+    return api("MPI_Group_compare", [&] {
+        const Likeness likeness = compare(members_of(group1), members_of(group2));
+        check_output("result", result);
+        *result = likeness == Likeness::same       ? MPI_IDENT
+                  : likeness == Likeness::permuted ? MPI_SIMILAR
+                                                   : MPI_UNEQUAL;
+    });
+}
+
+#pragma weak MPI_Comm_group = PMPI_Comm_group
+int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
+    return api("MPI_Comm_group", comm, [&](Communicator& c) {
+        check_output("group", group);
+        *group = make_group(Members(c.members()));
+    });
+}
+
+#pragma weak MPI_Comm_remote_group = PMPI_Comm_remote_group
+int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
+    return api("MPI_Comm_remote_group", comm, [&](Communicator& c) {
+        check_output("group", group);
+        if (!c.inter())
+            fail(MPI_ERR_COMM, "found an intra-communicator, expected an inter-communicator");
+        *group = make_group(Members(c.peers()));
+    });
+}
+
+#pragma weak MPI_Group_union = PMPI_Group_union
+int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+    return combined("MPI_Group_union", group1, group2, newgroup, unite);
+}
+
+#pragma weak MPI_Group_intersection = PMPI_Group_intersection
+int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+    return combined("MPI_Group_intersection", group1, group2, newgroup, intersect);
+}
+
+#pragma weak MPI_Group_difference = PMPI_Group_difference
+int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+    return combined("MPI_Group_difference", group1, group2, newgroup, subtract);
+}
+
+#pragma weak MPI_Group_incl = PMPI_Group_incl
+int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
+    return api("MPI_Group_incl", [&] {
+        const Members& members = members_of(group);
+        check_list(n, ranks, "ranks");
+        check_output("newgroup", newgroup);
+        const std::span places(ranks, std::size_t(n));
+        check_places(members, places, MPI_ERR_RANK);
+        *newgroup = make_group(include(members, places));
+    });
+}
+
+#pragma weak MPI_Group_excl = PMPI_Group_excl
+int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
+    return api("MPI_Group_excl", [&] {
+        const Members& members = members_of(group);
+        check_list(n, ranks, "ranks");
+        check_output("newgroup", newgroup);
+        const std::span places(ranks, std::size_t(n));
+        check_places(members, places, MPI_ERR_RANK);
+        *newgroup = make_group(exclude(members, places));
+    });
+}
+
+#pragma weak MPI_Group_range_incl = PMPI_Group_range_incl
+int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
+    return api("MPI_Group_range_incl", [&] {
+        const Members& members = members_of(group);
+        check_output("newgroup", newgroup);
+        *newgroup = make_group(include(members, places_in(members, n, ranges)));
+    });
+}
+
+#pragma weak MPI_Group_range_excl = PMPI_Group_range_excl
+int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
+    return api("MPI_Group_range_excl", [&] {
+        const Members& members = members_of(group);
+        check_output("newgroup", newgroup);
+        *newgroup = make_group(exclude(members, places_in(members, n, ranges)));
+    });
+}
+
+#pragma weak MPI_Group_free = PMPI_Group_free
+int PMPI_Group_free(MPI_Group* group) {
+    return api("MPI_Group_free", [&] {
+        check_output("group", group);
+        ProcessGroup& object = checked<ProcessGroup>(*group);
+        if (object.constant == 0) release(object);
+        *group = MPI_GROUP_NULL;
+    });
+}
+}

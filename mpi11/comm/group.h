@@ -1,0 +1,31 @@
+// What stands behind an MPI_Group (MPI-1.1, section 5.3).
+//
+// Immutable once made, so any thread may read it; it lives as long as its handle or somebody who
+// holds a Reference. MPI_GROUP_EMPTY is a predefined one that always lives.
+#pragma once
+
+#include "mpi11/comm/members.h"
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+
+class ProcessGroup : public Object {
+  public:
+    using Handle = MPI_Group;
+    static constexpr Kind kind_of_class = Kind::group;
+    static constexpr int error_class = MPI_ERR_GROUP;
+    static inline const Handle null_handle = MPI_GROUP_NULL;
+    static constexpr const char* null_name = "MPI_GROUP_NULL";
+    static constexpr const char* noun = "group";
+
+    explicit ProcessGroup(Members which) : Object(kind_of_class), members(std::move(which)) {}
+
+    const Members members;
+};
+
+// The handle of a new group of these; MPI_GROUP_EMPTY where there are none.
+MPI_Group make_group(Members members);
+// Once, when MPI starts.
+void make_predefined_group();
+
+}  // namespace torusmp::mpi

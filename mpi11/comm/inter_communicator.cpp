@@ -1,0 +1,123 @@
+// Inter-communicators: making one of two groups, and one communicator of its two groups (MPI-1.1,
+// section 5.6).
+#include "mpi11/comm/agreement.h"
+#include "mpi11/comm/creation.h"
+#include "mpi11/error/check.h"
+
+namespace torusmp::mpi {
+namespace {
+
+// What the leaders of both groups have told each other; the local group learns it.
+struct Meeting {
+    int code = MPI_SUCCESS;  // why the leader could not meet the other one
+    Context first = 0;
+    std::vector<Rank> remote;
+};
+
+// The leader's arguments, which only count there.
+struct Peer {
+    MPI_Comm comm;
+    int leader;
+    int tag;
+};
+
+void check_disjoint(const Communicator& local, const Members& remote) {
+    for (int rank = 0; rank < local.size(); ++rank)
+        if (remote.contains(local.members()[std::size_t(rank)]))
+            fail(
+                MPI_ERR_COMM,
+                "rank {} of {} is in the remote group too, expected groups without a common member",
+                rank, local.describe());
+}
+
+// On the leader: lists are the contexts it claims, then the machine ranks of its group.
+Meeting meet(Communicator& local, const Peer& peer) {
+    const Communicator& between = checked<Communicator>(peer.comm);
+    if (peer.leader < 0 || peer.leader >= between.remote_size())
+        fail(MPI_ERR_RANK, "found remote leader {}, expected 0 to {} in {}", peer.leader,
+             between.remote_size() - 1, between.describe());
+    check_send_tag(peer.tag);
+    const Rank other = between.peer(peer.leader);
+    if (other == runtime().rank())
+        fail(MPI_ERR_RANK, "found remote leader {}, which is this process itself", peer.leader);
+    Claim claim;
+    std::vector<int> ours = local.members();
+    ours.insert(ours.begin(), int(claim.first()));
+    std::vector<int> theirs = swap_lists(between.context(Lane::leaders), other, peer.tag, ours);
+    Meeting meeting;
+    meeting.first = runtime().rank() < other ? claim.use() : Context(theirs.at(0));
+    meeting.remote.assign(theirs.begin() + 1, theirs.end());
+    return meeting;
+}
+
+// The leader tells its group, also that it failed, so that nobody waits for ever.
+Meeting meet_and_tell(Communicator& local, int leader, const Peer& peer) {
+    Meeting meeting;
+    std::exception_ptr refused;
+    if (local.rank() == leader) {
+        try {
+            meeting = meet(local, peer);
+        } catch (const Failure& failure) {
+            meeting.code = failure.code();
+            refused = std::current_exception();
+        }
+    }
+    std::vector<int> list = meeting.remote;
+    list.insert(list.begin(), {meeting.code, int(meeting.first)});
+    broadcast_list(local, list, leader);
+    if (refused) std::rethrow_exception(refused);
+    if (list.at(0) != MPI_SUCCESS)
+        fail(list[0], "the local leader, rank {}, could not meet the remote one", leader);
+    return {MPI_SUCCESS, Context(list.at(1)), {list.begin() + 2, list.end()}};
+}
+
+Communicator& merged(Communicator& inter, int high) {
+    const bool first_word = ours_counts(inter);
+    std::optional<Claim> claim;
+    if (inter.rank() == 0 && first_word) claim.emplace();
+    const BothLists both =
+        exchange_lists(inter, {high != 0 ? 1 : 0, claim ? int(claim->use()) : 0});
+    const auto first = Context(first_word ? both.ours.at(1) : both.theirs.at(1));
+    // Where both say the same, both find the same order.
+    const bool ours_first =
+        both.ours.at(0) != both.theirs.at(0) ? both.ours.at(0) == 0 : first_word;
+    std::vector<Rank> members = ours_first ? inter.members() : inter.peers();
+    const std::vector<Rank>& behind = ours_first ? inter.peers() : inter.members();
+    members.insert(members.end(), behind.begin(), behind.end());
+    return make_intra(inter, std::move(members), first);
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+#pragma weak MPI_Intercomm_create = PMPI_Intercomm_create
+int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
+                          int remote_leader, int tag, MPI_Comm* newintercomm) {
+    return api("MPI_Intercomm_create", local_comm, [&](Communicator& c) {
+        if (c.inter())
+            fail(MPI_ERR_COMM, "local_comm is an inter-communicator, expected an intra one");
+        if (local_leader < 0 || local_leader >= c.size())
+            fail(MPI_ERR_RANK, "found local leader {}, expected 0 to {} in {}", local_leader,
+                 c.size() - 1, c.describe());
+        check_output("newintercomm", newintercomm);
+        Meeting meeting = meet_and_tell(c, local_leader, {peer_comm, remote_leader, tag});
+        check_disjoint(c, Members(meeting.remote));
+        *newintercomm =
+            handle_of(make_inter(c, c.members(), std::move(meeting.remote), meeting.first));
+    });
+}
+
+#pragma weak MPI_Intercomm_merge = PMPI_Intercomm_merge
+int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
+    return api("MPI_Intercomm_merge", intercomm, [&](Communicator& c) {
+        if (!c.inter())
+            fail(MPI_ERR_COMM, "found an intra-communicator, expected an inter-communicator");
+        check_output("newintracomm", newintracomm);
+        *newintracomm = handle_of(merged(c, high));
+    });
+}
+}

@@ -1,0 +1,67 @@
+#include "mpi11/comm/members.h"
+
+#include <algorithm>
+
+namespace torusmp::mpi {
+namespace {
+
+template <class Keep>
+std::vector<Rank> those(const Members& group, Keep&& keep) {
+    std::vector<Rank> ranks;
+    for (const Rank rank : group.ranks())
+        if (keep(rank)) ranks.push_back(rank);
+    return ranks;
+}
+
+}  // namespace
+
+Members::Members(std::vector<Rank> ranks) : ranks_(std::move(ranks)) {
+    if (ranks_.empty()) return;
+    const auto [lowest, highest] = std::minmax_element(ranks_.begin(), ranks_.end());
+    lowest_ = *lowest;
+    index_.assign(std::size_t(*highest - *lowest) + 1, -1);
+    for (int i = 0; i < size(); ++i) index_[std::size_t((*this)[i] - lowest_)] = i;
+}
+
+Members unite(const Members& first, const Members& second) {
+    std::vector<Rank> ranks = first.ranks();
+    for (const Rank rank : second.ranks())
+        if (!first.contains(rank)) ranks.push_back(rank);
+    return Members(std::move(ranks));
+}
+
+Members intersect(const Members& first, const Members& second) {
+    return Members(those(first, [&](Rank rank) { return second.contains(rank); }));
+}
+
+Members subtract(const Members& first, const Members& second) {
+    return Members(those(first, [&](Rank rank) { return !second.contains(rank); }));
+}
+
+Members include(const Members& group, std::span<const int> places) {
+    std::vector<Rank> ranks;
+    ranks.reserve(places.size());
+    for (const int place : places) ranks.push_back(group[place]);
+    return Members(std::move(ranks));
+}
+
+Members exclude(const Members& group, std::span<const int> places) {
+    return subtract(group, include(group, places));
+}
+
+Likeness compare(const Members& a, const Members& b) {
+    if (a.ranks() == b.ranks()) return Likeness::same;
+    if (a.size() != b.size()) return Likeness::different;
+    const bool all = std::all_of(a.ranks().begin(), a.ranks().end(),
+                                 [&](Rank rank) { return b.contains(rank); });
+    return all ? Likeness::permuted : Likeness::different;
+}
+
+std::vector<int> places_in_range(int first, int last, int stride) {
+    std::vector<int> places;
+    for (long long place = first; stride > 0 ? place <= last : place >= last; place += stride)
+        places.push_back(int(place));
+    return places;
+}
+
+}  // namespace torusmp::mpi

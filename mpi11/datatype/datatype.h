@@ -1,0 +1,196 @@
+// Datatypes: what a message consists of and where it lies in memory (MPI-1.1, section 3.12).
+//
+// A Datatype is immutable but for its commitment, its name and its attributes. It keeps the layout
+// of one element, as core copies it, and its signature; the types it was made of are kept only to
+// be told about. A message under way holds the layout, so a type may be freed before it arrives.
+// Any thread may use one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/layout/layout.h"
+#include "mpi11/datatype/basic_types.h"
+#include "mpi11/datatype/signature.h"
+#include "mpi11/error/error.h"
+#include "mpi11/numbers.h"
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+
+class Attributes;
+class Datatype;
+
+// What a datatype describes, without its handle: composed by the constructors.
+struct TypeMap {
+    core::Shape shape;
+    Signature signature;
+    std::ptrdiff_t lb = 0, ub = 0;            // with markers and padding
+    std::ptrdiff_t true_lb = 0, true_ub = 0;  // of the data alone
+    std::size_t alignment = 1;                // the largest of its parts
+    // The bounds come from markers or a resize, which win over what the data says.
+    bool marked_lb = false, marked_ub = false;
+
+    std::ptrdiff_t extent() const { return ub - lb; }
+    std::size_t size() const { return signature.bytes(); }
+
+    explicit TypeMap(Basic basic);
+    struct Part;
+    // One behind the other, each at its displacement.
+    explicit TypeMap(std::span<const Part> parts);
+    // `count` of it, each `stride` bytes behind the one before.
+    TypeMap repeated(std::size_t count, std::ptrdiff_t stride) const;
+    // Rounds the extent up to the alignment, as a C compiler does with structures.
+    void pad();
+    void resize(std::ptrdiff_t new_lb, std::ptrdiff_t new_extent);
+};
+struct TypeMap::Part {
+    std::ptrdiff_t displacement;
+    const TypeMap* map;
+};
+
+// How a type was made, for MPI_Type_get_contents. What a constructor of the wide form was given in
+// counts, strides and displacements is all among the counts, and only the wide form tells it.
+struct Recipe {
+    Recipe() = default;
+    Recipe(int made_by, Form with) : combiner(made_by), form(with) {}
+    // In the order of the constructor's arguments.
+    Recipe& number(MPI_Count given);
+    Recipe& numbers(Numbers given, MPI_Count count);
+    Recipe& stride(MPI_Aint given);  // in bytes
+    Recipe& strides(const MPI_Aint given[], MPI_Count count);
+    Recipe& type(Datatype& given);
+
+    int combiner = MPI_COMBINER_NAMED;
+    Form form = Form::narrow;
+    std::vector<int> integers;
+    std::vector<MPI_Aint> addresses;
+    std::vector<MPI_Count> counts;
+    std::vector<Reference<Datatype>> types;
+};
+
+// So many times a stride in bytes; throws Failure where that is beyond any address.
+std::ptrdiff_t product(MPI_Count number, std::ptrdiff_t stride);
+
+class Datatype : public Object {
+  public:
+    using Handle = MPI_Datatype;
+    static constexpr Kind kind_of_class = Kind::datatype;
+    static constexpr int error_class = MPI_ERR_TYPE;
+    static inline const Handle null_handle = MPI_DATATYPE_NULL;
+    static constexpr const char* null_name = "MPI_DATATYPE_NULL";
+    static constexpr const char* noun = "datatype";
+
+    // A predefined one: with a name, or without one where it is made by a recipe.
+    explicit Datatype(const BasicFacts& is, Recipe made_by = {});
+    Datatype(TypeMap described, Recipe made_by);
+
+    std::size_t size() const { return size_; }  // bytes of data in one element
+    std::ptrdiff_t extent() const { return extent_; }
+    std::ptrdiff_t lb() const { return map_.lb; }
+    std::ptrdiff_t ub() const { return map_.ub; }
+    std::ptrdiff_t true_lb() const { return map_.true_lb; }
+    std::ptrdiff_t true_ub() const { return map_.true_ub; }
+    std::ptrdiff_t true_extent() const { return map_.true_ub - map_.true_lb; }
+    // Any number of elements is one block of memory, from true_lb() on.
+    bool dense() const { return dense_; }
+    bool committed() const { return committed_; }
+    // Which predefined type it is, or none.
+    Basic basic() const { return basic_; }
+    // Lives as long as the library, and no program frees it.
+    bool predefined() const { return basic_ != Basic::none; }
+    // The one basic type that it consists of, or none.
+    Basic uniform() const { return map_.signature.uniform(); }
+    const Signature& signature() const { return map_.signature; }
+    const TypeMap& map() const { return map_; }
+    const std::shared_ptr<const core::Layout>& layout() const { return layout_; }
+    const Recipe& recipe() const { return recipe_; }
+    // Its displacements may be parts of addresses, which Fortran's INTEGERs could not hold.
+    bool cut_addresses() const;
+
+    void commit() { committed_ = true; }
+    // It was made by a routine of MPI-1 in Fortran, whose displacements are INTEGERs. Before the
+    // program gets it.
+    void made_of_integers();
+    // One more handle for the program.
+    void hand_out() { handles_.fetch_add(1, std::memory_order_relaxed); }
+    // One less; true when it was the last: then the type may live on in others, but no message may
+    // be made of it. Throws Failure where the program has none left.
+    bool take_back();
+    bool freed() const { return handles_.load(std::memory_order_relaxed) == 0; }
+    // As messages call it: its name, or "a datatype of N bytes".
+    std::string describe() const;
+
+    std::string name;
+    std::shared_ptr<Attributes> attributes;  // null: none yet
+
+  private:
+    std::size_t size_;
+    std::ptrdiff_t extent_;
+    bool dense_;
+    bool committed_;
+    std::atomic<int> handles_{1};  // that the program holds
+    bool of_integers_ = false;     // made_of_integers(), or a type that it was made of
+    Basic basic_;
+    std::shared_ptr<const core::Layout> layout_;
+    TypeMap map_;
+    Recipe recipe_;
+};
+
+// Whether MPI_ADDRESS has given Fortran an INTEGER that does not hold the address.
+inline constinit std::atomic<bool> address_was_cut{false};
+
+// Makes the predefined types, once, before anything uses a datatype.
+void make_datatypes();
+
+inline Datatype& datatype_of(Basic basic) {
+    return *find<Datatype>(facts(basic).handle);
+}
+
+namespace wrong {
+[[noreturn]] void uncommitted(const Datatype& type);
+[[noreturn]] void null_buffer(MPI_Count count, const Datatype& type);
+[[noreturn]] void beyond_memory(MPI_Count count, const Datatype& type);
+}  // namespace wrong
+
+// A type that messages may be made of; throws Failure with MPI_ERR_TYPE for any other.
+inline Datatype& committed(MPI_Datatype handle) {
+    Datatype& type = checked<Datatype>(handle);
+    if (!type.committed()) [[unlikely]]
+        wrong::uncommitted(type);
+    return type;
+}
+
+// MPI_BOTTOM is null, and right only with types that hold addresses. The functions of int do
+// without a look at the size, as they send the small messages.
+template <class Count>
+inline void check_buffer(const void* address, Count count, const Datatype& type) {
+    if (address == nullptr && count > 0 && type.size() != 0 &&
+        (type.true_lb() == 0 || type.cut_addresses())) [[unlikely]]
+        wrong::null_buffer(count, type);
+    if constexpr (sizeof(Count) > sizeof(int)) {
+        std::ptrdiff_t bytes = 0;
+        if (__builtin_mul_overflow(count, std::ptrdiff_t(type.size()), &bytes)) [[unlikely]]
+            wrong::beyond_memory(count, type);
+    }
+}
+
+// Keeps what a message's memory looks like while it is under way; null where it is one block.
+using LayoutHold = std::shared_ptr<const core::Layout>;
+
+core::Buffer scattered_buffer(const void* address, std::size_t count, const Datatype& type,
+                              LayoutHold& hold);
+
+// The memory of a message. Nothing is allocated; one block needs no hold.
+inline core::Buffer buffer_of(const void* address, std::size_t count, const Datatype& type,
+                              LayoutHold& hold) {
+    if (type.dense()) [[likely]]
+        return {core::displaced(address, type.true_lb()), count * type.size()};
+    return scattered_buffer(address, count, type, hold);
+}
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,68 @@
+// The type signature of a datatype: the sequence of its basic elements (MPI-1.1, section 3.12).
+//
+// Kept as a tree of repetitions, so a vector of a million structures is as small as one. A value,
+// cheap to copy; any thread may read.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "mpi11/datatype/basic_types.h"
+
+namespace torusmp::mpi {
+
+class Signature {
+  public:
+    Signature() = default;  // empty
+    // A pair is its two elements, as the standard defines it.
+    explicit Signature(Basic basic);
+    // Signatures one behind the other, each so many times.
+    using Part = std::pair<Signature, std::size_t>;
+    explicit Signature(std::span<const Part> parts);
+    Signature repeated(std::size_t count) const;
+
+    std::size_t bytes() const { return bytes_; }
+    std::size_t elements() const { return elements_; }
+    // The one basic type of all elements, or none.
+    Basic uniform() const { return uniform_; }
+
+    // How many basic elements a message of so many bytes holds, of any number of this type; nothing
+    // where it ends inside of one.
+    std::optional<std::size_t> elements_in(std::size_t message_bytes) const;
+    // How many bytes so many basic elements take.
+    std::size_t bytes_of(std::size_t elements) const;
+
+    // Calls visit(basic, how many in a row) for all elements in order.
+    template <class Visit>
+    void for_each(Visit&& visit) const;
+
+  private:
+    struct Place;
+    using Places = std::vector<Place>;
+
+    Basic uniform_ = Basic::none;
+    std::size_t bytes_ = 0;
+    std::size_t elements_ = 0;
+    std::shared_ptr<const Places> places_;  // null: uniform, or empty
+};
+
+struct Signature::Place {
+    Signature part;
+    std::size_t count;
+    std::size_t first_byte;
+    std::size_t first_element;
+};
+
+template <class Visit>
+void Signature::for_each(Visit&& visit) const {
+    if (elements_ == 0) return;
+    if (uniform_ != Basic::none) return visit(uniform_, elements_);
+    for (const Place& place : *places_)
+        for (std::size_t i = 0; i < place.count; ++i) place.part.for_each(visit);
+}
+
+}  // namespace torusmp::mpi

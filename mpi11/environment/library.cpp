@@ -1,0 +1,11 @@
+#include "mpi11/environment/library.h"
+
+namespace torusmp::mpi {
+
+Library& library() {
+    // Held by a pointer that is never destroyed.
+    static Library* const only = std::make_unique<Library>().release();
+    return *only;
+}
+
+}  // namespace torusmp::mpi

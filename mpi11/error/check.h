@@ -1,0 +1,64 @@
+// The argument checks that calls share. Each throws Failure with the class that the standard gives;
+// none costs more than a few predictable branches where all is well.
+#pragma once
+
+#include "mpi11/comm/communicator.h"
+#include "mpi11/error/error.h"
+
+namespace torusmp::mpi {
+
+namespace wrong {
+[[noreturn]] void count(MPI_Count found);
+[[noreturn]] void total();
+[[noreturn]] void dest(const Communicator& comm, int found);
+[[noreturn]] void source(const Communicator& comm, int found);
+[[noreturn]] void send_tag(int found);
+[[noreturn]] void receive_tag(int found);
+[[noreturn]] void root(const Communicator& comm, int found);
+[[noreturn]] void output(const char* name);
+}  // namespace wrong
+
+inline void check_count(int count) {
+    if (count < 0) [[unlikely]]
+        wrong::count(count);
+}
+inline void check_count(MPI_Count count) {
+    if (count < 0) [[unlikely]]
+        wrong::count(count);
+}
+// One more of counts that have to fit together.
+inline void add_count(MPI_Count& total, MPI_Count count) {
+    if (__builtin_add_overflow(total, count, &total)) [[unlikely]]
+        wrong::total();
+}
+// MPI_PROC_NULL passes.
+inline void check_dest(const Communicator& comm, int dest) {
+    if (unsigned(dest) >= unsigned(comm.remote_size()) && dest != MPI_PROC_NULL) [[unlikely]]
+        wrong::dest(comm, dest);
+}
+// MPI_PROC_NULL and MPI_ANY_SOURCE pass.
+inline void check_source(const Communicator& comm, int source) {
+    if (unsigned(source) >= unsigned(comm.remote_size()) && source != MPI_PROC_NULL &&
+        source != MPI_ANY_SOURCE) [[unlikely]]
+        wrong::source(comm, source);
+}
+inline void check_send_tag(int tag) {
+    if (tag < 0) [[unlikely]]
+        wrong::send_tag(tag);
+}
+inline void check_receive_tag(int tag) {
+    if (tag < 0 && tag != MPI_ANY_TAG) [[unlikely]]
+        wrong::receive_tag(tag);
+}
+// The root of an intra-communicator's collective.
+inline void check_root(const Communicator& comm, int root) {
+    if (unsigned(root) >= unsigned(comm.size())) [[unlikely]]
+        wrong::root(comm, root);
+}
+// An argument that the call fills.
+inline void check_output(const char* name, const void* pointer) {
+    if (pointer == nullptr) [[unlikely]]
+        wrong::output(name);
+}
+
+}  // namespace torusmp::mpi

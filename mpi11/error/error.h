@@ -1,0 +1,102 @@
+// How an MPI call fails: what it throws, and who learns of it.
+//
+// A function of the C API is a body under api(). The body throws Failure; api() gives it to the
+// error handler of the communicator, or of MPI_COMM_WORLD where there is none, and returns the code
+// (MPI-1.1, section 7.2). The way without an error neither allocates nor throws, and costs a few
+// predictable branches: api() is always inlined, so that arguments stay in registers.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "mpi11/comm/communicator.h"
+#include "mpi11/error/error_codes.h"
+
+namespace torusmp::mpi {
+
+// An error class or code, and what was found, what was expected and where, in words.
+class Failure : public std::exception {
+  public:
+    Failure(int code, std::string text) : code_(code), text_(std::move(text)) {}
+    int code() const { return code_; }
+    const std::string& text() const { return text_; }
+    const char* what() const noexcept override { return text_.c_str(); }
+
+  private:
+    int code_;
+    std::string text_;
+};
+
+template <class... Arguments>
+[[noreturn]] void fail(int code, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    throw Failure(code, fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+// The object of a handle; throws Failure with the error class of T where it is none.
+template <class T>
+T& checked(typename T::Handle handle) {
+    T* const object = find<T>(handle);
+    if (object == nullptr) [[unlikely]] {
+        if (handle == T::null_handle) fail(T::error_class, "found {}", T::null_name);
+        fail(T::error_class, "found {}, which is no {}, or one that was freed",
+             reinterpret_cast<const void*>(handle), T::noun);
+    }
+    return *object;
+}
+
+// What happens with an error; returns the code that the call returns. `comm`: null for
+// MPI_COMM_WORLD. Does not return where the handler ends the job, nor where MPI is not running.
+int raise(const char* call, Communicator* comm, const std::exception& error) noexcept;
+
+// Ends the process because `call` came before MPI_Init or after MPI_Finalize.
+[[noreturn]] void not_running(const char* call);
+
+// The body of a function that may be called at any time, also before MPI_Init and after
+// MPI_Finalize, from any thread (MPI-4.0, section 11.4.1).
+template <class Body>
+[[gnu::always_inline]] inline int api_at_any_time(const char* call, Body&& body) noexcept {
+    try {
+        if constexpr (std::is_void_v<decltype(body())>) {
+            body();
+            return MPI_SUCCESS;
+        } else {
+            return body();
+        }
+    } catch (const std::exception& error) {
+        return raise(call, nullptr, error);
+    }
+}
+
+// The body of a function that belongs to no communicator.
+template <class Body>
+[[gnu::always_inline]] inline int api(const char* call, Body&& body) noexcept {
+    if (!hot.running) [[unlikely]]
+        not_running(call);
+    return api_at_any_time(call, std::forward<Body>(body));
+}
+
+// The body of a function on a communicator: body(Communicator&).
+template <class Body>
+[[gnu::always_inline]] inline int api(const char* call, MPI_Comm handle, Body&& body) noexcept {
+    if (!hot.running) [[unlikely]]
+        not_running(call);
+    Communicator* comm = nullptr;
+    try {
+        comm = &checked<Communicator>(handle);
+        if constexpr (std::is_void_v<decltype(body(*comm))>) {
+            body(*comm);
+            return MPI_SUCCESS;
+        } else {
+            return body(*comm);
+        }
+    } catch (const std::exception& error) {
+        return raise(call, comm, error);
+    }
+}
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,142 @@
+#include "mpi11/error/error_codes.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+#include "mpi11/object.h"
+
+namespace torusmp::mpi {
+namespace {
+
+struct Class {
+    int value;
+    std::string_view name;
+    std::string_view text;
+};
+
+constexpr Class classes[] = {
+    {MPI_SUCCESS, "MPI_SUCCESS", "no error"},
+    {MPI_ERR_BUFFER, "MPI_ERR_BUFFER", "invalid buffer"},
+    {MPI_ERR_COUNT, "MPI_ERR_COUNT", "invalid count"},
+    {MPI_ERR_TYPE, "MPI_ERR_TYPE", "invalid datatype"},
+    {MPI_ERR_TAG, "MPI_ERR_TAG", "invalid tag"},
+    {MPI_ERR_COMM, "MPI_ERR_COMM", "invalid communicator"},
+    {MPI_ERR_RANK, "MPI_ERR_RANK", "invalid rank"},
+    {MPI_ERR_REQUEST, "MPI_ERR_REQUEST", "invalid request"},
+    {MPI_ERR_ROOT, "MPI_ERR_ROOT", "invalid root"},
+    {MPI_ERR_GROUP, "MPI_ERR_GROUP", "invalid group"},
+    {MPI_ERR_OP, "MPI_ERR_OP", "invalid operation"},
+    {MPI_ERR_TOPOLOGY, "MPI_ERR_TOPOLOGY", "invalid topology"},
+    {MPI_ERR_DIMS, "MPI_ERR_DIMS", "invalid dimensions"},
+    {MPI_ERR_ARG, "MPI_ERR_ARG", "invalid argument"},
+    {MPI_ERR_UNKNOWN, "MPI_ERR_UNKNOWN", "unknown error"},
+    {MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE", "message longer than the receive buffer"},
+    {MPI_ERR_OTHER, "MPI_ERR_OTHER", "error of another kind"},
+    {MPI_ERR_INTERN, "MPI_ERR_INTERN", "internal error of the library"},
+    {MPI_ERR_PENDING, "MPI_ERR_PENDING", "neither failed nor complete yet"},
+    {MPI_ERR_IN_STATUS, "MPI_ERR_IN_STATUS", "the error is in the status"},
+    {MPI_ERR_BASE, "MPI_ERR_BASE", "invalid base address"},
+    {MPI_ERR_INFO_KEY, "MPI_ERR_INFO_KEY", "key of an info too long"},
+    {MPI_ERR_INFO_NOKEY, "MPI_ERR_INFO_NOKEY", "no such key in the info"},
+    {MPI_ERR_INFO_VALUE, "MPI_ERR_INFO_VALUE", "value of an info too long"},
+    {MPI_ERR_INFO, "MPI_ERR_INFO", "invalid info"},
+    {MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL", "invalid attribute key"},
+    {MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM", "out of memory"},
+    {MPI_ERR_SIZE, "MPI_ERR_SIZE", "invalid size"},
+    {MPI_ERR_UNSUPPORTED_OPERATION, "MPI_ERR_UNSUPPORTED_OPERATION", "operation not offered"},
+    {MPI_ERR_PROC_ABORTED, "MPI_ERR_PROC_ABORTED", "a process that is needed has ended"},
+    {MPI_ERR_VALUE_TOO_LARGE, "MPI_ERR_VALUE_TOO_LARGE", "value too large for its type"},
+    {MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER", "invalid error handler"},
+    {MPI_ERR_ABI, "MPI_ERR_ABI", "mismatch of the binary interface"},
+    {MPI_ERR_LASTCODE, "MPI_ERR_LASTCODE", "last of the standard's error codes"},
+};
+
+const Class* find_class(int code) {
+    for (const Class& known : classes)
+        if (known.value == code) return &known;
+    return nullptr;
+}
+
+// What the program added, in order.
+class Added {
+  public:
+    int add(int error_class) {
+        const std::lock_guard lock(mutex_);
+        const int code = MPI_ERR_LASTCODE + 1 + int(entries_.size());
+        entries_.push_back({error_class < 0 ? code : error_class, {}});
+        return code;
+    }
+    int class_of(int code) {
+        const std::lock_guard lock(mutex_);
+        const Entry* const entry = find(code);
+        return entry == nullptr ? -1 : entry->error_class;
+    }
+    std::string text_of(int code) {
+        const std::lock_guard lock(mutex_);
+        const Entry* const entry = find(code);
+        return entry == nullptr ? std::string() : entry->text;
+    }
+    bool set_text(int code, std::string text) {
+        const std::lock_guard lock(mutex_);
+        Entry* const entry = find(code);
+        if (entry == nullptr) return false;
+        entry->text = std::move(text);
+        return true;
+    }
+    int last() {
+        const std::lock_guard lock(mutex_);
+        return MPI_ERR_LASTCODE + int(entries_.size());
+    }
+
+  private:
+    struct Entry {
+        int error_class;
+        std::string text;
+    };
+    Entry* find(int code) {
+        const long index = long(code) - MPI_ERR_LASTCODE - 1;
+        return index < 0 || index >= long(entries_.size()) ? nullptr
+                                                           : &entries_[std::size_t(index)];
+    }
+    std::mutex mutex_;
+    std::vector<Entry> entries_;
+};
+
+Added& added() {
+    static Added* const only = std::make_unique<Added>().release();
+    return *only;
+}
+
+}  // namespace
+
+int class_of(int code) {
+    return find_class(code) != nullptr ? code : added().class_of(code);
+}
+
+std::string text_of(int code) {
+    if (const Class* const known = find_class(code))
+        return fmt::format("{}: {}", known->name, known->text);
+    return added().text_of(code);
+}
+
+std::string_view name_of_class(int error_class) {
+    const Class* const known = find_class(error_class);
+    return known == nullptr ? std::string_view() : known->name;
+}
+
+int add_class() {
+    return added().add(-1);
+}
+int add_code(int error_class) {
+    return added().add(error_class);
+}
+bool set_text(int code, std::string text) {
+    return added().set_text(code, std::move(text));
+}
+int last_used_code() {
+    return added().last();
+}
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,271 @@
+#include "mpi11/pt2pt/request.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "mpi11/pt2pt/buffered.h"
+
+namespace torusmp::mpi {
+
+// Requests are made once and used again and again, as the core's inside them may be.
+class RequestPool {
+  public:
+    static RequestPool& only() {
+        static RequestPool* const pool = std::make_unique<RequestPool>().release();
+        return *pool;
+    }
+    Request& take() {
+        const SharedLock lock(mutex_);
+        if (Request::free_ == nullptr) grow();
+        return Request::pop();
+    }
+    void give(Request& request) {
+        const SharedLock lock(mutex_);
+        Request::push(request);
+    }
+    void for_each(const std::function<void(Request&)>& visit) {
+        const SharedLock lock(mutex_);
+        for (const auto& chunk : chunks_)
+            for (std::size_t i = 0; i < chunk_size; ++i)
+                if (chunk[i].kind == Kind::request) visit(chunk[i]);
+    }
+
+  private:
+    static constexpr std::size_t chunk_size = 64;
+    void grow() {
+        chunks_.emplace_back(new Request[chunk_size]);  // the constructor is private
+        for (std::size_t i = chunk_size; i-- > 0;) Request::push(chunks_.back()[i]);
+    }
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Request[]>> chunks_;
+};
+
+Request& Request::take_slowly() {
+    return RequestPool::only().take();
+}
+
+void Request::give_slowly(Request& request) {
+    RequestPool::only().give(request);
+}
+
+void Request::give(Request& request) {
+    request.comm.reset();
+    if (request.layout) request.layout.reset();
+    if (request.second_layout) request.second_layout.reset();
+    if (request.copy) request.copy.reset();
+    if (request.work != nullptr) std::exchange(request.work, nullptr)->give_back();
+    give_slowly(request);
+}
+
+void Request::for_each(const std::function<void(Request&)>& visit) {
+    RequestPool::only().for_each(visit);
+}
+
+void Work::cancel() {
+    fail(MPI_ERR_REQUEST, "found a request of {}, which cannot be cancelled", name());
+}
+
+bool Work::abandon(Request&) {
+    return false;
+}
+
+Request& make_request(Work& work, Communicator& comm, bool persistent) {
+    Request& request = Request::take(Request::What::work, work.name(), comm);
+    request.work = &work;
+    request.persistent = persistent;
+    request.active = !persistent;
+    return request;
+}
+
+void start(Request& request) {
+    request.active = true;
+    if (request.what == Request::What::work) return request.work->start();
+    if (request.peer == MPI_PROC_NULL) return;
+    Communicator& comm = *request.comm;
+    if (request.mode == Request::Mode::buffered)
+        return send_buffered(request.buffer, comm, request.peer, request.tag);
+    if (request.what == Request::What::send)
+        return runtime().send(
+            request.send, request.buffer, comm.peer(request.peer), comm.context(), request.tag,
+            request.mode == Request::Mode::synchronous ? core::SendMode::synchronous
+                                                       : core::SendMode::standard);
+    runtime().receive(request.receive, request.buffer,
+                      request.peer == MPI_ANY_SOURCE ? core::any_source : comm.peer(request.peer),
+                      comm.context(), core_tag(request.tag));
+}
+
+std::string why_failed(core::Error error, Rank peer) {
+    return error == core::Error::unreachable && peer != core::any_source
+               ? runtime().state().fault_of(peer)
+               : std::string(core::describe(error));
+}
+
+namespace {
+
+std::string words_for(const Communicator& comm, int rank) {
+    return rank < 0 ? "a rank that is no member"
+                    : fmt::format("rank {} of {}", rank, comm.describe());
+}
+
+}  // namespace
+
+void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag) {
+    const core::Error error = send.status().error;
+    if (error == core::Error::none || error == core::Error::cancelled) [[likely]]
+        return;
+    fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
+         "the send of {} bytes with tag {} to {} failed: {}", send.bytes(), tag,
+         words_for(comm, dest), why_failed(error, send.peer()));
+}
+
+void check_received(const core::ReceiveRequest& receive, const Communicator& comm) {
+    const core::Status& status = receive.status();
+    if (status.error == core::Error::none || status.error == core::Error::cancelled) [[likely]]
+        return;
+    if (status.error == core::Error::truncated)
+        fail(MPI_ERR_TRUNCATE, "{} sent {} bytes with tag {}, the receive has room for {}",
+             words_for(comm, comm.rank_of(status.source)), status.bytes, status.tag,
+             receive.bytes());
+    const Rank peer = receive.peer() == core::any_source ? status.source : receive.peer();
+    fail(status.error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
+         "the receive from {} failed: {}",
+         peer == core::any_source ? "any source" : words_for(comm, comm.rank_of(peer)),
+         why_failed(status.error, peer));
+}
+
+void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,
+                         const Communicator& comm) {
+    const core::Status& got = receive.status();
+    if (got.error == core::Error::cancelled) {
+        set_empty(status);
+        set_cancelled(*status, true);
+    } else if (got.source == core::any_source) {
+        set_empty(status);
+    } else {
+        set_status(status, comm.rank_of(got.source), got.tag, std::min(got.bytes, receive.bytes()));
+    }
+}
+
+namespace {
+
+// What went wrong with a complete request, if anything.
+void check(const Request& request) {
+    const Communicator& comm = *request.comm;
+    if (request.what == Request::What::receive && request.peer != MPI_PROC_NULL)
+        check_received(request.receive, comm);
+    if (request.what == Request::What::send || request.sends_too)
+        check_sent(request.send, comm, comm.rank_of(request.send.peer()), request.tag);
+    if (request.what == Request::What::work) request.work->finish();
+}
+
+// Ends a request, or makes it inactive, however the scope is left.
+class Ending {
+  public:
+    Ending(Request& request, MPI_Request& handle) : request_(request), handle_(handle) {}
+    ~Ending() {
+        if (request_.persistent) {
+            request_.active = false;
+        } else {
+            Request::give(request_);
+            handle_ = MPI_REQUEST_NULL;
+        }
+    }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+
+  private:
+    Request& request_;
+    MPI_Request& handle_;
+};
+
+// Requests that were freed before they were complete.
+class Orphans {
+  public:
+    static Orphans& only() {
+        static Orphans* const orphans = std::make_unique<Orphans>().release();
+        return *orphans;
+    }
+    void add(Request& request) {
+        const SharedLock lock(mutex_);
+        requests_.push_back(&request);
+        sweep();
+    }
+    bool done(const Communicator& comm) {
+        const SharedLock lock(mutex_);
+        sweep();
+        return std::none_of(requests_.begin(), requests_.end(),
+                            [&](const Request* request) { return request->comm.get() == &comm; });
+    }
+    void finish() {
+        for (Request* const request : requests_)
+            runtime().wait_until([&] { return request->complete(); }, "MPI_Finalize");
+        sweep();
+    }
+
+  private:
+    void sweep() {
+        std::erase_if(requests_, [](Request* request) {
+            if (!request->complete()) return false;
+            Request::give(*request);
+            return true;
+        });
+    }
+    std::mutex mutex_;
+    std::vector<Request*> requests_;
+};
+
+}  // namespace
+
+void set_known(const Request& request, MPI_Status* status) {
+    if (request.is_receive && request.peer == MPI_PROC_NULL) return set_proc_null(status);
+    if (request.what == Request::What::receive)
+        return set_received(status, request.receive, *request.comm);
+    if (request.what == Request::What::work) return request.work->report(status);
+    set_empty(status);
+    if (request.what == Request::What::send && status != MPI_STATUS_IGNORE)
+        set_cancelled(*status, request.send.status().error == core::Error::cancelled);
+}
+
+void finish(Request& request, MPI_Request& handle, MPI_Status* status) {
+    if (!request.active) return set_empty(status);
+    const Ending ending(request, handle);
+    try {
+        set_known(request, status);
+    } catch (const Failure&) {
+        check(request);  // what fails last is what is told
+        throw;
+    }
+    check(request);
+}
+
+void abandon(Request& request) {
+    if (request.what == Request::What::work && request.work->abandon(request)) return;
+    if (!request.active || request.complete()) return Request::give(request);
+    request.persistent = false;
+    Orphans::only().add(request);
+}
+
+bool orphans_done(const Communicator& comm) {
+    return Orphans::only().done(comm);
+}
+
+void finish_orphans() {
+    Request::for_each([](Request& request) {
+        if (request.what == Request::What::receive && request.active && !request.complete())
+            runtime().cancel(request.receive);
+    });
+    Orphans::only().finish();
+}
+
+void run(Work& work) {
+    struct Return {
+        Work& work;
+        ~Return() { work.give_back(); }
+    } const back{work};
+    work.start();
+    if (!work.complete()) runtime().wait_until([&] { return work.complete(); }, work.name());
+    work.finish();
+}
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,238 @@
+// Requests: operations that are under way, or that can be started again (MPI-1.1,
+// sections 3.7, 3.9).
+//
+// Behind an MPI_Request stands a Request: a send, a receive, or other Work such as a collective.
+// They come from slabs, with the core's request inside, so that nothing is allocated for a message.
+// One thread at a time completes one; any thread may start others meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/request.h"
+#include "mpi11/comm/communicator.h"
+#include "mpi11/datatype/datatype.h"
+#include "mpi11/error/check.h"
+#include "mpi11/pt2pt/status.h"
+
+namespace torusmp::mpi {
+
+class Request;
+
+// What a request of anything but a message stands for. Pooled by those who define it.
+class Work {
+  public:
+    // Starts it; again and again where the request is persistent.
+    virtual void start() = 0;
+    virtual bool complete() const = 0;
+    // Once, after complete(): brings results to where the program wants them. Throws Failure for
+    // what went wrong.
+    virtual void finish() = 0;
+    // The request is gone: back to the pool. Complete, or never started.
+    virtual void give_back() = 0;
+    // What it is, for messages: the name of the call.
+    virtual const char* name() const = 0;
+    // Fills the status, after complete() and before finish(). Throws Failure for what went wrong in
+    // that alone.
+    virtual void report(MPI_Status* status) { set_empty(status); }
+    // The program wants it to end early. Throws Failure where that cannot be.
+    virtual void cancel();
+    // The program frees the request. True: the work ends the request itself, now or later.
+    virtual bool abandon(Request& request);
+
+  protected:
+    ~Work() = default;
+};
+
+class Request : public Object {
+  public:
+    using Handle = MPI_Request;
+    static constexpr Kind kind_of_class = Kind::request;
+    static constexpr int error_class = MPI_ERR_REQUEST;
+    static inline const Handle null_handle = MPI_REQUEST_NULL;
+    static constexpr const char* null_name = "MPI_REQUEST_NULL";
+    static constexpr const char* noun = "request";
+
+    // nothing: complete as soon as it is started (buffered sends, MPI_PROC_NULL).
+    enum class What : std::uint8_t { nothing, send, receive, work };
+    enum class Mode : std::uint8_t { standard, synchronous, buffered };
+
+    // From the pool; `call` names it in messages. Active, and not started.
+    static Request& take(What what, const char* call, Communicator& comm) {
+        Request& request = shared_by_threads || free_ == nullptr ? take_slowly() : pop();
+        request.kind = Kind::request;
+        request.what = what;
+        request.mode = Mode::standard;
+        request.persistent = false;
+        request.active = true;
+        request.is_receive = what == What::receive;
+        request.sends_too = false;
+        request.plain = false;
+        request.call = call;
+        request.comm = Reference<Communicator>(comm);
+        return request;
+    }
+    // Back to the pool. Precondition: complete() or inactive.
+    static void give(Request& request);
+    // The same for one that is plain.
+    static void give_plain(Request& request) {
+        request.comm.reset();
+        if (shared_by_threads) [[unlikely]]
+            return give_slowly(request);
+        push(request);
+    }
+    // Visits those that were taken and not given back.
+    static void for_each(const std::function<void(Request&)>& visit);
+
+    What what = What::nothing;
+    Mode mode = Mode::standard;
+    bool persistent = false;
+    bool active = true;       // started and not yet completed; false only of persistent ones
+    bool is_receive = false;  // also where it is one from MPI_PROC_NULL
+    bool sends_too = false;   // a receive that has a send with it
+    bool plain = false;       // one message of one block, not persistent: nothing else hangs on it
+    const char* call = "";
+    Reference<Communicator> comm;
+    int peer = MPI_PROC_NULL;  // rank, or a wildcard
+    int tag = 0;
+    core::Buffer buffer;
+    LayoutHold layout;                  // of the buffer, where it is not one block
+    LayoutHold second_layout;           // of what is sent with a receive
+    std::unique_ptr<std::byte[]> copy;  // of what is sent, where the receive replaces it
+    core::SendRequest send;             // of a receive: what is sent with it, if anything
+    core::ReceiveRequest receive;
+    Work* work = nullptr;
+
+    // Whether nothing is left to wait for. Does not make progress.
+    bool complete() const {
+        switch (what) {
+            case What::send:
+                return send.complete();
+            case What::receive:
+                return receive.complete() && (!sends_too || send.complete());
+            case What::work:
+                return work->complete();
+            case What::nothing:
+                break;
+        }
+        return true;
+    }
+
+  private:
+    friend class RequestPool;
+    Request() : Object(Kind::dead) {}
+    static Request& pop() {
+        Request& request = *free_;
+        free_ = request.next_free_;
+        return request;
+    }
+    static void push(Request& request) {
+        request.kind = Kind::dead;
+        request.next_free_ = free_;
+        free_ = &request;
+    }
+    static Request& take_slowly();
+    static void give_slowly(Request& request);
+
+    static inline constinit Request* free_ = nullptr;
+    Request* next_free_ = nullptr;
+};
+
+// A request for work that is started by start(). Ownership of `work` goes to it.
+Request& make_request(Work& work, Communicator& comm, bool persistent);
+
+// Starts what the request stands for, for the first time or, where it is persistent, once more.
+void start(Request& request);
+
+// After complete(): fills the status but for MPI_ERROR, ends the request or makes it inactive, and
+// throws Failure with what went wrong. `handle` becomes MPI_REQUEST_NULL where the request ends.
+void finish(Request& request, MPI_Request& handle, MPI_Status* status);
+
+// The same where it is plain and went well; false: it is not, and nothing was done.
+inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* status);
+
+// Fills the status of a complete request as far as it is known before finish().
+void set_known(const Request& request, MPI_Status* status);
+
+// The program frees the request: one that is active completes by itself, without anybody who waits.
+void abandon(Request& request);
+// Whether nothing of the communicator is under way any more in requests that were freed.
+bool orphans_done(const Communicator& comm);
+// For MPI_Finalize: takes back the receives that nobody will meet any more, and waits for the sends
+// that were freed while they were under way.
+void finish_orphans();
+
+// Waits for work that belongs to a blocking call, finishes it and gives it back.
+void run(Work& work);
+
+// The type of a message. Of nothing from or to nobody it may be null.
+inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count, int peer) {
+    if (find<Datatype>(datatype) == nullptr) [[unlikely]]
+        if (datatype == MPI_DATATYPE_NULL && count == 0 && peer == MPI_PROC_NULL)
+            return datatype_of(Basic::byte);
+    return committed(datatype);
+}
+
+// Throw Failure for an argument that is wrong; the type is returned.
+template <class Count>
+inline const Datatype& check_send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
+                                  int tag, const Communicator& comm) {
+    check_count(count);
+    const Datatype& type = type_of_message(datatype, count, dest);
+    check_dest(comm, dest);
+    check_send_tag(tag);
+    check_buffer(buffer, count, type);
+    return type;
+}
+template <class Count>
+inline const Datatype& check_receive(const void* buffer, Count count, MPI_Datatype datatype,
+                                     int source, int tag, const Communicator& comm) {
+    check_count(count);
+    const Datatype& type = type_of_message(datatype, count, source);
+    check_source(comm, source);
+    check_receive_tag(tag);
+    check_buffer(buffer, count, type);
+    return type;
+}
+inline Rank machine_source(const Communicator& comm, int source) {
+    return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
+}
+
+// Words for an error of a request with a peer (a rank of the machine): where it cannot be reached,
+// the dead link or rank that is the cause.
+std::string why_failed(core::Error error, Rank peer);
+
+// Throws Failure for a message that ended with an error.
+void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
+void check_received(const core::ReceiveRequest& receive, const Communicator& comm);
+// The status of a receive that is complete.
+void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,
+                         const Communicator& comm);
+inline void set_received(MPI_Status* status, const core::ReceiveRequest& receive,
+                         const Communicator& comm) {
+    if (status == MPI_STATUS_IGNORE) return;
+    const core::Status& got = receive.status();
+    if (got.error == core::Error::none) [[likely]]
+        set_status(status, comm.rank_of(got.source), got.tag, got.bytes);
+    else
+        set_received_slowly(status, receive, comm);
+}
+
+inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* status) {
+    if (!request.plain) return false;
+    if (request.what == Request::What::send) {
+        if (request.send.status().error != core::Error::none) [[unlikely]]
+            return false;
+        if (status != MPI_STATUS_IGNORE) set_empty(status);
+    } else {
+        if (request.receive.status().error != core::Error::none) [[unlikely]]
+            return false;
+        set_received(status, request.receive, *request.comm);
+    }
+    Request::give_plain(request);
+    handle = MPI_REQUEST_NULL;
+    return true;
+}
+
+}  // namespace torusmp::mpi
