@@ -110,7 +110,6 @@ class SendRequest : public Request, public Outgoing {
     // What is left to send, and how.
     enum class Stage : std::uint8_t { idle, eager, wait_answer, stream, writing };
     Stage stage_ = Stage::idle;
-    SendMode mode_ = SendMode::standard;
     Sender* sender_ = nullptr;    // while it stands in a queue
     SendFlow* flow_ = nullptr;    // null: matched by context and tag
     Connection* link_ = nullptr;  // the one of two cables it goes by; null: as the runtime likes

@@ -26,7 +26,6 @@ void Messages::send(SendRequest& request, Buffer buffer, Rank dest, Connection* 
     request.tag_ = tag;
     request.flow_ = nullptr;
     request.link_ = link;
-    request.mode_ = mode;
     Peer& peer = connections_.peer(dest);
     if (peer.dead) return sends_.finish(request, Error::unreachable);
 
@@ -80,10 +79,7 @@ void Messages::receive(ReceiveRequest& request, Buffer buffer, Rank source, Cont
     request.context_ = context;
     request.tag_ = tag;
     request.flow_ = nullptr;
-    if (Unexpected* message = matching_.find_unexpected(context, source, tag)) {
-        matching_.remove(*message);
-        return take(request, *message);
-    }
+    if (Unexpected* message = claim(source, context, tag)) return take(request, *message);
     if (source != any_source && connections_.peer(source).dead)
         return commons_.complete(request, Error::unreachable);
     const bool tell = announcements_.worth_it(request);

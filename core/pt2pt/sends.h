@@ -13,9 +13,6 @@ class Sends final : public PeerLossListener {
     Sends(Commons& commons, const Connections& connections)
         : commons_(commons), connections_(connections) {}
 
-    void open(SendRequest& request, Buffer buffer, Rank dest) {
-        commons_.open(request, buffer, dest);
-    }
     // Gives the request an id, unless it has one.
     void name(SendRequest& request) {
         if (request.departure_ == 0) request.departure_ = departures_.add(request);
