@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text.h"
 #include "config/keys.h"
 #include "config/raw.h"
 
@@ -95,7 +96,7 @@ std::vector<Piece> parse_pattern(const Settings& settings) {
             settings.hosts,
             fmt::format("nodes.hosts is \"{}\" ({}): expected {{0}} to {{{}}}, or {{0:02}} for two "
                         "digits, where a coordinate stands",
-                        printable(pattern), why, settings.dims->size() - 1));
+                        base::printable(pattern), why, settings.dims->size() - 1));
     };
     std::vector<Piece> pieces(1);
     for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -113,7 +114,8 @@ std::vector<Piece> parse_pattern(const Settings& settings) {
         const bool plain = inside.size() == 1 && digit(0);
         const bool padded =
             inside.size() == 4 && digit(0) && inside[1] == ':' && inside[2] == '0' && digit(3);
-        if (!plain && !padded) fail(fmt::format("{{{}}} is no coordinate", printable(inside)));
+        if (!plain && !padded)
+            fail(fmt::format("{{{}}} is no coordinate", base::printable(inside)));
         pieces.back().dimension = inside[0] - '0';
         pieces.back().width = padded ? inside[3] - '0' : 0;
         if (std::size_t(pieces.back().dimension) >= settings.dims->size())
@@ -151,12 +153,13 @@ void expand_pattern(Settings& settings) {
             return piece.dimension == int(d);
         });
         if (extents[d] > 1 && !used)
-            refuse(settings.hosts,
-                   fmt::format(
-                       "nodes.hosts is \"{}\": the pattern does not use the coordinate of "
-                       "dimension {}, so {} nodes of {} would share a name: expected {{{}}} "
-                       "in it",
-                       printable(settings.hosts_pattern), d, extents[d], cite_dims(settings), d));
+            refuse(
+                settings.hosts,
+                fmt::format("nodes.hosts is \"{}\": the pattern does not use the coordinate of "
+                            "dimension {}, so {} nodes of {} would share a name: expected {{{}}} "
+                            "in it",
+                            base::printable(settings.hosts_pattern), d, extents[d],
+                            cite_dims(settings), d));
     }
     settings.hosts.value.clear();
     std::vector<int> coordinates(extents.size(), 0);
@@ -169,16 +172,16 @@ void check_pattern_name(const Settings& settings, const std::string& name) {
     if (!legal_host_name(name))
         refuse(settings.hosts,
                fmt::format("nodes.hosts is \"{}\": \"{}\" cannot be the name of a host",
-                           printable(settings.hosts_pattern), printable(name)));
+                           base::printable(settings.hosts_pattern), base::printable(name)));
 }
 
 void check_host_count(const Settings& settings) {
     const std::vector<std::string>& hosts = *settings.hosts;
     const std::int64_t nodes = product(*settings.dims);
     if (std::int64_t(hosts.size()) == nodes) return;
-    const std::string found = hosts.size() == 1
-                                  ? fmt::format("names 1 host, \"{}\"", printable(hosts.front()))
-                                  : fmt::format("lists {} hosts", hosts.size());
+    const std::string found =
+        hosts.size() == 1 ? fmt::format("names 1 host, \"{}\"", base::printable(hosts.front()))
+                          : fmt::format("lists {} hosts", hosts.size());
     refuse(settings.hosts,
            fmt::format("nodes.hosts {}, but {} has {}: expected {}, or a pattern that uses the "
                        "coordinates, like \"qcd{{0}}\"",
@@ -292,7 +295,7 @@ std::size_t find_host(const LinkTable& table, const std::string& host) {
     const std::vector<std::string>& hosts = *table.settings.hosts;
     const auto found = std::find(hosts.begin(), hosts.end(), host);
     if (found != hosts.end()) return std::size_t(found - hosts.begin());
-    const std::string_view meant = nearest(host, {hosts.begin(), hosts.end()});
+    const std::string_view meant = base::nearest(host, {hosts.begin(), hosts.end()});
     table.refuse("",
                  fmt::format("{}: there is no such host in nodes.hosts{}", table.name,
                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));

@@ -6,7 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "config/units.h"
+#include "base/address.h"
+#include "base/units.h"
 
 namespace torusmp::config {
 
@@ -32,14 +33,14 @@ const RdmaPort* port_of(const Settings& settings, const CableEnd& end) {
 }
 
 // The device's addresses, with their networks, that a RoCE v2 GID has: the wanted one, or all.
-std::vector<Address> gid_addresses(const Settings& settings, const CableEnd& end) {
+std::vector<base::Address> gid_addresses(const Settings& settings, const CableEnd& end) {
     const Device* device = end.facts->find(device_of(settings, end));
     const RdmaPort* port = port_of(settings, end);
-    std::vector<Address> addresses;
+    std::vector<base::Address> addresses;
     if (!device || !port) return addresses;
-    for (const Address& address : device->addresses)
+    for (const base::Address& address : device->addresses)
         for (const RdmaGid& gid : port->gids) {
-            const Address own = gid.address();
+            const base::Address own = gid.address();
             if (gid.roce_v2 && own.v6 == address.v6 && own.bytes == address.bytes &&
                 (*settings.verbs_gid_index < 0 || gid.index == *settings.verbs_gid_index))
                 addresses.push_back(address);
@@ -48,20 +49,20 @@ std::vector<Address> gid_addresses(const Settings& settings, const CableEnd& end
 }
 
 // Those over which the two ends of a cable can talk: of one network, else link-local ones.
-std::optional<std::pair<Address, Address>> common_pair(const std::vector<Address>& ours,
-                                                       const std::vector<Address>& theirs) {
+std::optional<std::pair<base::Address, base::Address>> common_pair(
+    const std::vector<base::Address>& ours, const std::vector<base::Address>& theirs) {
     for (const bool link_local : {false, true})
-        for (const Address& a : ours)
-            for (const Address& b : theirs)
+        for (const base::Address& a : ours)
+            for (const base::Address& b : theirs)
                 if (a.v6 == b.v6 && a.bytes != b.bytes && a.link_local() == link_local &&
                     b.link_local() == link_local && (link_local || a.same_network(b)))
                     return std::pair(a, b);
     return std::nullopt;
 }
 
-std::string listed(const std::vector<Address>& addresses) {
+std::string listed(const std::vector<base::Address>& addresses) {
     std::vector<std::string> words;
-    for (const Address& address : addresses) words.push_back(address.with_prefix());
+    for (const base::Address& address : addresses) words.push_back(address.with_prefix());
     return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -113,7 +114,7 @@ std::optional<RdmaTrouble> trouble_between(const Settings& settings, const Cable
 
 // "rxe0 (10.0.0.1, MTU 4096)"
 std::string describe_end(const Settings& settings, const CableEnd& end,
-                         const std::optional<Address>& address) {
+                         const std::optional<base::Address>& address) {
     const RdmaPort& port = *port_of(settings, end);
     return fmt::format("{} ({}, MTU {})", port.device,
                        address ? address->text() : listed(gid_addresses(settings, end)), port.mtu);
@@ -157,8 +158,8 @@ std::string lock_trouble(const Settings& settings, const CableEnd& one, const Ca
     for (const CableEnd* end : {&one, &other})
         if (end->facts && !locks_enough(settings, *end->facts))
             return fmt::format("{} lets a process lock {} of memory, and verbs needs {}",
-                               host_of(settings, *end), format_size(*end->facts->lock_limit),
-                               format_size(locked_memory_needed(settings)));
+                               host_of(settings, *end), base::format_size(*end->facts->lock_limit),
+                               base::format_size(locked_memory_needed(settings)));
     return {};
 }
 
@@ -264,7 +265,7 @@ std::optional<RdmaTrouble> forwarding_trouble(const Settings& settings, const Ca
     if (auto trouble = rdma_trouble(settings, end)) return trouble;
     const auto addresses = gid_addresses(settings, end);
     if (std::any_of(addresses.begin(), addresses.end(),
-                    [](const Address& address) { return !address.link_local(); }))
+                    [](const base::Address& address) { return !address.link_local(); }))
         return std::nullopt;
     return RdmaTrouble{fmt::format("{} has no RoCE v2 GID that can be routed to (it has {})",
                                    name_of(settings, end), listed(addresses)),

@@ -6,8 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/text.h"
+#include "base/units.h"
 #include "config/raw.h"
-#include "config/units.h"
 
 namespace torusmp::config {
 namespace {
@@ -67,23 +68,23 @@ FormTable::Entry parse_entry(Collective collective, std::string_view word, bool 
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
         throw std::invalid_argument(fmt::format("'{}' is no form of it; expected one of {}",
-                                                printable(name), fmt::join(names, ", ")));
+                                                base::printable(name), fmt::join(names, ", ")));
     FormTable::Entry entry{int(found - names.begin()) + 1, std::size_t(-1)};
     if (less == std::string_view::npos) {
         if (!last)
             throw std::invalid_argument(fmt::format(
                 "'{}' has no limit, so what follows is never taken; expected one like {}<16KiB",
-                printable(name), printable(name)));
+                base::printable(name), base::printable(name)));
         return entry;
     }
-    const auto below = parse_size(word.substr(less + 1));
+    const auto below = base::parse_size(word.substr(less + 1));
     if (!below)
         throw std::invalid_argument(fmt::format("'{}' is no size; expected one like 16KiB",
-                                                printable(word.substr(less + 1))));
+                                                base::printable(word.substr(less + 1))));
     if (last)
         throw std::invalid_argument(
             fmt::format("the last form, '{}', has a limit, so nothing is left for larger ones",
-                        printable(word)));
+                        base::printable(word)));
     entry.below = std::size_t(*below);
     return entry;
 }
@@ -100,7 +101,7 @@ std::vector<FormTable::Entry> parse_entries(Collective collective, std::string_v
         entries.push_back(parse_entry(collective, word, word.data() == words.back().data()));
         if (entries.size() > 1 && entries.back().below <= entries[entries.size() - 2].below)
             throw std::invalid_argument(
-                fmt::format("the limit of '{}' is not above that before", printable(word)));
+                fmt::format("the limit of '{}' is not above that before", base::printable(word)));
     }
     return entries;
 }
@@ -159,7 +160,7 @@ std::string format_forms(Collective collective, const FormTable& table) {
         for (const FormTable::Entry& entry : table.entries[s]) {
             text += fmt::format(" {}", form_names(collective)[std::size_t(entry.form - 1)]);
             if (&entry != &table.entries[s].back())
-                text += fmt::format("<{}", format_size(entry.below));
+                text += fmt::format("<{}", base::format_size(entry.below));
         }
     }
     return text;

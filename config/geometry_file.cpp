@@ -19,7 +19,8 @@
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
+#include "base/text.h"
 #include "config/keys.h"
 
 namespace torusmp::config {
@@ -28,7 +29,7 @@ namespace {
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
     throw ConfigError(
-        fmt::format("{}: cannot read the geometry file: {}", printable(path, 512), why));
+        fmt::format("{}: cannot read the geometry file: {}", base::printable(path, 512), why));
 }
 
 void check_regular(const std::string& path, const struct stat& status) {
@@ -47,10 +48,10 @@ int line_of(std::string_view text, std::size_t offset) {
 // toml++ finds these too, but may name the line before.
 void check_text(std::string_view text, const std::string& path) {
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = utf8_length(text.substr(at));
+        const std::size_t length = base::utf8_length(text.substr(at));
         if (length == 0 || text[at] == '\0')
             throw ConfigError(fmt::format(
-                "{}:{}: not a text file: byte {} {}; expected TOML", printable(path, 512),
+                "{}:{}: not a text file: byte {} {}; expected TOML", base::printable(path, 512),
                 line_of(text, at), at,
                 length
                     ? "is zero"
@@ -127,7 +128,7 @@ class Reader {
 
   private:
     Origin at(int line) const {
-        return {Origin::Kind::file, fmt::format("{}:{}", printable(path_, 512), line)};
+        return {Origin::Kind::file, fmt::format("{}:{}", base::printable(path_, 512), line)};
     }
 
     [[noreturn]] void fail(int line, const std::string& message) const {
@@ -146,9 +147,10 @@ class Reader {
             fail(value.line,
                  fmt::format("{} is {}: expected a table [{}]", name, value.quoted(), name));
         if (!table)
-            fail(value.line, fmt::format("unknown key '{}'{}", printable(name), suggest_key(name)));
-        const std::string_view meant = nearest(name, sections);
-        fail(value.line, fmt::format("unknown table [{}]; {}", printable(name),
+            fail(value.line,
+                 fmt::format("unknown key '{}'{}", base::printable(name), suggest_key(name)));
+        const std::string_view meant = base::nearest(name, sections);
+        fail(value.line, fmt::format("unknown table [{}]; {}", base::printable(name),
                                      meant.empty() ? fmt::format("expected one of [{}]",
                                                                  fmt::join(sections, "], ["))
                                                    : fmt::format("did you mean [{}]?", meant)));
@@ -160,7 +162,7 @@ class Reader {
             const Key* key = find_key(full);
             if (!key)
                 fail(value.line,
-                     fmt::format("unknown key '{}'{}", printable(full), suggest_key(full)));
+                     fmt::format("unknown key '{}'{}", base::printable(full), suggest_key(full)));
             assign(*key, value, at(value.line), settings_);
             for (std::size_t i = 0; full == "nodes.hosts" && i < value.items.size(); ++i)
                 places_[fmt::format("{}.{}", full, i)] = at(value.items[i].line).where;
@@ -202,7 +204,7 @@ class Reader {
 
 std::string read_text_file(const std::string& path) {
     // Not blocking: opening a pipe that nobody writes to must not hang before it is refused.
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.get() < 0) cannot_read(path, std::strerror(errno));
     struct stat facts {};
     if (::fstat(file.get(), &facts) != 0) cannot_read(path, std::strerror(errno));
@@ -234,9 +236,9 @@ void apply_geometry(std::string_view text, const std::string& path, Settings& se
         root = to_raw(toml::parse(text));
     } catch (const toml::parse_error& error) {
         throw ConfigError(fmt::format("{}:{}: not valid TOML at column {}: {}",
-                                      printable(path, 512), error.source().begin.line,
+                                      base::printable(path, 512), error.source().begin.line,
                                       error.source().begin.column,
-                                      printable(error.description(), 200)));
+                                      base::printable(error.description(), 200)));
     }
     Reader(path, settings, places).read(root);
 }

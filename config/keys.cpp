@@ -7,7 +7,8 @@
 #include <array>
 #include <utility>
 
-#include "config/units.h"
+#include "base/text.h"
+#include "base/units.h"
 
 namespace torusmp::config {
 
@@ -25,7 +26,7 @@ bool is_string(const Raw& raw) {
 std::int64_t read_integer(const Raw& raw, std::int64_t low, std::int64_t high) {
     std::int64_t value = raw.integer;
     if (is_words(raw)) {
-        const auto parsed = parse_integer(raw.text);
+        const auto parsed = base::parse_integer(raw.text);
         if (!parsed) throw Mismatch({}, raw.line);
         value = *parsed;
     } else if (raw.form != Raw::Form::integer) {
@@ -45,7 +46,7 @@ bool read_boolean(const Raw& raw) {
 std::size_t read_size(const Raw& raw, std::uint64_t low, std::uint64_t high) {
     std::optional<std::uint64_t> bytes;
     if (raw.form == Raw::Form::integer && raw.integer >= 0) bytes = std::uint64_t(raw.integer);
-    if (is_string(raw)) bytes = parse_size(raw.text);
+    if (is_string(raw)) bytes = base::parse_size(raw.text);
     if (!bytes || *bytes < low || *bytes > high) throw Mismatch({}, raw.line);
     return std::size_t(*bytes);
 }
@@ -55,7 +56,7 @@ std::chrono::nanoseconds read_time(const Raw& raw, std::chrono::nanoseconds high
     if (raw.form == Raw::Form::integer && raw.integer == 0) time = std::chrono::nanoseconds(0);
     if (raw.form == Raw::Form::integer && raw.integer != 0)
         throw Mismatch("a number needs a unit", raw.line);
-    if (is_string(raw)) time = parse_time(raw.text);
+    if (is_string(raw)) time = base::parse_time(raw.text);
     if (!time || *time > high) throw Mismatch({}, raw.line);
     return *time;
 }
@@ -166,7 +167,7 @@ Enum read_choice(const Raw& raw) {
         if (name == raw.text) return value;
         names.push_back(name);
     }
-    const std::string_view meant = nearest(raw.text, names);
+    const std::string_view meant = base::nearest(raw.text, names);
     throw Mismatch(meant.empty() ? std::string() : fmt::format("did you mean \"{}\"?", meant),
                    raw.line);
 }
@@ -182,7 +183,8 @@ std::string format_choice(Enum value) {
 
 void check_host(const std::string& name, int line) {
     if (!legal_host_name(name))
-        throw Mismatch(fmt::format("\"{}\" cannot be the name of a host", printable(name)), line);
+        throw Mismatch(fmt::format("\"{}\" cannot be the name of a host", base::printable(name)),
+                       line);
 }
 
 bool is_letter_or_digit(char c) {
@@ -201,7 +203,7 @@ void check_device(const std::string& name, int line) {
         throw Mismatch(fmt::format("\"{}\" cannot be the name of a device, which has 1 to {} "
                                    "letters, digits, \".\", \"-\" or \"_\" and begins with a "
                                    "letter or digit",
-                                   printable(name), longest),
+                                   base::printable(name), longest),
                        line);
 }
 
@@ -211,7 +213,7 @@ void check_direction(const std::string& name, int line) {
         return;
     throw Mismatch(
         fmt::format("\"{}\" is no direction; they are \"0+\", \"0-\", \"1+\", ... \"{}-\"",
-                    printable(name), routing::max_dimensions - 1),
+                    base::printable(name), routing::max_dimensions - 1),
         line);
 }
 
@@ -336,11 +338,11 @@ std::string format_number(const Settings& settings) {
 }
 template <auto Member>
 std::string format_bytes(const Settings& settings) {
-    return format_size(*(settings.*Member));
+    return base::format_size(*(settings.*Member));
 }
 template <auto Member>
 std::string format_duration(const Settings& settings) {
-    return format_time(*(settings.*Member));
+    return base::format_time(*(settings.*Member));
 }
 template <auto Member>
 std::string format_enum(const Settings& settings) {
@@ -683,7 +685,7 @@ std::string suggest_key(std::string_view name) {
         names.push_back(key.name);
         if (key.section() == section) in_section.push_back(key.name);
     }
-    const std::string_view meant = nearest(name, in_section.empty() ? names : in_section);
+    const std::string_view meant = base::nearest(name, in_section.empty() ? names : in_section);
     if (!meant.empty()) return fmt::format("; did you mean '{}'?", meant);
     if (!in_section.empty())
         return fmt::format("; expected one of {}", fmt::join(in_section, ", "));

@@ -7,11 +7,12 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text.h"
+#include "base/units.h"
 #include "config/check.h"
 #include "config/geometry_file.h"
 #include "config/keys.h"
 #include "config/raw.h"
-#include "config/units.h"
 
 namespace torusmp::config {
 
@@ -73,7 +74,7 @@ void check_unknown(std::string_view name) {
     std::vector<std::string> known;
     for (const Key& key : keys()) known.push_back(key.variable());
     for (std::size_t i = 0; i < known.size(); ++i) {
-        const std::size_t distance = name.size() > 64 ? 64 : edit_distance(name, known[i]);
+        const std::size_t distance = name.size() > 64 ? 64 : base::edit_distance(name, known[i]);
         if (distance < best_distance) {
             best = known[i];
             best_distance = distance;
@@ -84,11 +85,11 @@ void check_unknown(std::string_view name) {
     }
     if (!best.empty())
         throw ConfigError(
-            fmt::format("{}: unknown setting; did you mean {}?", printable(name), best));
+            fmt::format("{}: unknown setting; did you mean {}?", base::printable(name), best));
     if (in_section)
         throw ConfigError(fmt::format(
             "{}: unknown setting; the environment may set {}, and {} names the geometry file",
-            printable(name), fmt::join(known, ", "), file_variable));
+            base::printable(name), fmt::join(known, ", "), file_variable));
 }
 
 void read_environment(const std::vector<Variable>& variables, Settings& settings) {
@@ -113,8 +114,8 @@ void read_flags(const std::vector<Flag>& flags, Settings& settings) {
         const std::string option = flag.option.empty() ? "--set " + flag.key : flag.option;
         const Key* key = find_key(flag.key);
         if (!key)
-            throw ConfigError(fmt::format("{}: unknown key '{}'{}", printable(option),
-                                          printable(flag.key), suggest_key(flag.key)));
+            throw ConfigError(fmt::format("{}: unknown key '{}'{}", base::printable(option),
+                                          base::printable(flag.key), suggest_key(flag.key)));
         assign(*key, Raw::words(flag.value), {Origin::Kind::flag, option}, settings);
     }
 }
@@ -146,7 +147,7 @@ std::string encode(std::string_view text) {
     throw ConfigError(fmt::format(
         "{}: {} cannot be read: expected what the launcher of this job wrote; is the launcher of "
         "another version, or was the variable changed?",
-        handover_variable, printable(what)));
+        handover_variable, base::printable(what)));
 }
 
 std::string decode(std::string_view text) {
@@ -212,7 +213,8 @@ std::optional<std::vector<Record>> inherited_records(const std::vector<Variable>
     if (blank == std::string::npos || head.substr(0, blank) != handover_version)
         damaged(head.substr(0, blank));
     const std::size_t end = std::min(second, head.size());
-    const auto strings = parse_integer(std::string_view(head).substr(blank + 1, end - blank - 1));
+    const auto strings =
+        base::parse_integer(std::string_view(head).substr(blank + 1, end - blank - 1));
     if (!strings || *strings < 1 || *strings > 1024) damaged(head.substr(0, end));
     std::string all = head.substr(end);
     for (std::int64_t i = 1; i < *strings; ++i) {
@@ -252,7 +254,7 @@ Flag parse_set_flag(const std::string& text) {
         throw ConfigError(
             fmt::format("--set {}: expected a key and a value, like "
                         "--set transport.tokens=8",
-                        printable(text)));
+                        base::printable(text)));
     return {text.substr(0, equals), text.substr(equals + 1), {}};
 }
 

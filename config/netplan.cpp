@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/address.h"
 #include "routing/pair_path.h"
 
 namespace torusmp::config {
@@ -14,14 +15,14 @@ namespace {
 using routing::Direction;
 using routing::Torus;
 
-std::uint32_t to_number(const Address& address) {
+std::uint32_t to_number(const base::Address& address) {
     std::uint32_t number = 0;
     for (std::size_t i = 0; i < 4; ++i) number = number << 8 | address.bytes[i];
     return number;
 }
 
-Address address_at(const Address& network, std::uint32_t offset, int prefix) {
-    Address address;
+base::Address address_at(const base::Address& network, std::uint32_t offset, int prefix) {
+    base::Address address;
     const std::uint32_t mask = network.prefix == 0 ? 0 : ~std::uint32_t(0) << (32 - network.prefix);
     std::uint32_t number = (to_number(network) & mask) + offset;
     for (std::size_t i = 4; i-- > 0; number >>= 8) address.bytes[i] = std::uint8_t(number);
@@ -29,7 +30,7 @@ Address address_at(const Address& network, std::uint32_t offset, int prefix) {
     return address;
 }
 
-std::uint64_t room(const Address& network) {
+std::uint64_t room(const base::Address& network) {
     return std::uint64_t(1) << (32 - network.prefix);
 }
 
@@ -57,7 +58,7 @@ void check_room(const Torus& torus, const NetplanOptions& options) {
             options.nodes.with_prefix(), room(options.nodes), torus.describe(), torus.size() + 2));
 }
 
-Address node_address(const NetplanOptions& options, int node) {
+base::Address node_address(const NetplanOptions& options, int node) {
     return address_at(options.nodes, std::uint32_t(node) + 1, 32);
 }
 
@@ -74,8 +75,9 @@ std::uint32_t cable_number(const Torus& torus, int node, int dimension) {
 }
 
 // Of a node's end of a cable, and of the other end.
-std::pair<Address, Address> cable_addresses(const Torus& torus, const NetplanOptions& options,
-                                            int node, Direction direction) {
+std::pair<base::Address, base::Address> cable_addresses(const Torus& torus,
+                                                        const NetplanOptions& options, int node,
+                                                        Direction direction) {
     const bool lower = direction.sign > 0;
     const int owner = lower ? node : *torus.neighbour(node, direction);
     const std::uint32_t base = 4 * cable_number(torus, owner, direction.dimension);
@@ -114,7 +116,7 @@ void plan_ways_into(NodePlan& plan, const Torus& torus, const NetplanOptions& op
         const Direction entrance = Direction::from_index(i);
         const auto before = torus.neighbour(target, entrance);
         if (!before || *before == plan.node) continue;
-        Address to = cable_addresses(torus, options, target, entrance).first;
+        base::Address to = cable_addresses(torus, options, target, entrance).first;
         to.prefix = 32;
         const PlannedLink& link =
             link_of(plan, routing::next_hop_into(torus, plan.node, target, entrance).direction);
@@ -125,7 +127,7 @@ void plan_ways_into(NodePlan& plan, const Torus& torus, const NetplanOptions& op
 }  // namespace
 
 NetplanOptions default_netplan() {
-    return {*parse_address("10.0.0.0/9"), *parse_address("10.255.0.0/16")};
+    return {*base::parse_address("10.0.0.0/9"), *base::parse_address("10.255.0.0/16")};
 }
 
 NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& options) {

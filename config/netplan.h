@@ -11,14 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "config/network.h"
 #include "config/settings.h"
 
 namespace torusmp::config {
 
 struct NetplanOptions {
-    Address cables;            // the network that the cables' are cut from, four addresses each
-    Address nodes;             // the network of the nodes' own addresses
+    base::Address cables;      // the network that the cables' are cut from, four addresses each
+    base::Address nodes;       // the network of the nodes' own addresses
     std::optional<int> mtu{};  // of the links; nothing: as it is
 };
 // Cables from 10.0.0.0/9, nodes from 10.255.0.0/16.
@@ -27,19 +28,19 @@ NetplanOptions default_netplan();
 struct PlannedLink {
     routing::Direction direction;
     std::string device;
-    Address own, peer;  // /30
+    base::Address own, peer;  // /30
 };
 
 struct PlannedRoute {
-    Address to;  // another node's own address, or one of its links'
-    Address via;
+    base::Address to;  // another node's own address, or one of its links'
+    base::Address via;
     std::string device;
 };
 
 struct NodePlan {
     int node = 0;
-    std::string host;  // empty: hosts are not named
-    Address address;   // /32, on the loopback device
+    std::string host;       // empty: hosts are not named
+    base::Address address;  // /32, on the loopback device
     std::vector<PlannedLink> links;
     std::vector<PlannedRoute> routes;
     std::optional<int> mtu;

@@ -24,7 +24,7 @@
 #include <span>
 #include <system_error>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 #include "config/geometry_file.h"
 
 namespace torusmp::config {
@@ -37,8 +37,8 @@ namespace {
 
 // ---- Addresses ----
 
-Address make_address(const sockaddr& found) {
-    Address address;
+base::Address make_address(const sockaddr& found) {
+    base::Address address;
     address.v6 = found.sa_family == AF_INET6;
     const void* bytes =
         address.v6
@@ -118,7 +118,7 @@ std::vector<Device> read_devices() {
             device.addresses.back().prefix = prefix_of_mask(entry->ifa_netmask);
         }
     }
-    const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket) kernel_refuses("cannot open a socket to ask about network devices");
     std::vector<Device> list;
     for (auto& [name, device] : devices) {
@@ -132,8 +132,8 @@ std::vector<Device> read_devices() {
 
 // ---- Routes ----
 
-Address route_address(const rtattr* attribute, bool v6, int prefix) {
-    Address address;
+base::Address route_address(const rtattr* attribute, bool v6, int prefix) {
+    base::Address address;
     address.v6 = v6;
     address.prefix = prefix;
     if (attribute)
@@ -192,7 +192,7 @@ bool take_routes(std::span<const char> batch, std::vector<RouteFact>& routes) {
 }
 
 std::vector<RouteFact> read_routes() {
-    const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    const base::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
     if (!socket) kernel_refuses("cannot open a netlink socket");
     std::vector<RouteFact> routes;
     alignas(nlmsghdr) char batch[64 << 10];
@@ -234,16 +234,16 @@ HostFacts who_is_here() {
 
 }  // namespace
 
-const Address* Device::ipv4() const {
+const base::Address* Device::ipv4() const {
     const auto found = std::find_if(addresses.begin(), addresses.end(),
-                                    [](const Address& address) { return !address.v6; });
+                                    [](const base::Address& address) { return !address.v6; });
     return found == addresses.end() ? nullptr : &*found;
 }
 
-const Address* Device::ipv6_link_local() const {
-    const auto found = std::find_if(addresses.begin(), addresses.end(), [](const Address& address) {
-        return address.v6 && address.link_local();
-    });
+const base::Address* Device::ipv6_link_local() const {
+    const auto found = std::find_if(
+        addresses.begin(), addresses.end(),
+        [](const base::Address& address) { return address.v6 && address.link_local(); });
     return found == addresses.end() ? nullptr : &*found;
 }
 
@@ -259,13 +259,13 @@ const RdmaPort* HostFacts::find_rdma(std::string_view netdev) const {
     return found == rdma.end() ? nullptr : &*found;
 }
 
-const Address* HostFacts::node_address() const {
-    const auto usable = [](const Address& address) {
+const base::Address* HostFacts::node_address() const {
+    const auto usable = [](const base::Address& address) {
         return !address.loopback() && !address.link_local();
     };
     for (const bool loopback : {true, false})
         for (const Device& device : devices)
-            for (const Address& address : device.addresses)
+            for (const base::Address& address : device.addresses)
                 if (device.loopback == loopback && usable(address)) return &address;
     return nullptr;
 }

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/address.h"
+#include "base/address.h"
 #include "config/check.h"
 #include "config/rdma.h"
 #include "config/settings.h"
@@ -31,18 +31,18 @@ struct Device {
     std::optional<int> megabits;      // per second; nothing: the driver does not say
     std::optional<bool> full_duplex;  // nothing: the driver does not say
     std::string mac;                  // "02:00:00:00:00:01"; empty: it has none
-    std::vector<Address> addresses;
+    std::vector<base::Address> addresses;
 
     // What a link can use: IPv4 first, then IPv6 link-local.
-    const Address* ipv4() const;
-    const Address* ipv6_link_local() const;
+    const base::Address* ipv4() const;
+    const base::Address* ipv6_link_local() const;
     friend bool operator==(const Device&, const Device&) = default;
 };
 
 struct RouteFact {
-    Address to;                  // 0.0.0.0/0: the default route
-    std::string device;          // empty: more than one, or none
-    std::optional<Address> via;  // nothing: on the link itself
+    base::Address to;                  // 0.0.0.0/0: the default route
+    std::string device;                // empty: more than one, or none
+    std::optional<base::Address> via;  // nothing: on the link itself
     friend bool operator==(const RouteFact&, const RouteFact&) = default;
 };
 
@@ -60,7 +60,7 @@ struct HostFacts {
     const RdmaPort* find_rdma(std::string_view netdev) const;
     // The address by which nodes that are no neighbours reach this one: the first on the loopback
     // device that is not loopback's own, else that of the first link that has one.
-    const Address* node_address() const;
+    const base::Address* node_address() const;
     friend bool operator==(const HostFacts&, const HostFacts&) = default;
 };
 

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "base/address.h"
+#include "base/text.h"
 #include "config/choice.h"
 #include "config/geometry_file.h"
 #include "config/network.h"
@@ -37,7 +39,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::vector<std::string> ipv4_words(const Device& device) {
     std::vector<std::string> words;
-    for (const Address& address : device.addresses)
+    for (const base::Address& address : device.addresses)
         if (!address.v6) words.push_back(address.with_prefix());
     return words;
 }
@@ -52,7 +54,7 @@ class RouteTable {
         }
     }
 
-    bool reaches(const Address& address) const {
+    bool reaches(const base::Address& address) const {
         return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const auto& known) {
             return known.first == address.v6 && networks_.count(masked(address, known.second)) != 0;
         });
@@ -61,7 +63,7 @@ class RouteTable {
   private:
     using Key = std::pair<int, std::array<std::uint8_t, 16>>;  // family and prefix, network
 
-    static Key masked(const Address& address, int prefix) {
+    static Key masked(const base::Address& address, int prefix) {
         Key key{(address.v6 ? 256 : 0) + prefix, {}};
         for (int bit = 0; bit < prefix; bit += 8) {
             const auto mask = std::uint8_t(prefix - bit >= 8 ? 0xff : 0xff << (8 - (prefix - bit)));
@@ -151,7 +153,7 @@ class MachineCheck {
             if (found.empty()) continue;  // that host does not have the file, and need not
             if (expected.empty()) expected = found, whose = "on host " + host(node);
             if (found != expected)
-                say(printable(settings_.file, 512),
+                say(base::printable(settings_.file, 512),
                     fmt::format("the geometry file differs between hosts: on host {} it has the "
                                 "hash {}, {} {}: expected the same file everywhere, or none but "
                                 "here",
@@ -226,7 +228,7 @@ class MachineCheck {
         std::vector<std::string> names;
         for (const Device& device : facts(end.node).devices)
             if (!device.loopback) names.push_back(device.name);
-        const std::string_view meant = nearest(end.name, {names.begin(), names.end()});
+        const std::string_view meant = base::nearest(end.name, {names.begin(), names.end()});
         return fmt::format("expected one of those it has: {}{}", joined(names),
                            meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
     }
@@ -273,8 +275,8 @@ class MachineCheck {
                             describe(end), other.name, host(other.node)));
             return;
         }
-        for (const Address& a : end.device->addresses)
-            for (const Address& b : other.device->addresses)
+        for (const base::Address& a : end.device->addresses)
+            for (const base::Address& b : other.device->addresses)
                 if (!a.v6 && a.same_network(b) && a.bytes != b.bytes) return;
         say(link_place(end),
             fmt::format("{} has {}, but the other end, device {} of host {}, has {}: expected two "
@@ -298,7 +300,7 @@ class MachineCheck {
         const RouteTable routes(facts(node));
         int missing = 0, first = -1;
         for (int target = 0; target < torus_.size(); ++target) {
-            const Address* address = facts(target).node_address();
+            const base::Address* address = facts(target).node_address();
             // Neighbours and other ranks of the host are reached without a route.
             if (!address || torus_.distance(node, target) < 2 || routes.reaches(*address)) continue;
             if (missing++ == 0) first = target;

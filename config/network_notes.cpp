@@ -4,9 +4,9 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/units.h"
 #include "config/choice.h"
 #include "config/network.h"
-#include "config/units.h"
 
 namespace torusmp::config {
 
@@ -63,11 +63,12 @@ void note_cable(const Settings& settings, const CableEnd& one, const CableEnd& o
 
 void note_lock_limit(const Settings& settings, int node, const HostFacts& facts, Kinds& notes) {
     if (facts.rdma.empty() || locks_enough(settings, facts)) return;
-    notes.add("lock",
-              fmt::format("host {} lets a process lock {} of memory, and each rank needs {} for "
-                          "verbs: {}",
-                          (*settings.hosts)[std::size_t(node)], format_size(*facts.lock_limit),
-                          format_size(locked_memory_needed(settings)), lock_remedy()));
+    notes.add(
+        "lock",
+        fmt::format("host {} lets a process lock {} of memory, and each rank needs {} for "
+                    "verbs: {}",
+                    (*settings.hosts)[std::size_t(node)], base::format_size(*facts.lock_limit),
+                    base::format_size(locked_memory_needed(settings)), lock_remedy()));
 }
 
 }  // namespace

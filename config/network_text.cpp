@@ -17,9 +17,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/address.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "config/network.h"
 #include "config/raw.h"
-#include "config/units.h"
 
 namespace torusmp::config {
 
@@ -90,7 +92,7 @@ class FactsReader {
   private:
     [[noreturn]] void fail(const std::string& why) const {
         throw ConfigError(fmt::format("the facts that a host sent cannot be read at \"{}\": {}",
-                                      printable(line_, 120), why));
+                                      base::printable(line_, 120), why));
     }
 
     std::string_view next_line() {
@@ -123,27 +125,28 @@ class FactsReader {
     }
 
     int number(std::string_view text) const {
-        const auto value = parse_integer(text);
+        const auto value = base::parse_integer(text);
         if (!value || *value < 0 || *value > 0x7fffffff)
-            fail(fmt::format("\"{}\" is no number from 0", printable(text)));
+            fail(fmt::format("\"{}\" is no number from 0", base::printable(text)));
         return int(*value);
     }
 
     std::uint64_t bytes(std::string_view text) const {
-        const auto value = parse_integer(text);
-        if (!value || *value < 0) fail(fmt::format("\"{}\" is no number from 0", printable(text)));
+        const auto value = base::parse_integer(text);
+        if (!value || *value < 0)
+            fail(fmt::format("\"{}\" is no number from 0", base::printable(text)));
         return std::uint64_t(*value);
     }
 
     bool either(std::string_view text, std::string_view yes, std::string_view no) const {
         if (text != yes && text != no)
-            fail(fmt::format("\"{}\": expected {} or {}", printable(text), yes, no));
+            fail(fmt::format("\"{}\": expected {} or {}", base::printable(text), yes, no));
         return text == yes;
     }
 
-    Address address(std::string_view text) const {
-        const auto found = parse_address(text);
-        if (!found) fail(fmt::format("\"{}\" is no address", printable(text)));
+    base::Address address(std::string_view text) const {
+        const auto found = base::parse_address(text);
+        if (!found) fail(fmt::format("\"{}\" is no address", base::printable(text)));
         return *found;
     }
 
@@ -262,7 +265,7 @@ std::string format_facts(const HostFacts& facts) {
         fmt::format("host {} {} {}", word(facts.name), word(facts.identity), word(facts.geometry)));
     for (const Device& device : facts.devices) {
         lines.push_back(format_device(device));
-        for (const Address& address : device.addresses)
+        for (const base::Address& address : device.addresses)
             lines.push_back("address " + address.with_prefix());
     }
     for (const RdmaPort& port : facts.rdma) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "config/raw.h"
 
 namespace po = boost::program_options;
@@ -19,7 +20,7 @@ std::string nearest_option(const std::string& mistyped, const po::options_descri
     for (const auto& option : options.options())
         if (!option->long_name().empty()) names.push_back("--" + option->long_name());
     const std::vector<std::string_view> views(names.begin(), names.end());
-    return std::string(nearest(mistyped, views));
+    return std::string(base::nearest(mistyped, views));
 }
 
 }  // namespace
@@ -43,12 +44,13 @@ void add_common_options(po::options_description& options) {
 
 void throw_usage_error(const po::error& error, const po::options_description& options) {
     const auto* unknown = dynamic_cast<const po::unknown_option*>(&error);
-    if (!unknown) throw UsageError(fmt::format("{}; see --help", printable(error.what(), 300)));
+    if (!unknown)
+        throw UsageError(fmt::format("{}; see --help", base::printable(error.what(), 300)));
     std::string name = unknown->get_option_name();
     if (const std::size_t equals = name.find('='); equals != std::string::npos) name.resize(equals);
     const std::string meant = nearest_option(name, options);
     throw UsageError(
-        fmt::format("unknown option '{}'{}", printable(name),
+        fmt::format("unknown option '{}'{}", base::printable(name),
                     meant.empty() ? "; see --help" : fmt::format("; did you mean {}?", meant)));
 }
 
@@ -67,7 +69,7 @@ po::variables_map parse_options(int argc, const char* const* argv,
             if (option.string_key.empty() && !words_allowed)
                 throw UsageError(
                     fmt::format("unexpected word '{}'; see --help",
-                                printable(option.value.empty() ? "" : option.value[0])));
+                                base::printable(option.value.empty() ? "" : option.value[0])));
         po::store(parsed, given);
         po::notify(given);
     } catch (const po::error& error) {

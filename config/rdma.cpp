@@ -13,9 +13,9 @@
 #include <cstring>
 #include <memory>
 
-#include "config/capability.h"
-#include "config/descriptor.h"
-#include "config/units.h"
+#include "base/capability.h"
+#include "base/descriptor.h"
+#include "base/units.h"
 
 namespace torusmp::config {
 
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 // The first line of a small file; empty where it cannot be read. Such tables have a file for each
 // of a thousand entries, so it costs no more than it must.
 std::string read_line(const fs::path& file) {
-    const Descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    const base::Descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     char text[256];
     const ssize_t got = in ? ::read(in.get(), text, sizeof text) : -1;
     if (got <= 0) return {};
@@ -177,9 +177,9 @@ class Devices {
 
 }  // namespace
 
-Address RdmaGid::address() const {
+base::Address RdmaGid::address() const {
     constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    Address address;
+    base::Address address;
     address.v6 = !std::equal(mapped.begin(), mapped.end(), bytes.begin());
     address.prefix = address.v6 ? 128 : 32;
     if (address.v6)
@@ -194,7 +194,8 @@ std::vector<RdmaPort> read_rdma_ports(const fs::path& root) {
     std::vector<RdmaPort> ports;
     for (const std::string& device : names_in(folder))
         for (const std::string& port : names_in(folder / device / "ports"))
-            if (const auto number = parse_integer(port); number && *number > 0 && *number < 256)
+            if (const auto number = base::parse_integer(port);
+                number && *number > 0 && *number < 256)
                 ports.push_back(read_port(folder / device / "ports" / port, device, int(*number)));
     return ports;
 }
@@ -250,7 +251,7 @@ std::string describe_gids(const RdmaPort& port) {
 std::optional<std::uint64_t> memory_lock_limit() {
     struct rlimit limit {};
     if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-        has_capability(CAP_IPC_LOCK))
+        base::has_capability(CAP_IPC_LOCK))
         return std::nullopt;
     return limit.rlim_cur;
 }

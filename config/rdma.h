@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/address.h"
+#include "base/address.h"
 
 namespace torusmp::config {
 
@@ -24,7 +24,7 @@ struct RdmaGid {
     std::array<std::uint8_t, 16> bytes{};
     bool roce_v2 = false;  // false: RoCE v1, InfiniBand or iWARP
 
-    Address address() const;  // IPv4 where the GID maps one
+    base::Address address() const;  // IPv4 where the GID maps one
     friend bool operator==(const RdmaGid&, const RdmaGid&) = default;
 };
 

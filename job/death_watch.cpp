@@ -13,7 +13,7 @@ namespace torusmp::job {
 
 void DeathWatch::start(core::Runtime& runtime) {
     runtime_ = &runtime;
-    stop_ = config::Descriptor(eventfd(0, EFD_CLOEXEC));
+    stop_ = base::Descriptor(eventfd(0, EFD_CLOEXEC));
     thread_ = std::thread([this] { watch(); });
 }
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 #include "core/api.h"
 #include "launch/bootstrap.h"
 
@@ -34,7 +34,7 @@ class DeathWatch {
 
     launch::Bootstrap& bootstrap_;
     core::Runtime* runtime_ = nullptr;
-    config::Descriptor stop_;
+    base::Descriptor stop_;
     std::mutex mutex_;
     std::vector<launch::Death> news_;
     std::thread thread_;

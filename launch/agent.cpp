@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
+
 namespace torusmp::launch {
 namespace {
 
@@ -87,17 +89,17 @@ bool put(std::string& word, std::string_view place, const std::string& text) {
 }
 
 struct Pipe {
-    Descriptor read_end, write_end;
+    base::Descriptor read_end, write_end;
     Pipe() {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0)
             throw AgentError(fmt::format("pipe for an agent: {}", std::strerror(errno)));
-        read_end = Descriptor(ends[0]);
-        write_end = Descriptor(ends[1]);
+        read_end = base::Descriptor(ends[0]);
+        write_end = base::Descriptor(ends[1]);
     }
 };
 
-Descriptor without_blocking(Descriptor descriptor) {
+base::Descriptor without_blocking(base::Descriptor descriptor) {
     fcntl(descriptor.get(), F_SETFL, O_NONBLOCK);
     return descriptor;
 }
@@ -190,7 +192,7 @@ AgentProcess::AgentProcess(const std::vector<std::string>& command) {
         throw AgentError(fmt::format("the agent '{}' cannot be started: {}", command.front(),
                                      std::strerror(error)));
     }
-    process_ = Descriptor(int(syscall(SYS_pidfd_open, pid_, 0)));
+    process_ = base::Descriptor(int(syscall(SYS_pidfd_open, pid_, 0)));
     input_ = without_blocking(std::move(input.write_end));
     output_ = without_blocking(std::move(output.read_end));
     errors_ = without_blocking(std::move(errors.read_end));

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/descriptor.h"
+#include "base/descriptor.h"
 
 namespace torusmp::launch {
 
@@ -34,8 +34,8 @@ std::string quote_for_shell(const std::string& word);
 // What runs `command` on `host`: AGENT HOST COMMAND. Where a word of the agent has "{host}" in it,
 // the name goes there and not behind the agent; so does `address` where it has "{address}", the
 // address of the host on the link that leads to it. ssh and its kin get the command quoted for the
-// shell that reads it, and ssh the options that keep it from asking what nobody could answer. Throws
-// AgentError.
+// shell that reads it, and ssh the options that keep it from asking what nobody could answer.
+// Throws AgentError.
 std::vector<std::string> agent_command(const std::string& agent, const std::string& host,
                                        const std::vector<std::string>& command,
                                        const std::string& address = {});
@@ -56,9 +56,9 @@ class AgentProcess {
     // A pidfd: readable at the end of the process.
     int process() const { return process_.get(); }
     // Our ends of its pipes, all non-blocking. May be moved out, by an owner that wants to.
-    Descriptor& input() { return input_; }
-    Descriptor& output() { return output_; }
-    Descriptor& errors() { return errors_; }
+    base::Descriptor& input() { return input_; }
+    base::Descriptor& output() { return output_; }
+    base::Descriptor& errors() { return errors_; }
 
     // waitpid's status; nothing: it still runs.
     std::optional<int> end();
@@ -68,7 +68,7 @@ class AgentProcess {
   private:
     pid_t pid_ = -1;
     std::optional<int> status_;
-    Descriptor process_, input_, output_, errors_;
+    base::Descriptor process_, input_, output_, errors_;
 };
 
 }  // namespace torusmp::launch

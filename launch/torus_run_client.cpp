@@ -17,7 +17,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "launch/descriptor.h"
+#include "base/descriptor.h"
 #include "launch/implementations.h"
 
 namespace torusmp::launch {
@@ -253,7 +253,7 @@ class TorusRunBootstrap final : public Bootstrap {
                         describe_self(rank_), call));
     }
 
-    Descriptor socket_, notices_;
+    base::Descriptor socket_, notices_;
     std::mutex sending_, noticing_;
     std::vector<std::byte> noticed_;
     std::atomic<bool> asked_{false};

@@ -6,12 +6,12 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/units.h"
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "bench/torus_bench/raw_socket.h"
 #include "bench/torus_bench/timing.h"
 #include "config/options.h"
-#include "config/units.h"
 
 namespace torusmp::bench {
 namespace {
@@ -192,7 +192,7 @@ Table measure_aggregate(const Context& context) {
     for (const std::size_t bytes : context.options.sizes) {
         Row row{bytes, {}};
         for (int n = 1; n <= dimensions; ++n) {
-            context.progress(fmt::format("{}, {}-D", config::format_size(bytes), n));
+            context.progress(fmt::format("{}, {}-D", base::format_size(bytes), n));
             for (Figure& figure : exchange_rates(context, raw, bytes, n))
                 row.figures.push_back(std::move(figure));
         }

@@ -2,12 +2,12 @@
 
 #include <vector>
 
+#include "base/units.h"
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "bench/torus_bench/raw_socket.h"
 #include "bench/torus_bench/stream.h"
 #include "bench/torus_bench/timing.h"
-#include "config/units.h"
 
 namespace torusmp::bench {
 namespace {
@@ -113,7 +113,7 @@ Table measure_bandwidth(const Context& context) {
     std::vector<RawSocket> sockets;
     if (raw) sockets = open_raw_links(context, link_of(context, pair));
     for (const std::size_t bytes : context.options.sizes) {
-        context.progress(config::format_size(bytes));
+        context.progress(base::format_size(bytes));
         PairLoad load(pair, sockets, raw, {bytes, window}, context.options.seconds);
         table.rows.push_back({bytes, figures_of(load.measure_all(), raw)});
     }

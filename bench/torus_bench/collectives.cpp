@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "bench/torus_bench/below.h"
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/collective_calls.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "bench/torus_bench/timing.h"
-#include "config/units.h"
 
 namespace torusmp::bench {
 namespace {
@@ -93,7 +93,7 @@ Row measure_row(const Context& context, collectives::Group& group,
     Row row{bytes, {}};
     for (const Candidate& candidate : candidates) {
         context.progress(
-            fmt::format("{} of {}", candidate.operation->name, config::format_size(bytes)));
+            fmt::format("{} of {}", candidate.operation->name, base::format_size(bytes)));
         const auto timings = time_forms(group, candidate, bytes, context.options.seconds);
         for (const Timing& timing : timings) row.figures.push_back(as_time(timing, 1e6));
         if (candidate.compares()) row.figures.push_back(as_time_ratio(timings[1], timings[0]));

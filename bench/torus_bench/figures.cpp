@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "config/units.h"
+#include "base/units.h"
 
 namespace torusmp::bench {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::size_t gap = 2;        // between columns
 constexpr std::size_t group_gap = 2;  // more of it between groups
 
 std::string size_text(std::size_t bytes) {
-    const std::string text = config::format_size(bytes);
+    const std::string text = base::format_size(bytes);
     // "16KiB" becomes "16 KiB": easier on the eye in a column.
     const std::size_t unit = text.find_first_not_of("0123456789");
     return fmt::format("{} {}", text.substr(0, unit), text.substr(unit));

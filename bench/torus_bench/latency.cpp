@@ -3,11 +3,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/units.h"
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "bench/torus_bench/raw_socket.h"
 #include "bench/torus_bench/timing.h"
-#include "config/units.h"
 
 namespace torusmp::bench {
 
@@ -54,7 +54,7 @@ Table measure_latency(const Context& context) {
         sockets = open_raw_links(context, link_of(context, pair));
     }
     for (const std::size_t bytes : context.options.sizes) {
-        context.progress(config::format_size(bytes));
+        context.progress(base::format_size(bytes));
         const auto timings =
             measure_round_trips(pair, sockets, raw, bytes, context.options.seconds);
         Row row{bytes, {}};
@@ -89,7 +89,7 @@ Table measure_sweep(const Context& context) {
         sockets = open_raw_links(context, link_of(context, pair));
     }
     for (const std::size_t bytes : context.options.sizes) {
-        context.progress(config::format_size(bytes));
+        context.progress(base::format_size(bytes));
         const auto timings =
             measure_round_trips(pair, sockets, raw, bytes, context.options.seconds);
         Row row{bytes, {}};

@@ -7,9 +7,9 @@
 #include <sstream>
 #include <utility>
 
+#include "base/units.h"
 #include "bench/torus_bench/collective_calls.h"
 #include "config/options.h"
-#include "config/units.h"
 
 namespace torusmp::bench {
 namespace {
@@ -94,7 +94,7 @@ int read_number(const po::variables_map& given, const std::string& name, int lea
 }
 
 std::size_t read_size(const std::string& range, const std::string& text) {
-    const auto size = config::parse_size(text);
+    const auto size = base::parse_size(text);
     if (!size || *size > largest_message)
         throw UsageError(fmt::format(
             "--sizes {}: '{}' is no size from 0 to 1GiB, like 64, 16KiB or 4MiB", range, text));

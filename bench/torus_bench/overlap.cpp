@@ -5,10 +5,10 @@
 #include <cmath>
 #include <vector>
 
+#include "base/units.h"
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "bench/torus_bench/timing.h"
-#include "config/units.h"
 
 namespace torusmp::bench {
 namespace {
@@ -140,7 +140,7 @@ Table measure_overlap(const Context& context) {
         "Processor: seconds of both ranks for each 10^9 bytes received, waiting included."};
     const double rate = rounds_a_second();
     for (const std::size_t bytes : context.options.sizes) {
-        context.progress(config::format_size(bytes));
+        context.progress(base::format_size(bytes));
         const double seconds = context.options.seconds;
         const Measured m = pair.role < 0 ? stand_by(pair, bytes, seconds)
                                          : measure_pair(pair, bytes, rate, seconds);

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "base/address.h"
 #include "bench/torus_bench/below.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "config/network.h"
@@ -41,7 +42,7 @@ struct Place {
 
 // Where a listener waits, and what it wants to hear first: others may find its port too.
 struct Invitation {
-    config::Address address;
+    base::Address address;
     std::uint16_t port = 0;  // network order
     Nonce nonce{};
 };
@@ -52,7 +53,7 @@ static_assert(std::is_trivially_copyable_v<Invitation>);
         fmt::format("--raw: device {}: {}: {}", place.device, what, std::strerror(errno)));
 }
 
-void fill(Place& place, const config::Address& address, std::uint16_t port) {
+void fill(Place& place, const base::Address& address, std::uint16_t port) {
     place.address = {};
     if (address.v6) {
         auto& to = reinterpret_cast<sockaddr_in6&>(place.address);
@@ -72,7 +73,7 @@ void fill(Place& place, const config::Address& address, std::uint16_t port) {
 
 struct Local {
     Place place;
-    config::Address address;
+    base::Address address;
 };
 
 std::string device_of(const Context& context, int rank, Direction direction) {
@@ -85,9 +86,9 @@ std::string device_of(const Context& context, int rank, Direction direction) {
 Local local_end(const Context& context, const config::HostFacts& facts, Direction direction) {
     const std::string device = device_of(context, rank(), direction);
     const config::Device* found = facts.find(device);
-    const config::Address* address = found == nullptr ? nullptr
-                                     : found->ipv4()  ? found->ipv4()
-                                                      : found->ipv6_link_local();
+    const base::Address* address = found == nullptr ? nullptr
+                                   : found->ipv4()  ? found->ipv4()
+                                                    : found->ipv6_link_local();
     if (address == nullptr)
         throw std::runtime_error(
             fmt::format("--raw: rank {}: {} {}", rank(), device,
@@ -96,10 +97,9 @@ Local local_end(const Context& context, const config::HostFacts& facts, Directio
 }
 
 // Bound to the device and its own address, like our links.
-config::Descriptor open_socket(Local& local) {
+base::Descriptor open_socket(Local& local) {
     fill(local.place, local.address, 0);
-    config::Descriptor socket(
-        ::socket(local.place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    base::Descriptor socket(::socket(local.place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket) refuse(local.place, "cannot open a socket");
     const int on = 1;
     const int buffer = int(*settings().socket_buffer);
@@ -117,7 +117,7 @@ config::Descriptor open_socket(Local& local) {
 
 struct Listener {
     Local local;
-    config::Descriptor socket;
+    base::Descriptor socket;
     Invitation invitation;
 };
 
@@ -137,8 +137,8 @@ Listener listen_at(Local local) {
     return listener;
 }
 
-config::Descriptor call(Local local, const Invitation& invitation) {
-    config::Descriptor socket = open_socket(local);
+base::Descriptor call(Local local, const Invitation& invitation) {
+    base::Descriptor socket = open_socket(local);
     Place to = local.place;
     fill(to, invitation.address, invitation.port);
     if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length) != 0)
@@ -159,13 +159,13 @@ bool greets(int socket, const Nonce& nonce) {
 }
 
 // The Runtime moves meanwhile: our invitation may still be on its way.
-config::Descriptor answer(const Listener& listener) {
+base::Descriptor answer(const Listener& listener) {
     const auto deadline = Clock::now() + patience;
     while (Clock::now() < deadline) {
         runtime().progress();
         pollfd wanted{listener.socket.get(), POLLIN, 0};
         if (poll(&wanted, 1, 1) <= 0) continue;
-        config::Descriptor socket(accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        base::Descriptor socket(accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
         const int on = 1;
         if (!socket || !greets(socket.get(), listener.invitation.nonce)) continue;
         setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -266,7 +266,7 @@ std::vector<RawSocket> open_raw_links(const Context& context, const std::vector<
     next = 0;
     for (const Direction& link : links) {
         if (link.sign < 0) {
-            sockets.emplace_back(config::Descriptor());  // answered below
+            sockets.emplace_back(base::Descriptor());  // answered below
             continue;
         }
         const auto bytes = hear(*context.torus.neighbour(rank(), link), first_tag + link.dimension,

@@ -13,15 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/timing.h"
-#include "config/descriptor.h"
 
 namespace torusmp::bench {
 
 class RawSocket {
   public:
-    explicit RawSocket(config::Descriptor socket) : socket_(std::move(socket)) {}
+    explicit RawSocket(base::Descriptor socket) : socket_(std::move(socket)) {}
 
     // `count` messages of `bytes` one after the other, each with system calls of its own, from or
     // into places side by side. At most one send and one receive at a time.
@@ -43,7 +43,7 @@ class RawSocket {
     };
     static void advance(Way& way, std::size_t moved);
 
-    config::Descriptor socket_;
+    base::Descriptor socket_;
     Way out_;
     Way in_;
 };

@@ -4,13 +4,13 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/units.h"
 #include "bench/torus_bench/below.h"
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "bench/torus_bench/raw_socket.h"
 #include "bench/torus_bench/stream.h"
 #include "bench/torus_bench/timing.h"
-#include "config/units.h"
 
 namespace torusmp::bench {
 namespace {
@@ -46,10 +46,10 @@ Figure relative_to(const Figure& first, const Figure& figure) {
 void explain(Table& table, std::size_t small, Messages window, int farthest) {
     table.notes = {
         fmt::format("Half trip: of {}. A further hop: what it adds to the distance before.",
-                    config::format_size(small)),
+                    base::format_size(small)),
         fmt::format("One way: {} messages of {} in flight, 10^6 bytes a second; beside it, in "
                     "percent of one hop.",
-                    window.count, config::format_size(window.bytes))};
+                    window.count, base::format_size(window.bytes))};
     std::vector<double> times;
     for (const Row& row : table.rows) times.push_back(row.figures[0].value);
     if (times.size() > 1)

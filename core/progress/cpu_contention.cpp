@@ -18,7 +18,7 @@ constexpr std::uint64_t long_wait = 10'000;  // ns
 // there are no rivals.
 bool CpuContention::look() {
     if (!file_)
-        file_ = config::Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+        file_ = base::Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
     std::array<char, 96> text{};
     if (!file_ || ::pread(file_.get(), text.data(), text.size() - 1, 0) <= 0) return false;
     unsigned long long ran = 0, waited = 0;

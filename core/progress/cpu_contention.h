@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 
 namespace torusmp::core {
 
@@ -22,7 +22,7 @@ class CpuContention {
     static constexpr unsigned sleeps_per_look = 32;
     bool look();
 
-    config::Descriptor file_;  // the kernel's account of this thread's waits for a core
+    base::Descriptor file_;  // the kernel's account of this thread's waits for a core
     unsigned sleeps_ = 0;
     std::uint64_t waited_ = 0;  // ns
     bool present_ = false;

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "config/address.h"
+#include "base/address.h"
 
 namespace torusmp::transport {
 
@@ -29,7 +29,7 @@ struct IpAddress {
     std::uint8_t on_loopback = 0;
     std::array<std::uint8_t, 16> bytes{};
 
-    bool link_local() const { return config::is_link_local(family == 6, bytes); }
+    bool link_local() const { return base::is_link_local(family == 6, bytes); }
     bool same_network(const IpAddress& other) const;
     // device: index of the own device that a link-local address lies behind.
     sockaddr_storage socket_address(std::uint16_t port, unsigned device) const;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 
 namespace torusmp::transport {
 
@@ -20,7 +20,7 @@ class Monitor {
     void read(const std::function<void(unsigned, std::string_view)>& tell);
 
   private:
-    config::Descriptor socket_;
+    base::Descriptor socket_;
 };
 
 }  // namespace torusmp::transport

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/text.h"
 #include "config/geometry_file.h"
 #include "config/load.h"
 #include "tests/config/temporary.h"
@@ -155,7 +156,7 @@ TEST_CASE("A list of hosts, padded patterns and times of zero are understood") {
     CHECK(*read("[torus]\ndims = \"4x2\"\n").dims == std::vector<int>{4, 2});
 }
 
-TEST_CASE("An unknown key or table is refused and the nearest right one named") {
+TEST_CASE("An unknown key or table is refused and the base::nearest right one named") {
     check_refused({
         {"[transport]\n\ntokns = 8\n",
          "geometry.toml:3: ",

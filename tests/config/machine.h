@@ -6,14 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "config/load.h"
 #include "config/network.h"
 #include "tests/config/temporary.h"
 
 namespace torusmp::test {
 
-inline config::Address ip(const std::string& text) {
-    const auto address = config::parse_address(text);
+inline base::Address ip(const std::string& text) {
+    const auto address = base::parse_address(text);
     REQUIRE(address);
     return *address;
 }
@@ -33,7 +34,7 @@ inline config::Device good_device(const std::string& name, int index, int cable,
     return device;
 }
 
-inline config::RdmaGid make_gid(int index, const config::Address& address, bool roce_v2 = true) {
+inline config::RdmaGid make_gid(int index, const base::Address& address, bool roce_v2 = true) {
     config::RdmaGid gid;
     gid.index = index;
     gid.roce_v2 = roce_v2;

@@ -1,5 +1,6 @@
 // The address plan: routes as they are printed, walked from every node to every other.
 #include "config/netplan.h"
+#include "base/address.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -152,7 +153,7 @@ TEST_CASE("Routes to the addresses of links enter and leave every two nodes by t
         };
         // The device by which a node sends to an address, and the node there: by its own cable, or
         // by a route.
-        const auto step = [&](int node, const Address& to) {
+        const auto step = [&](int node, const base::Address& to) {
             const NodePlan& plan = plans[std::size_t(node)];
             for (const PlannedLink& link : plan.links)
                 if (link.peer.bytes == to.bytes)
@@ -236,7 +237,7 @@ TEST_CASE("A planned machine is one that check_machine finds nothing wrong with"
             facts.routes.push_back({route.to, route.device, route.via});
     }
     CHECK(check_machine(settings, hosts).empty());
-    const Address far = *hosts[1].node_address();  // two steps away
+    const base::Address far = *hosts[1].node_address();  // two steps away
     CHECK(std::erase_if(hosts[4].routes,
                         [&](const RouteFact& route) { return route.to.bytes == far.bytes; }) == 1);
     CHECK(check_machine(settings, hosts).size() == 1);
@@ -257,11 +258,14 @@ TEST_CASE("A plan without a torus, without devices or without room is refused wi
     settings.links.value.erase("1-");
     CHECK_THAT(refusal(settings, default_netplan()), Contains("link 1-") && Contains("no device"));
     settings = settings_for("4x4", "");
-    CHECK_THAT(refusal(settings, {*parse_address("10.0.0.0/26"), *parse_address("10.255.0.0/16")}),
+    CHECK_THAT(refusal(settings, {*base::parse_address("10.0.0.0/26"),
+                                  *base::parse_address("10.255.0.0/16")}),
                Contains("10.0.0.0/26") && Contains("128"));
-    CHECK_THAT(refusal(settings, {*parse_address("10.0.0.0/25"), *parse_address("10.255.0.0/28")}),
+    CHECK_THAT(refusal(settings, {*base::parse_address("10.0.0.0/25"),
+                                  *base::parse_address("10.255.0.0/28")}),
                Contains("10.255.0.0/28") && Contains("one a node"));
     settings.use.value = TransportUse::tcp;  // else there are routes to link addresses too
-    CHECK(plan_node(settings, 15, {*parse_address("10.0.0.0/25"), *parse_address("10.9.0.0/27")})
+    CHECK(plan_node(settings, 15,
+                    {*base::parse_address("10.0.0.0/25"), *base::parse_address("10.9.0.0/27")})
               .routes.size() == 15);
 }

@@ -1,5 +1,6 @@
 // Facts of hosts: as text, believed only when whole; and the check of a machine made up of them.
 #include "config/network.h"
+#include "base/address.h"
 
 #include <catch2/catch.hpp>
 #include <random>
@@ -26,7 +27,7 @@ TEST_CASE("An address is read and printed, and knows its network") {
     CHECK(ip("::1").loopback());
     for (const char* wrong : {"", "10.0.0", "10.0.0.1/33", "10.0.0.1/-1", "10.0.0.1/", "::g",
                               "::1/129", "10.0.0.1/8 ", "a", "/8"})
-        CHECK_FALSE(parse_address(wrong));
+        CHECK_FALSE(base::parse_address(wrong));
 }
 
 TEST_CASE("What a host tells of itself comes back as it was") {

@@ -1,4 +1,4 @@
-#include "config/units.h"
+#include "base/units.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
@@ -8,17 +8,17 @@ using namespace torusmp::config;
 using namespace std::chrono_literals;
 
 TEST_CASE("A size is read in each of its units") {
-    CHECK(parse_size("0") == 0u);
-    CHECK(parse_size("4096") == 4096u);
-    CHECK(parse_size("7B") == 7u);
-    CHECK(parse_size("16KiB") == 16384u);
-    CHECK(parse_size("16 kib") == 16384u);
-    CHECK(parse_size("4MiB") == 4194304u);
-    CHECK(parse_size("1GiB") == 1073741824u);
-    CHECK(parse_size("2TiB") == 2199023255552u);
-    CHECK(parse_size("1.5MiB") == 1572864u);
-    CHECK(parse_size("0.25KiB") == 256u);
-    CHECK(parse_size("1.000B") == 1u);
+    CHECK(base::parse_size("0") == 0u);
+    CHECK(base::parse_size("4096") == 4096u);
+    CHECK(base::parse_size("7B") == 7u);
+    CHECK(base::parse_size("16KiB") == 16384u);
+    CHECK(base::parse_size("16 kib") == 16384u);
+    CHECK(base::parse_size("4MiB") == 4194304u);
+    CHECK(base::parse_size("1GiB") == 1073741824u);
+    CHECK(base::parse_size("2TiB") == 2199023255552u);
+    CHECK(base::parse_size("1.5MiB") == 1572864u);
+    CHECK(base::parse_size("0.25KiB") == 256u);
+    CHECK(base::parse_size("1.000B") == 1u);
 }
 
 TEST_CASE("A text that is no size is refused") {
@@ -27,42 +27,42 @@ TEST_CASE("A text that is no size is refused") {
           "0.3KiB", "16KB",    "16MB",   "16K",    "1e3",    "0x10",   "1.",
           ".5KiB",  "1..5KiB", "16KiB ", " 16KiB", "16KiBx", "1,5MiB", "16\nKiB"}) {
         CAPTURE(text);
-        CHECK_FALSE(parse_size(text));
+        CHECK_FALSE(base::parse_size(text));
     }
 }
 
 TEST_CASE("A size beyond 63 bits is refused, whatever its digits and unit") {
-    CHECK(parse_size("9223372036854775807") ==
+    CHECK(base::parse_size("9223372036854775807") ==
           std::uint64_t(std::numeric_limits<std::int64_t>::max()));
-    CHECK(parse_size("8388607TiB") == 8388607ull << 40);
+    CHECK(base::parse_size("8388607TiB") == 8388607ull << 40);
     for (const char* text :
          {"9223372036854775808", "18446744073709551616", "8388608TiB", "9007199254740992KiB",
           "99999999999999999999999999999999999999999B", "340282366920938463463374607431768211456",
           "0.0000000000000000001TiB"}) {
         CAPTURE(text);
-        CHECK_FALSE(parse_size(text));
+        CHECK_FALSE(base::parse_size(text));
     }
 }
 
 TEST_CASE("A time is read in each of its units") {
-    CHECK(parse_time("0") == 0ns);
-    CHECK(parse_time("0s") == 0ns);
-    CHECK(parse_time("5ns") == 5ns);
-    CHECK(parse_time("20us") == 20us);
-    CHECK(parse_time("20µs") == 20us);
-    CHECK(parse_time("3ms") == 3ms);
-    CHECK(parse_time("1.5s") == 1500ms);
-    CHECK(parse_time("0.1s") == 100ms);
-    CHECK(parse_time("2min") == 120s);
-    CHECK(parse_time("1h") == 3600s);
-    CHECK(parse_time("2562047h"));
+    CHECK(base::parse_time("0") == 0ns);
+    CHECK(base::parse_time("0s") == 0ns);
+    CHECK(base::parse_time("5ns") == 5ns);
+    CHECK(base::parse_time("20us") == 20us);
+    CHECK(base::parse_time("20µs") == 20us);
+    CHECK(base::parse_time("3ms") == 3ms);
+    CHECK(base::parse_time("1.5s") == 1500ms);
+    CHECK(base::parse_time("0.1s") == 100ms);
+    CHECK(base::parse_time("2min") == 120s);
+    CHECK(base::parse_time("1h") == 3600s);
+    CHECK(base::parse_time("2562047h"));
 }
 
 TEST_CASE("A text that is no time, or has no unit, is refused") {
     for (const char* text : {"", "20", "-1s", "s", "1.5ns", "0.0000001us", "1sec", "1d", "inf",
                              "nan", "2562048h", "9223372037s", "1s2", "00"}) {
         CAPTURE(text);
-        CHECK_FALSE(parse_time(text));
+        CHECK_FALSE(base::parse_time(text));
     }
 }
 
@@ -72,31 +72,31 @@ TEST_CASE("A printed size or time reads back as the same value") {
         // All magnitudes alike, and round numbers among them.
         const std::uint64_t value = random() >> (1 + random() % 63) << (random() % 41) >> 1;
         CAPTURE(value);
-        REQUIRE(parse_size(format_size(value)) == value);
-        REQUIRE(parse_time(format_time(std::chrono::nanoseconds(std::int64_t(value)))) ==
-                std::chrono::nanoseconds(std::int64_t(value)));
+        REQUIRE(base::parse_size(base::format_size(value)) == value);
+        REQUIRE(base::parse_time(base::format_time(std::chrono::nanoseconds(
+                    std::int64_t(value)))) == std::chrono::nanoseconds(std::int64_t(value)));
     }
 }
 
 TEST_CASE("A value is printed in the largest unit that leaves a whole number") {
-    CHECK(format_size(0) == "0B");
-    CHECK(format_size(1000) == "1000B");
-    CHECK(format_size(16384) == "16KiB");
-    CHECK(format_size(1536) == "1536B");
-    CHECK(format_size(4u << 20) == "4MiB");
-    CHECK(format_time(0ns) == "0");
-    CHECK(format_time(1500ms) == "1500ms");
-    CHECK(format_time(20us) == "20us");
-    CHECK(format_time(60s) == "60s");
-    CHECK(format_time(7ns) == "7ns");
+    CHECK(base::format_size(0) == "0B");
+    CHECK(base::format_size(1000) == "1000B");
+    CHECK(base::format_size(16384) == "16KiB");
+    CHECK(base::format_size(1536) == "1536B");
+    CHECK(base::format_size(4u << 20) == "4MiB");
+    CHECK(base::format_time(0ns) == "0");
+    CHECK(base::format_time(1500ms) == "1500ms");
+    CHECK(base::format_time(20us) == "20us");
+    CHECK(base::format_time(60s) == "60s");
+    CHECK(base::format_time(7ns) == "7ns");
 }
 
 TEST_CASE("An integer is all of the text or nothing") {
-    CHECK(parse_integer("-12") == -12);
-    CHECK(parse_integer("+12") == 12);
+    CHECK(base::parse_integer("-12") == -12);
+    CHECK(base::parse_integer("+12") == 12);
     for (const char* text :
          {"", "+", "-", "+-1", "1 ", " 1", "1.0", "0x1", "9223372036854775808"}) {
         CAPTURE(text);
-        CHECK_FALSE(parse_integer(text));
+        CHECK_FALSE(base::parse_integer(text));
     }
 }

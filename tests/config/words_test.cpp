@@ -1,41 +1,42 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "base/text.h"
 #include "config/keys.h"
 #include "config/raw.h"
 
 using namespace torusmp::config;
 
 TEST_CASE("The distance of two words counts inserted, deleted, changed and swapped letters") {
-    CHECK(edit_distance("", "") == 0);
-    CHECK(edit_distance("tokens", "tokens") == 0);
-    CHECK(edit_distance("token", "tokens") == 1);
-    CHECK(edit_distance("tokens", "okens") == 1);
-    CHECK(edit_distance("tokens", "tokans") == 1);
-    CHECK(edit_distance("tokens", "toknes") == 1);
-    CHECK(edit_distance("relay", "kernel") == 5);
-    CHECK(edit_distance("abc", "") == 3);
+    CHECK(base::edit_distance("", "") == 0);
+    CHECK(base::edit_distance("tokens", "tokens") == 0);
+    CHECK(base::edit_distance("token", "tokens") == 1);
+    CHECK(base::edit_distance("tokens", "okens") == 1);
+    CHECK(base::edit_distance("tokens", "tokans") == 1);
+    CHECK(base::edit_distance("tokens", "toknes") == 1);
+    CHECK(base::edit_distance("relay", "kernel") == 5);
+    CHECK(base::edit_distance("abc", "") == 3);
 }
 
-TEST_CASE("The nearest word is found, and none where nothing is near") {
+TEST_CASE("The base::nearest word is found, and none where nothing is near") {
     const std::vector<std::string_view> words{"relay", "kernel", "tokens"};
-    CHECK(nearest("relais", words) == "relay");
-    CHECK(nearest("kernal", words) == "kernel");
-    CHECK(nearest("toknes", words) == "tokens");
-    CHECK(nearest("", words).empty());
-    CHECK(nearest("bandwidth", words).empty());
-    CHECK(nearest("x", words).empty());
-    CHECK(nearest(std::string(100000, 'k'), words).empty());
+    CHECK(base::nearest("relais", words) == "relay");
+    CHECK(base::nearest("kernal", words) == "kernel");
+    CHECK(base::nearest("toknes", words) == "tokens");
+    CHECK(base::nearest("", words).empty());
+    CHECK(base::nearest("bandwidth", words).empty());
+    CHECK(base::nearest("x", words).empty());
+    CHECK(base::nearest(std::string(100000, 'k'), words).empty());
 }
 
 TEST_CASE("A quoted text has no control characters, no broken UTF-8 and no end of line") {
-    CHECK(printable("caf\xc3\xa9") == "caf\xc3\xa9");
-    CHECK(printable("a\nb\x1b[31m\x7f") == "a\\x0ab\\x1b[31m\\x7f");
-    CHECK(printable("\xff\xc3(") == "\\xff\\xc3(");
-    CHECK(printable("\xc2\x9b"
-                    "2J") == "\\xc2\\x9b2J");  // a terminal's one-byte escape
-    CHECK(printable(std::string(1000, 'x')).size() == 63);
-    CHECK(printable(std::string("\0", 1)) == "\\x00");
+    CHECK(base::printable("caf\xc3\xa9") == "caf\xc3\xa9");
+    CHECK(base::printable("a\nb\x1b[31m\x7f") == "a\\x0ab\\x1b[31m\\x7f");
+    CHECK(base::printable("\xff\xc3(") == "\\xff\\xc3(");
+    CHECK(base::printable("\xc2\x9b"
+                          "2J") == "\\xc2\\x9b2J");  // a terminal's one-byte escape
+    CHECK(base::printable(std::string(1000, 'x')).size() == 63);
+    CHECK(base::printable(std::string("\0", 1)) == "\\x00");
 }
 
 TEST_CASE("Every key has a name, a help text and an example that it accepts itself") {

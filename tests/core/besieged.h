@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 #include "core/transport/tcp/handshake.h"
 #include "core/transport/tcp/interface.h"
 #include "recorder.h"
@@ -45,11 +45,11 @@ struct Besieged {
     explicit Besieged(bool checksum = false) : victim(one_port(1), options("victim", checksum)) {}
 
     Address address() const { return Address::decode(victim.address()); }
-    config::Descriptor dial() const {
+    base::Descriptor dial() const {
         const Address to = address();
         const IpAddress& ip = to.anywhere.addresses.front();
         const sockaddr_storage there = ip.socket_address(std::uint16_t(to.anywhere.listens_on), 0);
-        config::Descriptor socket(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        base::Descriptor socket(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         REQUIRE(::connect(
                     socket.get(), reinterpret_cast<const sockaddr*>(&there),
                     there.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6)) == 0);
@@ -69,7 +69,7 @@ struct Besieged {
         return true;
     }
     // Plays the caller's part of the handshake to its end. Returns whether it was let in.
-    bool get_in(const config::Descriptor& socket, Handshake& handshake,
+    bool get_in(const base::Descriptor& socket, Handshake& handshake,
                 std::vector<std::byte>* said = nullptr) {
         std::array<std::byte, 256> buffer{};
         bool broken = false;
@@ -91,7 +91,7 @@ struct Besieged {
         return !broken && handshake.finished();
     }
     // Whether the victim has closed this connection.
-    bool dropped(const config::Descriptor& socket) {
+    bool dropped(const base::Descriptor& socket) {
         std::array<std::byte, 256> buffer{};
         return turn_until([&] {
             const ssize_t got = recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);

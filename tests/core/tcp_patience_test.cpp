@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "besieged.h"
 
 using namespace torusmp;
@@ -96,7 +97,7 @@ TEST_CASE("a peer that computes before it reads is waited for", "[tcp]") {
 }
 
 TEST_CASE("a call that was lost before a verdict is made again, but not for ever", "[tcp]") {
-    config::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    base::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     Besieged besieged;
     const IpAddress ip = besieged.address().anywhere.addresses.front();
     REQUIRE(ip.family == 4);
@@ -114,7 +115,7 @@ TEST_CASE("a call that was lost before a verdict is made again, but not for ever
     Channel& channel = besieged.victim.connect(peer.encode(), {1, 7, false});
     int calls = 0;
     REQUIRE(besieged.turn_until([&] {
-        const config::Descriptor call(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        const base::Descriptor call(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (call) ++calls;
         return !besieged.recorder.downs.empty();
     }));

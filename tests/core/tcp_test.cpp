@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/descriptor.h"
 #include "besieged.h"
-#include "config/descriptor.h"
 #include "core/transport/tcp/frame.h"
 #include "core/transport/tcp/handshake.h"
 #include "core/transport/tcp/interface.h"
@@ -43,7 +43,7 @@ struct Traitor {
 
     Besieged besieged;
     Channel* channel = nullptr;
-    config::Descriptor socket;
+    base::Descriptor socket;
 };
 
 PacketHeader frame(tcp::Frame kind, std::uint32_t length) {
@@ -102,7 +102,7 @@ TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
         CHECK(besieged.dropped(socket));
     }
     SECTION("nobody speaks, again and again") {
-        std::vector<config::Descriptor> silent;
+        std::vector<base::Descriptor> silent;
         for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_strangers; ++n) {
             silent.push_back(besieged.dial());
             besieged.turn(2);
@@ -115,7 +115,7 @@ TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
         REQUIRE(send(patient.get(), hello.data(), hello.size(), MSG_NOSIGNAL) > 0);
         slow.written(hello.size());
         besieged.turn();
-        std::vector<config::Descriptor> silent;
+        std::vector<base::Descriptor> silent;
         for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_strangers; ++n) {
             silent.push_back(besieged.dial());
             besieged.turn(2);

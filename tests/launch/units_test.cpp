@@ -9,22 +9,23 @@
 #include <cstring>
 #include <span>
 
+#include "base/descriptor.h"
 #include "config/options.h"
 #include "folder.h"
-#include "launch/torus_run/daemon/coordinator.h"
-#include "launch/torus_run/daemon/gathering.h"
-#include "launch/torus_run/daemon/keepers.h"
-#include "launch/torus_run/daemon/limits.h"
-#include "launch/torus_run/daemon/prepare.h"
-#include "launch/torus_run/front/host_list.h"
-#include "launch/torus_run/front/options.h"
-#include "launch/torus_run/front/order.h"
-#include "launch/torus_run/streams/channel.h"
-#include "launch/torus_run/streams/loop.h"
-#include "launch/torus_run/streams/messages.h"
-#include "launch/torus_run/streams/output.h"
-#include "launch/torus_run/streams/packing.h"
-#include "launch/torus_run/streams/text.h"
+#include "programs/torus_run/daemon/coordinator.h"
+#include "programs/torus_run/daemon/gathering.h"
+#include "programs/torus_run/daemon/keepers.h"
+#include "programs/torus_run/daemon/limits.h"
+#include "programs/torus_run/daemon/prepare.h"
+#include "programs/torus_run/front/host_list.h"
+#include "programs/torus_run/front/options.h"
+#include "programs/torus_run/front/order.h"
+#include "programs/torus_run/streams/channel.h"
+#include "programs/torus_run/streams/loop.h"
+#include "programs/torus_run/streams/messages.h"
+#include "programs/torus_run/streams/output.h"
+#include "programs/torus_run/streams/packing.h"
+#include "programs/torus_run/streams/text.h"
 
 namespace torusmp::launch {
 namespace {
@@ -102,8 +103,8 @@ TEST_CASE("A gathering refuses calls that contradict each other") {
 TEST_CASE("A frame that arrives in pieces is given out once, whole") {
     int ends[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    Channel channel{Descriptor(ends[0])};
-    const Descriptor rank(ends[1]);
+    Channel channel{base::Descriptor(ends[0])};
+    const base::Descriptor rank(ends[1]);
     const FrameHeader header{std::uint32_t(FrameKind::exchange), 4, 5};
     std::string wire(sizeof header, '\0');
     std::memcpy(wire.data(), &header, sizeof header);
@@ -124,8 +125,8 @@ TEST_CASE("A frame that arrives in pieces is given out once, whole") {
 TEST_CASE("A frame with a lying length is refused and nothing is allocated for it") {
     int ends[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    Channel channel{Descriptor(ends[0])};
-    const Descriptor rank(ends[1]);
+    Channel channel{base::Descriptor(ends[0])};
+    const base::Descriptor rank(ends[1]);
     const FrameHeader header{std::uint32_t(FrameKind::exchange), 0, ~std::uint64_t(0) - 3};
     REQUIRE(write(rank.get(), &header, sizeof header) == ssize_t(sizeof header));
     REQUIRE(channel.receive());
@@ -191,7 +192,7 @@ TEST_CASE("Lines go out whole as they are, and what is flushed unfinished before
 }
 
 TEST_CASE("A sink whose disk is full drops what does not fit and tries again") {
-    const Descriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+    const base::Descriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC));
     Sink sink(full.get());
     sink.add("lost");
     CHECK(sink.pump());
@@ -213,7 +214,7 @@ TEST_CASE("A sink without a reader takes nothing more and holds nothing back") {
     int ends[2];
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
     close(ends[0]);
-    const Descriptor writer(ends[1]);
+    const base::Descriptor writer(ends[1]);
     Sink sink(writer.get());
     sink.add("lost");
     CHECK_FALSE(sink.pump());
@@ -225,7 +226,7 @@ TEST_CASE("A sink without a reader takes nothing more and holds nothing back") {
 TEST_CASE("A sink never blocks on a reader that does not read") {
     int ends[2];
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);  // blocking, as a shell's pipe is
-    const Descriptor reader(ends[0]), writer(ends[1]);
+    const base::Descriptor reader(ends[0]), writer(ends[1]);
     Sink sink(writer.get());
     sink.add(std::string(1'000'000, 'x'));
     CHECK(sink.pump());

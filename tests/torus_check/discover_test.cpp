@@ -1,5 +1,5 @@
 // A geometry file written from what hosts heard is one that leads to the same wires.
-#include "launch/torus_check/discover.h"
+#include "programs/torus_check/discover.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

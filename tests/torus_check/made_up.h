@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "config/load.h"
-#include "launch/torus_check/crew.h"
-#include "launch/torus_check/discover.h"
-#include "launch/torus_check/verdict.h"
+#include "programs/torus_check/crew.h"
+#include "programs/torus_check/discover.h"
+#include "programs/torus_check/verdict.h"
 #include "routing/torus.h"
 
 namespace torusmp::test {

@@ -1,5 +1,5 @@
 // What comes from a wire or from another host is believed only when it is what we write ourselves.
-#include "launch/torus_check/protocol.h"
+#include "programs/torus_check/protocol.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

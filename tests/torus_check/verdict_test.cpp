@@ -1,9 +1,9 @@
 // From what hosts heard to what is wrong with which cable.
-#include "launch/torus_check/verdict.h"
+#include "programs/torus_check/verdict.h"
 
 #include <catch2/catch.hpp>
 
-#include "launch/torus_check/report.h"
+#include "programs/torus_check/report.h"
 #include "tests/torus_check/made_up.h"
 
 using namespace torusmp;

@@ -166,8 +166,8 @@ Port* Segment::find_port(std::uint32_t wanted) const {
 std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, bool with_bell) {
     std::array<int, 2> bell{-1, -1};
     if (with_bell && pipe2(bell.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("pipe");
-    config::Descriptor bell_read(bell[0]);
-    config::Descriptor bell_write(bell[1]);
+    base::Descriptor bell_read(bell[0]);
+    base::Descriptor bell_write(bell[1]);
     const int descriptor = memfd_create("torusmp", MFD_CLOEXEC);
     if (descriptor < 0) fail("memfd_create");
     const Plan places = plan(ports);
@@ -240,7 +240,7 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
     if (address.bell != no_bell) {
         const std::string bell = fmt::format("/proc/{}/fd/{}", address.pid, address.bell);
         segment->bell_write_ =
-            config::Descriptor(::open(bell.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+            base::Descriptor(::open(bell.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
         if (!segment->bell_write_) refuse("its bell: " + why_closed(address.pid, errno));
     }
     return segment;

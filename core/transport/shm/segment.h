@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 #include "core/transport/transport.h"
 
 namespace torusmp::transport::shm {
@@ -108,8 +108,8 @@ class Segment {
     Segment(int descriptor, std::byte* base, const Address& address);
 
     int descriptor_;  // -1 in a peer's mapping
-    config::Descriptor bell_read_;
-    config::Descriptor bell_write_;
+    base::Descriptor bell_read_;
+    base::Descriptor bell_write_;
     std::byte* base_;
     Address address_;
     std::unique_ptr<std::uint64_t> probe_;

@@ -2,7 +2,7 @@
 // tells of.
 #pragma once
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 #include "core/transport/tcp/handshake.h"
 #include "core/transport/tcp/interface.h"
 
@@ -18,7 +18,7 @@ inline std::uint64_t mark(const void* object, Watched kind) {
 
 // A connection that is coming about.
 struct TcpInterface::Attempt {
-    config::Descriptor socket;
+    base::Descriptor socket;
     Handshake handshake;
     TcpChannel* caller = nullptr;  // null: a stranger's, that came in by a listener
     bool called = false;           // by this end

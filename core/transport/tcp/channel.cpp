@@ -514,7 +514,7 @@ int TcpChannel::offer_held(Sink& sink) {
 
 // ---- life ----
 
-void TcpChannel::open(config::Descriptor socket) {
+void TcpChannel::open(base::Descriptor socket) {
     socket_ = std::move(socket);
     state_ = State::open;
     flush();

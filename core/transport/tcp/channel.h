@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 #include "core/transport/address.h"
 #include "core/transport/tcp/byte_queue.h"
 #include "core/transport/tcp/frame.h"
@@ -131,7 +131,7 @@ class TcpChannel final : public Channel {
     void land(Sink& sink, std::size_t bytes, const std::byte* from);
     void end_of_stream();
 
-    void open(config::Descriptor socket);
+    void open(base::Descriptor socket);
     void say_farewell();
     // Whether the peer's kernel has not answered for so long what this one keeps asking it.
     bool is_unanswered(std::chrono::nanoseconds patience) const;
@@ -142,7 +142,7 @@ class TcpChannel final : public Channel {
     TcpInterface& interface_;
     const PortOptions port_;
     State state_ = State::waiting;
-    config::Descriptor socket_;
+    base::Descriptor socket_;
     std::string name_;  // both ends, for messages
     std::string why_;   // it went down
     bool down_told_ = false;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/descriptor.h"
 #include "core/transport/tcp/attempt.h"
 #include "core/transport/tcp/channel.h"
 #include "core/transport/tcp/interface.h"
@@ -94,7 +95,7 @@ void TcpInterface::limit_silence(int socket, std::chrono::nanoseconds limit) con
 
 void TcpInterface::call(TcpChannel& channel) {
     ++channel.calls_;
-    config::Descriptor socket(
+    base::Descriptor socket(
         ::socket(channel.from_.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) fail(fmt::format("cannot open a socket for {}", channel.name_));
     bind_to_device(socket.get(), channel.device_name_);
@@ -133,8 +134,8 @@ void TcpInterface::make_room() {
 
 void TcpInterface::accept_from(std::size_t listening) {
     for (;;) {
-        config::Descriptor socket(accept4(listening_[listening].socket.get(), nullptr, nullptr,
-                                          SOCK_NONBLOCK | SOCK_CLOEXEC));
+        base::Descriptor socket(accept4(listening_[listening].socket.get(), nullptr, nullptr,
+                                        SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
         tune(socket.get());
         make_room();

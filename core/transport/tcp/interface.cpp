@@ -78,7 +78,7 @@ void TcpInterface::say_farewell() {
 void TcpInterface::listen(Endpoint& endpoint) {
     const std::size_t index = std::size_t(&endpoint - address_.endpoints.data());
     const bool anywhere = &endpoint == &address_.anywhere;
-    config::Descriptor socket = open_listener(endpoint.device, ports_.size() + most_strangers);
+    base::Descriptor socket = open_listener(endpoint.device, ports_.size() + most_strangers);
     endpoint.listens_on = port_of(socket.get());
     epoll_event event{EPOLLIN, {.u64 = listening_.size() << kind_bits | Watched::listener}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) fail("epoll_ctl");

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 #include "core/transport/address.h"
 #include "core/transport/monitor.h"
 #include "core/transport/tcp/exposures.h"
@@ -116,11 +116,11 @@ class TcpInterface final : public Interface {
     InterfaceOptions options_;
     std::vector<PortOptions> ports_;
     Address address_;
-    config::Descriptor epoll_;
-    config::Descriptor bell_;
+    base::Descriptor epoll_;
+    base::Descriptor bell_;
     Monitor monitor_;
     struct Listening {
-        config::Descriptor socket;
+        base::Descriptor socket;
         std::size_t endpoint;  // index in address_.endpoints, or beyond: anywhere
     };
     std::vector<Listening> listening_;

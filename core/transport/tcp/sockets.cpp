@@ -42,15 +42,15 @@ socklen_t length_of(const sockaddr_storage& address) {
     return address.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
 }
 
-config::Descriptor open_listener(const std::string& device, std::size_t most_calling) {
+base::Descriptor open_listener(const std::string& device, std::size_t most_calling) {
     constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-    config::Descriptor socket(::socket(AF_INET6, type, 0));
+    base::Descriptor socket(::socket(AF_INET6, type, 0));
     sockaddr_storage any{};
     any.ss_family = AF_INET6;
     if (socket) {
         set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
     } else {
-        socket = config::Descriptor(::socket(AF_INET, type, 0));
+        socket = base::Descriptor(::socket(AF_INET, type, 0));
         any.ss_family = AF_INET;
     }
     if (!socket) fail("cannot open a socket");

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 
 namespace torusmp::transport::tcp {
 
@@ -24,6 +24,6 @@ std::uint16_t port_of(int socket);
 socklen_t length_of(const sockaddr_storage& address);
 // A listening socket for both families, or for IPv4 where the kernel has no other. most_calling:
 // beyond them the kernel would not answer calls until some are accepted.
-config::Descriptor open_listener(const std::string& device, std::size_t most_calling);
+base::Descriptor open_listener(const std::string& device, std::size_t most_calling);
 
 }  // namespace torusmp::transport::tcp

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "config/descriptor.h"
+#include "base/descriptor.h"
 #include "core/transport/monitor.h"
 #include "core/transport/transport.h"
 #include "core/transport/verbs/channel.h"
@@ -111,8 +111,8 @@ class VerbsInterface final : public Interface {
     InterfaceOptions options_;
     std::vector<PortOptions> ports_;
     Address address_;
-    config::Descriptor epoll_;
-    config::Descriptor bell_;
+    base::Descriptor epoll_;
+    base::Descriptor bell_;
     Monitor monitor_;
     std::vector<std::unique_ptr<Device>> devices_;
     std::map<std::uint32_t, Device*> device_of_port_;

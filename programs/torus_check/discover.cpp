@@ -1,0 +1,156 @@
+#include "programs/torus_check/discover.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "config/network.h"
+
+namespace torusmp::check {
+
+namespace {
+
+using routing::Cable;
+using routing::CableEnd;
+using routing::Direction;
+using routing::Recognized;
+
+using EndKey = std::pair<int, std::string>;  // host and device
+
+std::string quote_toml(const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
+    }
+    return out + "\"";
+}
+
+// ---- Wires ----
+
+class WireMap {
+  public:
+    WireMap(const std::vector<HostResult>& results,
+            const std::function<bool(const std::string&)>& wanted) {
+        for (std::size_t node = 0; node < results.size(); ++node)
+            for (const Heard& heard : results[node].report.heard)
+                if (wanted(heard.device) && wanted(heard.from)) {
+                    far_[{int(node), heard.device}].insert({heard.node, heard.from});
+                    far_[{heard.node, heard.from}].insert({int(node), heard.device});
+                }
+        number_ports();
+    }
+
+    // Ends that hear one far end and are heard by it alone; notes on the others.
+    std::vector<Cable> cables(std::vector<std::string>& notes) const {
+        std::vector<Cable> found;
+        std::map<std::string, int> shared;  // device -> hosts on which it is no cable
+        for (const auto& [end, far] : far_) {
+            const EndKey& other = *far.begin();
+            if (far.size() > 1)
+                ++shared[end.second];
+            else if (far_.at(other).size() == 1 && end < other)
+                found.push_back({{end.first, port(end)}, {other.first, port(other)}});
+        }
+        for (const auto& [device, count] : shared)
+            notes.push_back(
+                fmt::format("{} of {} host{} hears more than one far end: taken for a "
+                            "switched network and left out",
+                            device, count, count == 1 ? "" : "s"));
+        return found;
+    }
+
+    const std::string& device(int port) const { return names_[std::size_t(port)]; }
+
+  private:
+    int port(const EndKey& end) const {
+        const auto at = std::lower_bound(names_.begin(), names_.end(), end.second);
+        return int(at - names_.begin());
+    }
+
+    // One number for a device name on all hosts.
+    void number_ports() {
+        std::set<std::string> names;
+        for (const auto& [end, far] : far_) names.insert(end.second);
+        names_.assign(names.begin(), names.end());
+    }
+
+    std::map<EndKey, std::set<EndKey>> far_;
+    std::vector<std::string> names_;
+};
+
+// ---- The file ----
+
+// The device that most nodes have in a direction.
+std::string usual_device(const Recognized& torus, const WireMap& wires, int index) {
+    std::map<std::string, int> count;
+    for (const auto& ports : torus.ports)
+        if (ports[std::size_t(index)] != Recognized::no_port)
+            ++count[wires.device(ports[std::size_t(index)])];
+    return std::max_element(count.begin(), count.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+}
+
+std::string write_links(const Recognized& torus, const WireMap& wires,
+                        const std::vector<std::string>& hosts) {
+    std::string common = "[links]\n";
+    std::map<std::string, std::string> own;  // host -> lines of its table
+    for (int i = 0; i < 2 * torus.torus.dimensions(); ++i) {
+        const Direction direction = Direction::from_index(i);
+        if (torus.torus.extent(direction.dimension) == 1) continue;
+        const std::string usual = usual_device(torus, wires, i);
+        const std::string name = quote_toml(config::direction_name(direction));
+        common += fmt::format("{} = {}\n", name, quote_toml(usual));
+        for (std::size_t node = 0; node < hosts.size(); ++node) {
+            const int port = torus.ports[node][std::size_t(i)];
+            if (port != Recognized::no_port && wires.device(port) != usual)
+                own[hosts[node]] += fmt::format("{} = {}\n", name, quote_toml(wires.device(port)));
+        }
+    }
+    for (const auto& [host, lines] : own)
+        common += fmt::format("\n[links.{}]\n{}", quote_toml(host), lines);
+    return torus.torus.size() == 1 ? std::string() : common;
+}
+
+std::string write_geometry(const Recognized& torus, const WireMap& wires,
+                           const std::vector<std::string>& hosts, const std::string& agent) {
+    std::vector<std::string> periodic, by_rank(hosts.size());
+    for (int d = 0; d < torus.torus.dimensions(); ++d)
+        periodic.push_back(torus.torus.periodic(d) ? "true" : "false");
+    for (std::size_t node = 0; node < hosts.size(); ++node)
+        by_rank[std::size_t(torus.rank_of[node])] = quote_toml(hosts[node]);
+    std::string out = fmt::format(
+        "# Written by torus-check --discover from what was found on the wires.\n[torus]\n"
+        "dims = [{}]\nperiodic = [{}]\n\n[nodes]\nhosts = [\n    {}\n]\n\n{}",
+        fmt::join(torus.torus.extents(), ", "), fmt::join(periodic, ", "),
+        fmt::join(by_rank, ",\n    "), write_links(torus, wires, hosts));
+    if (!agent.empty()) out += fmt::format("\n[launch]\nagent = {}\n", quote_toml(agent));
+    return out;
+}
+
+}  // namespace
+
+Discovery discover(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
+                   const std::function<bool(const std::string&)>& wanted,
+                   const std::string& agent) {
+    Discovery discovery;
+    const WireMap wires(results, wanted);
+    const std::vector<Cable> cables = wires.cables(discovery.notes);
+    discovery.cables = cables.size();
+    for (std::size_t node = 0; node < hosts.size(); ++node)
+        if (!results[node].trouble.empty())
+            discovery.reason =
+                fmt::format("{} could not be asked: {}", hosts[node], results[node].trouble);
+    if (!discovery.reason.empty()) return discovery;
+    routing::Recognition recognition = routing::recognize_torus(hosts, cables);
+    discovery.reason = recognition.reason;
+    discovery.torus = std::move(recognition.found);
+    if (discovery.torus) discovery.geometry = write_geometry(*discovery.torus, wires, hosts, agent);
+    return discovery;
+}
+
+}  // namespace torusmp::check

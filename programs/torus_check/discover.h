@@ -1,0 +1,27 @@
+// A geometry file from what the hosts heard on their wires. Pure; any thread may call.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "programs/torus_check/crew.h"
+#include "routing/recognize.h"
+
+namespace torusmp::check {
+
+struct Discovery {
+    std::optional<routing::Recognized> torus;
+    std::size_t cables = 0;
+    std::string reason;              // why the wires make no torus; empty where they do
+    std::vector<std::string> notes;  // wires that were left out, and why
+    std::string geometry;            // the text of the file; empty where there is no torus
+};
+
+// `hosts` and `results` go together; the hosts' order is kept where the torus allows it. Only
+// devices for which `wanted` holds are looked at. `agent`: written to the file; empty: not.
+Discovery discover(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
+                   const std::function<bool(const std::string&)>& wanted, const std::string& agent);
+
+}  // namespace torusmp::check

@@ -1,0 +1,135 @@
+#include "programs/torus_check/protocol.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "config/raw.h"
+
+namespace torusmp::check {
+
+namespace {
+
+constexpr std::size_t most_lines = 1 << 20;  // of one report; more is no report of ours
+constexpr int most_probes = 1 << 20;
+
+[[noreturn]] void fail(std::string_view line, const std::string& why) {
+    throw ProtocolError(fmt::format("\"{}\": {}", base::printable(line, 120), why));
+}
+
+// At most `count` words; the last one is the rest of the line.
+std::vector<std::string> split(std::string_view line, std::size_t count) {
+    std::vector<std::string> words;
+    while (words.size() + 1 < count && line.find(' ') != std::string_view::npos) {
+        words.emplace_back(line.substr(0, line.find(' ')));
+        line.remove_prefix(line.find(' ') + 1);
+    }
+    words.emplace_back(line);
+    return words;
+}
+
+std::vector<std::string> exactly(std::string_view line, std::size_t count) {
+    std::vector<std::string> words = split(line, count);
+    if (words.size() != count) fail(line, fmt::format("expected {} words", count));
+    return words;
+}
+
+int number(std::string_view line, const std::string& word, int low, int high) {
+    const auto value = base::parse_integer(word);
+    if (!value || *value < low || *value > high)
+        fail(line, fmt::format("expected a number from {} to {}, found \"{}\"", low, high,
+                               base::printable(word)));
+    return int(*value);
+}
+
+std::string device(std::string_view line, const std::string& word) {
+    const bool plain =
+        std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c < 0x7f; });
+    if (word.empty() || word.size() > 15 || !plain) fail(line, "expected the name of a device");
+    return word;
+}
+
+// One line whatever is in it.
+std::string on_one_line(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
+    return text;
+}
+
+}  // namespace
+
+std::string format_job(const Job& job) {
+    std::string out =
+        fmt::format("job {} {} {} {} {} {} {}\n", format_nonce(job.nonce), job.node, job.nodes,
+                    job.port, job.small_probes, job.large_probes, job.routes ? 1 : 0);
+    if (!job.geometry.empty()) out += fmt::format("geometry {}\n", on_one_line(job.geometry));
+    for (const std::string& name : job.devices) out += fmt::format("device {}\n", name);
+    return out + "start\n";
+}
+
+bool parse_job_line(std::string_view line, Job& job) {
+    if (line == "start") return true;
+    const std::string head = split(line, 2)[0];
+    if (head == "job") {
+        const auto words = exactly(line, 8);
+        const auto nonce = parse_nonce(words[1]);
+        if (!nonce) fail(line, "expected a nonce of 32 hexadecimal digits");
+        job.nonce = *nonce;
+        job.nodes = number(line, words[3], 1, config::max_ranks);
+        job.node = number(line, words[2], 0, job.nodes - 1);
+        job.port = number(line, words[4], 1, 65535);
+        job.small_probes = number(line, words[5], 0, most_probes);
+        job.large_probes = number(line, words[6], 0, most_probes);
+        job.routes = number(line, words[7], 0, 1) == 1;
+    } else if (head == "geometry") {
+        job.geometry = exactly(line, 2)[1];
+    } else if (head == "device") {
+        if (job.devices.size() >= most_lines) fail(line, "too many devices");
+        job.devices.push_back(device(line, exactly(line, 2)[1]));
+    } else {
+        fail(line, "expected job, geometry, device or start");
+    }
+    return false;
+}
+
+std::string format_report(const ProbeReport& report) {
+    std::string out;
+    for (const Sent& sent : report.sent)
+        out += fmt::format("sent {} {} {} {} {} {}\n", sent.device, sent.small, sent.large,
+                           sent.large_bytes, sent.overflow,
+                           sent.trouble.empty() ? "-" : on_one_line(sent.trouble));
+    for (const Heard& heard : report.heard)
+        out += fmt::format("heard {} {} {} {} {}\n", heard.device, heard.node, heard.from,
+                           heard.small, heard.large);
+    return out + fmt::format("end {}\n", report.sent.size() + report.heard.size());
+}
+
+bool parse_report_line(std::string_view line, int nodes, ProbeReport& report) {
+    const std::size_t lines = report.sent.size() + report.heard.size();
+    if (lines > most_lines) fail(line, "there is no end to the report");
+    const std::string head = split(line, 2)[0];
+    if (head == "sent") {
+        const auto words = exactly(line, 7);
+        report.sent.push_back({device(line, words[1]), number(line, words[2], 0, most_probes),
+                               number(line, words[3], 0, most_probes),
+                               number(line, words[4], 0, 65536),
+                               number(line, words[5], 0, 0x7fffffff),
+                               words[6] == "-" ? std::string() : base::printable(words[6], 200)});
+    } else if (head == "heard") {
+        const auto words = exactly(line, 6);
+        report.heard.push_back({device(line, words[1]), number(line, words[2], 0, nodes - 1),
+                                device(line, words[3]), number(line, words[4], 0, most_probes),
+                                number(line, words[5], 0, most_probes)});
+    } else if (head == "end") {
+        if (std::size_t(number(line, exactly(line, 2)[1], 0, 0x7fffffff)) != lines)
+            fail(line, fmt::format("{} lines came; some are lost", lines));
+        return true;
+    } else {
+        fail(line, "expected sent, heard or end");
+    }
+    return false;
+}
+
+}  // namespace torusmp::check

@@ -1,0 +1,55 @@
+// From what every host saw to what is wrong with which cable. Pure; any thread may call.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "programs/torus_check/crew.h"
+#include "routing/torus.h"
+
+namespace torusmp::check {
+
+enum class Fault {
+    unknown,    // a host at one end could not be asked
+    missing,    // no device, device down, no carrier, or nothing arrives
+    swapped,    // its far end was exchanged with another cable's
+    crossed,    // the same, both far ends at one host
+    misplaced,  // it leads to an end where it should not, and no second cable explains it
+    shared,     // more than one far end answers: a switch or bridge
+    slow,       // speed or duplex below that of the machine
+    small_mtu,  // an MTU below that of the machine, or large packets do not arrive
+    lossy       // part of the packets is lost
+};
+const char* name_of(Fault fault);
+
+struct Finding {
+    Fault fault;
+    std::string text;  // what was found, and what to do
+};
+
+struct LinkEnd {
+    int node = 0;
+    std::string host;
+    std::string device;  // empty: [links] gives none
+    routing::Direction direction;
+};
+
+struct CableResult {
+    LinkEnd a, b;  // a leaves upwards, 0+ or 1+ ...
+    std::vector<Finding> findings;
+};
+
+struct Expectation {
+    std::optional<int> megabits;  // nothing: what most links of the machine have
+    std::optional<int> mtu;       // the same
+    double loss = 0.01;           // up to this share of probes may be lost
+};
+
+// Every cable of the geometry file, in the order of nodes and dimensions. `results`: by node.
+std::vector<CableResult> judge(const config::Settings& settings,
+                               const std::vector<HostResult>& results,
+                               const Expectation& expectation);
+
+}  // namespace torusmp::check

@@ -1,0 +1,214 @@
+#include "programs/torus_info/netplan.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/address.h"
+#include "base/printing.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "config/netplan.h"
+#include "config/options.h"
+#include "config/raw.h"
+
+namespace po = boost::program_options;
+
+namespace torusmp::config {
+
+namespace {
+
+constexpr const char* examples = R"(
+Examples:
+  torus-info netplan --config cluster.toml                       every node, for ip -batch
+  torus-info netplan --config cluster.toml --node 3 --apply      lay the plan of node 3 here
+  torus-info netplan --config cluster.toml --apply               ... of the node that this host is
+  torus-info netplan --config cluster.toml --format networkd --output plan
+                                                                 files for systemd-networkd, a
+                                                                 folder a host
+
+Each cable gets a network of four addresses, each node an address of its own on lo, and routes lead
+to every node along the paths that the runtime's relay would take. With these,
+routing.forward = "kernel" can be set. The plan depends on nothing but the geometry file.
+)";
+
+po::options_description make_options() {
+    po::options_description options("Options");
+    add_common_options(options);
+    options.add_options()  //
+        ("format", po::value<std::string>()->value_name("ip|networkd")->default_value("ip"),
+         "lines for ip -batch, or files for systemd-networkd")  //
+        ("node", po::value<std::string>()->value_name("N"),
+         "only this node, by number or host name")                                   //
+        ("apply", "lay the plan on this host (needs root), instead of printing it")  //
+        ("output", po::value<std::string>()->value_name("DIR"),
+         "write files below DIR/(host) instead of printing")  //
+        ("cables", po::value<std::string>()->value_name("NET")->default_value("10.0.0.0/9"),
+         "the IPv4 network of the cables")  //
+        ("nodes", po::value<std::string>()->value_name("NET")->default_value("10.255.0.0/16"),
+         "the IPv4 network of the nodes' own addresses")  //
+        ("mtu", po::value<std::string>()->value_name("BYTES"), "set the MTU of the links too");
+    return options;
+}
+
+base::Address network_from(const po::variables_map& given, const char* option) {
+    const std::string text = given[option].as<std::string>();
+    const auto network = base::parse_address(text);
+    if (!network || network->v6 || network->prefix > 30)
+        throw UsageError(fmt::format("--{} is \"{}\": expected an IPv4 network like 10.0.0.0/9",
+                                     option, base::printable(text)));
+    return *network;
+}
+
+NetplanOptions netplan_from(const po::variables_map& given) {
+    NetplanOptions options{network_from(given, "cables"), network_from(given, "nodes")};
+    if (given.count("mtu")) {
+        const std::string text = given["mtu"].as<std::string>();
+        const auto mtu = base::parse_integer(text);
+        if (!mtu || *mtu < 1280 || *mtu > 65535)
+            throw UsageError(fmt::format("--mtu is \"{}\": expected 1280 to 65535 bytes",
+                                         base::printable(text)));
+        options.mtu = int(*mtu);
+    }
+    return options;
+}
+
+int named_node(const Settings& settings, const std::string& word) {
+    const auto& hosts = *settings.hosts;
+    const auto found = std::find(hosts.begin(), hosts.end(), word);
+    if (found != hosts.end()) return int(found - hosts.begin());
+    const int nodes = settings.node_torus() ? settings.node_torus()->size() : 0;
+    const auto number = base::parse_integer(word);
+    if (!number || *number < 0 || *number >= nodes)
+        throw UsageError(fmt::format("--node is \"{}\": expected 0 to {}, or the name of a host",
+                                     base::printable(word), nodes - 1));
+    return int(*number);
+}
+
+int node_of_this_host(const Settings& settings) {
+    char name[256] = {};
+    if (::gethostname(name, sizeof name - 1) != 0) name[0] = 0;
+    if (const auto node = find_node(settings, name)) return *node;
+    throw UsageError(fmt::format(
+        "this host calls itself \"{}\", which is not in nodes.hosts: say which node it is with "
+        "--node",
+        base::printable(name)));
+}
+
+// ---- Laying it ----
+
+void run_ip(const std::string& batch) {
+    std::fflush(stdout);
+    std::FILE* ip = ::popen("ip -batch -", "we");
+    if (!ip) throw std::runtime_error(fmt::format("cannot start ip: {}", std::strerror(errno)));
+    const bool written = std::fwrite(batch.data(), 1, batch.size(), ip) == batch.size();
+    const int status = ::pclose(ip);
+    if (!written || status != 0)
+        throw std::runtime_error(
+            "ip -batch refused the plan; what it said stands above (root is needed, and every "
+            "device of the plan)");
+}
+
+void write_sysctl(const std::string& name, const std::string& value) {
+    std::string path = name;
+    if (path.find('/') == std::string::npos) std::replace(path.begin(), path.end(), '.', '/');
+    path = "/proc/sys/" + path;
+    std::ofstream out(path);
+    if (!(out << value << std::flush))
+        throw std::runtime_error(fmt::format("cannot write {} to {}: root is needed", value, path));
+}
+
+void check_devices(const NodePlan& plan) {
+    const HostFacts here = this_host();
+    for (const PlannedLink& link : plan.links)
+        if (!here.find(link.device))
+            throw std::runtime_error(
+                fmt::format("this host has no device {} for link {} of node {}{}: is it another "
+                            "node, or does [links] name it wrongly? nothing was changed",
+                            link.device, direction_name(link.direction), plan.node,
+                            plan.host.empty() ? "" : fmt::format(" (host {})", plan.host)));
+}
+
+void apply(const NodePlan& plan) {
+    check_devices(plan);
+    run_ip(as_ip_batch(plan));
+    for (const auto& [name, value] : planned_sysctls(plan)) write_sysctl(name, value);
+    fmt::print("node {}: {} links and {} routes laid\n", plan.node, plan.links.size(),
+               plan.routes.size());
+}
+
+// ---- Printing it ----
+
+std::string title(const NodePlan& plan) {
+    return plan.host.empty() ? fmt::format("node {}", plan.node)
+                             : fmt::format("node {}, host {}", plan.node, plan.host);
+}
+
+std::vector<PlannedFile> files_of(const NodePlan& plan, bool networkd) {
+    if (networkd) return as_networkd(plan);
+    return {{"/ip.batch", as_ip_batch(plan)}};
+}
+
+void print(const NodePlan& plan, bool networkd) {
+    for (const PlannedFile& file : files_of(plan, networkd))
+        fmt::print("# {}{}\n{}\n", title(plan), networkd ? ": " + file.path : "", file.text);
+}
+
+void write(const NodePlan& plan, bool networkd, const std::filesystem::path& folder) {
+    const std::string name = plan.host.empty() ? fmt::format("node{}", plan.node) : plan.host;
+    for (const PlannedFile& file : files_of(plan, networkd)) {
+        const std::filesystem::path path = folder / name / file.path.substr(1);
+        std::filesystem::create_directories(path.parent_path());
+        base::write_text_file(path.string(), file.text);
+    }
+}
+
+std::vector<int> chosen_nodes(const Settings& settings, const po::variables_map& given) {
+    if (given.count("node")) return {named_node(settings, given["node"].as<std::string>())};
+    if (given.count("apply")) return {node_of_this_host(settings)};
+    std::vector<int> all(settings.node_torus() ? std::size_t(settings.node_torus()->size()) : 1);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = int(i);
+    return all;
+}
+
+}  // namespace
+
+int run_netplan(int argc, const char* const* argv) {
+    const po::options_description options = make_options();
+    const po::variables_map given = parse_options(argc, argv, options);
+    if (given.count("help")) {
+        std::ostringstream text;
+        text << options;
+        fmt::print(
+            "Usage: torus-info netplan [options]\nPlans addresses and routes for every node "
+            "of a geometry file.\n\n{}{}",
+            text.str(), examples);
+        return exit_ok;
+    }
+    const std::string format = given["format"].as<std::string>();
+    if (format != "ip" && format != "networkd")
+        throw UsageError(
+            fmt::format("--format is \"{}\": expected ip or networkd", base::printable(format)));
+    if (given.count("apply") && given.count("output"))
+        throw UsageError("--apply and --output: expected one of the two");
+    const Settings settings = load(request_from(given));
+    const NetplanOptions netplan = netplan_from(given);
+    for (const int node : chosen_nodes(settings, given)) {
+        const NodePlan plan = plan_node(settings, node, netplan);
+        if (given.count("apply"))
+            apply(plan);
+        else if (given.count("output"))
+            write(plan, format == "networkd", given["output"].as<std::string>());
+        else
+            print(plan, format == "networkd");
+    }
+    return exit_ok;
+}
+
+}  // namespace torusmp::config

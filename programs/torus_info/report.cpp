@@ -1,0 +1,381 @@
+#include "programs/torus_info/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "base/printing.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "config/raw.h"
+
+namespace torusmp::config {
+
+namespace {
+
+constexpr std::size_t widest_value = 48;
+
+void line(std::string& out, const std::string& text) {
+    out += text + "\n";
+}
+
+void table(std::string& out, const std::vector<base::Row>& rows) {
+    out += base::format_table(rows);
+}
+
+// Words on lines of up to 76 letters behind two blanks.
+std::string wrap(std::string_view text) {
+    constexpr std::size_t width = 76;
+    std::string out;
+    while (!text.empty()) {
+        std::size_t end = text.size() <= width ? text.size() : text.rfind(' ', width);
+        if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
+        out += fmt::format("  {}\n", text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
+// For people: what an empty value means, and no more of a long one than fits.
+std::string shown_value(const Key& key, const Settings& settings) {
+    const std::string value = key.format(settings);
+    if (value.empty()) return fmt::format("({})", key.unset);
+    if (key.name == "nodes.hosts" && settings.hosts_pattern.empty() && value.size() > widest_value)
+        return fmt::format("{} hosts, {} to {}", settings.hosts->size(), settings.hosts->front(),
+                           settings.hosts->back());
+    return base::printable(value, widest_value);
+}
+
+void print_settings(std::string& out, const Settings& settings) {
+    line(out, "Settings (flag before environment before file before default)");
+    std::vector<base::Row> rows{{"key", "value", "from"}};
+    for (const Key& key : keys()) {
+        const std::string from = describe_origin(key.origin_in(settings));
+        if (key.type != "forms") {
+            rows.push_back({std::string(key.name), shown_value(key, settings), from});
+            continue;
+        }
+        // A line a situation: "host: ...; crowded: ...; links: ...".
+        std::string_view rest, name = key.name;
+        const std::string value = key.format(settings);
+        for (rest = value; !rest.empty(); name = {}) {
+            const std::size_t end = std::min(rest.find("; "), rest.size());
+            rows.push_back({std::string(name), std::string(rest.substr(0, end)),
+                            std::string(name.empty() ? std::string_view() : from)});
+            rest.remove_prefix(std::min(end + 2, rest.size()));
+        }
+    }
+    table(out, rows);
+}
+
+// Links of the nodes: the fewest and the most that a node has, and the cables of all.
+struct LinkCount {
+    int fewest = 0, most = 0;
+    std::int64_t cables = 0;
+};
+
+LinkCount count_links(const routing::Torus& nodes) {
+    LinkCount count;
+    for (int d = 0; d < nodes.dimensions(); ++d) {
+        const int extent = nodes.extent(d);
+        if (extent == 1) continue;
+        const bool wraps = nodes.periodic(d);
+        count.most += wraps || extent > 2 ? 2 : 1;
+        count.fewest += wraps ? 2 : 1;
+        count.cables += std::int64_t(nodes.size()) / extent * (wraps ? extent : extent - 1);
+    }
+    return count;
+}
+
+std::string range(int low, int high) {
+    return low == high ? std::to_string(low) : fmt::format("{} to {}", low, high);
+}
+
+void print_torus(std::string& out, const Report& report) {
+    line(out, "Torus");
+    std::vector<base::Row> rows;
+    rows.push_back({"ranks", fmt::format("{}: {}", report.torus.describe(), report.ranks)});
+    if (const auto nodes = report.settings.node_torus()) {
+        const LinkCount links = count_links(*nodes);
+        rows.push_back({"nodes", fmt::format("{}: {}", nodes->describe(), nodes->size())});
+        rows.push_back({"ranks a node", std::to_string(report.settings.ranks_on_a_node())});
+        rows.push_back({"links a node", range(links.fewest, links.most)});
+        rows.push_back({"cables", std::to_string(links.cables)});
+    }
+    const std::vector<std::string>& hosts = *report.settings.hosts;
+    if (hosts.empty())
+        rows.push_back({"hosts", "every rank on this host, over shared memory"});
+    else if (hosts.size() == 1)
+        rows.push_back({"hosts", hosts.front()});
+    else
+        rows.push_back(
+            {"hosts", fmt::format("{}, {} to {}", hosts.size(), hosts.front(), hosts.back())});
+    table(out, rows);
+}
+
+std::string describe_limit(const std::optional<std::uint64_t>& bytes) {
+    return bytes ? base::format_size(*bytes) : std::string("unlimited");
+}
+
+// Memory in the unit in which people speak of it; format_size() is exact instead.
+std::string rounded_size(std::uint64_t bytes) {
+    if (bytes >= std::uint64_t(1) << 30)
+        return fmt::format("{:.1f} GiB", double(bytes) / (1 << 30));
+    return fmt::format("{:.1f} MiB", double(bytes) / (1 << 20));
+}
+
+std::string describe_nic(const Nic& nic) {
+    std::string out = nic.hardware ? "" : "virtual, ";
+    out += nic.up ? "up" : "down";
+    if (nic.megabits) out += fmt::format(", {} Mbit/s", *nic.megabits);
+    out += fmt::format(", MTU {}", nic.mtu);
+    if (nic.numa) out += fmt::format(", NUMA node {}", *nic.numa);
+    if (!nic.rdma_devices.empty())
+        out += fmt::format(", verbs {}", fmt::join(nic.rdma_devices, " "));
+    return out;
+}
+
+void print_host(std::string& out, const Host& host) {
+    line(out, fmt::format("Host {}", base::printable(host.name)));
+    std::string cores =
+        fmt::format("{} with {} hardware threads", host.cores.size(), host.hardware_threads());
+    if (host.cores_in_all > int(host.cores.size()))
+        cores +=
+            fmt::format(" (of {} cores, the others are not for this process)", host.cores_in_all);
+    std::vector<base::Row> rows{{"cores", cores}};
+    if (host.usable_cores() < int(host.cores.size()))
+        rows.push_back(
+            {"time limit", fmt::format("{:.2f} cores' worth, set by the cgroup", *host.quota)});
+    for (std::size_t i = 0; i < host.numa_nodes.size(); ++i) {
+        CpuList cpus;
+        for (const Core& core : host.cores)
+            if (core.numa == int(i)) cpus.insert(cpus.end(), core.cpus.begin(), core.cpus.end());
+        std::sort(cpus.begin(), cpus.end());
+        const NumaNode& node = host.numa_nodes[i];
+        rows.push_back({fmt::format("NUMA node {}", node.number),
+                        fmt::format("processors {}, {}", describe_cpus(cpus),
+                                    node.memory ? rounded_size(node.memory) : "memory not known")});
+    }
+    if (host.memory) rows.push_back({"memory", rounded_size(host.memory)});
+    rows.push_back({"lock limit", fmt::format("{} of memory may be pinned for verbs",
+                                              describe_limit(host.lock_limit))});
+    rows.push_back({"/dev/shm", host.shm_free ? rounded_size(*host.shm_free) + " free"
+                                              : std::string("missing")});
+    for (const Nic& nic : host.nics)
+        rows.push_back({"NIC " + base::printable(nic.name), describe_nic(nic)});
+    if (host.nics.empty()) rows.push_back({"NICs", "none besides loopback"});
+    table(out, rows);
+}
+
+std::string why_unbound(const Report& report) {
+    if (*report.settings.bind == Bind::none) return "launch.bind is none";
+    return fmt::format("{} ranks outnumber {} usable cores", report.local_ranks,
+                       report.host.usable_cores());
+}
+
+void print_binding(std::string& out, const Report& report) {
+    line(out, fmt::format("Binding of {} rank{} on this host", report.local_ranks,
+                          report.local_ranks == 1 ? "" : "s"));
+    const std::vector<CpuList>& plan = report.binding;
+    if (plan.front().empty()) {
+        table(out, {{fmt::format("ranks 0-{}", report.local_ranks - 1),
+                     fmt::format("not bound: {}", why_unbound(report))}});
+        return;
+    }
+    std::vector<base::Row> rows;
+    // Neighbours with the same processors share a line.
+    for (std::size_t first = 0; first < plan.size();) {
+        std::size_t last = first;
+        while (last + 1 < plan.size() && plan[last + 1] == plan[first]) ++last;
+        rows.push_back({first == last ? fmt::format("rank {}", first)
+                                      : fmt::format("ranks {}-{}", first, last),
+                        "processors " + describe_cpus(plan[first])});
+        first = last + 1;
+    }
+    table(out, rows);
+}
+
+void print_links(std::string& out, const Report& report) {
+    if (report.settings.hosts->size() < 2) return;
+    if (!report.node) {
+        line(out, fmt::format("Links\n  {} is not among nodes.hosts, so it has no links here",
+                              base::printable(report.host.name)));
+        return;
+    }
+    line(out, fmt::format("Links of node {}, as this end sees them (torus-check asks both)",
+                          *report.node));
+    out += links_text(report.links);
+}
+
+// ---- JSON ----
+
+template <class Values>
+std::string flat(const Values& values) {
+    return fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+template <class Number>
+std::string number_or_null(const std::optional<Number>& value) {
+    return value ? fmt::format("{}", *value) : std::string("null");
+}
+
+std::string_view kind_name(Origin::Kind kind) {
+    switch (kind) {
+        case Origin::Kind::default_value:
+            return "default";
+        case Origin::Kind::file:
+            return "file";
+        case Origin::Kind::environment:
+            return "environment";
+        case Origin::Kind::flag:
+            return "flag";
+        case Origin::Kind::derived:
+            return "derived";
+    }
+    return "default";
+}
+
+std::string settings_json(const Settings& settings) {
+    std::vector<std::string> parts;
+    for (const Key& key : keys()) {
+        const Origin& origin = key.origin_in(settings);
+        parts.push_back(
+            fmt::format("{}: {{\"value\": {}, \"origin\": {}, \"where\": {}}}",
+                        base::json_quote(key.name), base::json_quote(key.format(settings)),
+                        base::json_quote(kind_name(origin.kind)), base::json_quote(origin.where)));
+    }
+    return base::json_enclose(parts, '{', '}', 1);
+}
+
+std::string torus_json(const Report& report) {
+    std::vector<bool> periodic;
+    for (int d = 0; d < report.torus.dimensions(); ++d)
+        periodic.push_back(report.torus.periodic(d));
+    std::vector<std::string> hosts;
+    for (const std::string& host : *report.settings.hosts) hosts.push_back(base::json_quote(host));
+    std::vector<std::string> parts{
+        fmt::format("\"ranks\": {}", report.ranks),
+        fmt::format("\"dims\": {}", flat(report.torus.extents())),
+        fmt::format("\"periodic\": {}", flat(periodic)),
+        fmt::format("\"ranks_per_node\": {}", report.settings.ranks_on_a_node())};
+    if (const auto nodes = report.settings.node_torus())
+        parts.push_back(fmt::format("\"nodes\": {}, \"cables\": {}", nodes->size(),
+                                    count_links(*nodes).cables));
+    parts.push_back(fmt::format("\"hosts\": {}", flat(hosts)));
+    return base::json_enclose(parts, '{', '}', 1);
+}
+
+std::string nic_json(const Nic& nic) {
+    std::vector<std::string> rdma;
+    for (const std::string& device : nic.rdma_devices) rdma.push_back(base::json_quote(device));
+    return fmt::format(
+        "{{\"name\": {}, \"hardware\": {}, \"up\": {}, \"mtu\": {}, \"megabits\": {}, \"numa\": "
+        "{}, "
+        "\"verbs\": {}}}",
+        base::json_quote(nic.name), nic.hardware, nic.up, nic.mtu, number_or_null(nic.megabits),
+        number_or_null(nic.numa), flat(rdma));
+}
+
+std::string host_json(const Host& host) {
+    std::vector<std::string> cores, nodes, nics;
+    for (const Core& core : host.cores)
+        cores.push_back(fmt::format("{{\"processors\": {}, \"numa\": {}}}", flat(core.cpus),
+                                    host.numa_nodes[std::size_t(core.numa)].number));
+    for (const NumaNode& node : host.numa_nodes)
+        nodes.push_back(
+            fmt::format("{{\"number\": {}, \"memory\": {}}}", node.number, node.memory));
+    for (const Nic& nic : host.nics) nics.push_back(nic_json(nic));
+    return base::json_enclose(
+        {fmt::format("\"name\": {}", base::json_quote(host.name)),
+         fmt::format("\"cores\": {}", base::json_enclose(cores, '[', ']', 2)),
+         fmt::format("\"cores_in_all\": {}", host.cores_in_all),
+         fmt::format("\"usable_cores\": {}", host.usable_cores()),
+         fmt::format("\"numa_nodes\": {}", base::json_enclose(nodes, '[', ']', 2)),
+         fmt::format("\"memory\": {}", host.memory),
+         fmt::format("\"lock_limit\": {}", number_or_null(host.lock_limit)),
+         fmt::format("\"shm_free\": {}", number_or_null(host.shm_free)),
+         fmt::format("\"nics\": {}", base::json_enclose(nics, '[', ']', 2))},
+        '{', '}', 1);
+}
+
+}  // namespace
+
+std::string describe_origin(const Origin& origin) {
+    return origin.where.empty() ? std::string(kind_name(origin.kind)) : origin.where;
+}
+
+Report make_report(const Settings& settings, std::optional<int> ranks) {
+    // A wrong number is told before the host is asked, which takes time.
+    if (!ranks && !settings.dims->empty())
+        ranks = settings.node_torus()->size() * settings.ranks_on_a_node();
+    if (ranks) settings.rank_torus(*ranks);
+    Host host = discover_host();
+    if (!ranks) ranks = host.usable_cores();
+    const int local = settings.hosts->empty() ? *ranks : settings.ranks_on_a_node();
+    std::vector<CpuList> binding = plan_binding(host, local, *settings.bind);
+    const std::optional<int> node = find_node(settings, host.name);
+    std::vector<LinkReport> links;
+    if (node && settings.node_torus()) links = links_of(settings, *node);
+    return {
+        settings,           *ranks, local,           settings.rank_torus(*ranks), std::move(host),
+        std::move(binding), node,   std::move(links)};
+}
+
+std::string report_text(const Report& report) {
+    std::string out;
+    print_settings(out, report.settings);
+    out += "\n";
+    print_torus(out, report);
+    out += "\n";
+    print_host(out, report.host);
+    out += "\n";
+    print_binding(out, report);
+    if (report.settings.hosts->size() > 1) out += "\n";
+    print_links(out, report);
+    return out;
+}
+
+std::string report_json(const Report& report) {
+    std::vector<std::string> binding;
+    for (const CpuList& cpus : report.binding) binding.push_back(flat(cpus));
+    return base::json_enclose(
+               {fmt::format("\"version\": {}", base::json_quote(TORUSMP_VERSION)),
+                fmt::format("\"file\": {}", report.settings.file.empty()
+                                                ? "null"
+                                                : base::json_quote(report.settings.file)),
+                fmt::format("\"settings\": {}", settings_json(report.settings)),
+                fmt::format("\"torus\": {}", torus_json(report)),
+                fmt::format("\"host\": {}", host_json(report.host)),
+                fmt::format("\"binding\": {}", base::json_enclose(binding, '[', ']', 1)),
+                fmt::format("\"node\": {}", number_or_null(report.node)),
+                fmt::format("\"links\": {}", links_json(report.links))},
+               '{', '}', 0) +
+           "\n";
+}
+
+std::string explain_key(const Key& key, const Settings& settings) {
+    const Settings defaults;
+    const std::string initial = key.format(defaults);
+    const std::size_t dot = key.name.find('.');
+    std::string out;
+    line(out, fmt::format("{} ({})", key.name, key.type));
+    out += wrap(key.help);
+    line(out, "");
+    table(out,
+          {{"accepts", std::string(key.expected)},
+           {"default", initial.empty() ? std::string(key.unset) : initial},
+           {"in the file",
+            dot == std::string_view::npos ? fmt::format("the table [{}]", key.name)
+            : key.name == "links.hosts"
+                ? std::string("a table [links.\"host\"] for each host")
+                : fmt::format("{} in the table [{}]", key.name.substr(dot + 1), key.section())},
+           {"environment", fmt::format("{}={}", key.variable(), key.example)},
+           {"flag", fmt::format("--set {}={}", key.name, key.example)},
+           {"now", fmt::format("{}, from {}", shown_value(key, settings),
+                               describe_origin(key.origin_in(settings)))}});
+    return out;
+}
+
+}  // namespace torusmp::config

@@ -1,0 +1,371 @@
+#include "programs/torus_run/daemon/coordinator.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/units.h"
+#include "programs/torus_run/daemon/signals.h"
+#include "programs/torus_run/streams/packing.h"
+#include "programs/torus_run/streams/text.h"
+
+namespace torusmp::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+// From SIGTERM to SIGKILL once a rank has failed: the job must be gone within two seconds.
+constexpr milliseconds grace{700};
+// The same where ranks name the dead before they get SIGTERM.
+constexpr milliseconds grace_with_names{1500};
+// On several hosts the death of a rank may be heard later than what it does to its peers.
+constexpr milliseconds time_to_settle{500};
+// From what a rank has seen of a link to the end of the job that it may lead to.
+constexpr milliseconds time_for_the_cause{3000};
+
+}  // namespace
+
+std::string list_ranks(const std::vector<int>& ranks) {
+    if (ranks.empty()) return "no rank";
+    if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
+    if (ranks.size() == 2) return fmt::format("ranks {} and {}", ranks[0], ranks[1]);
+    if (ranks.back() - ranks.front() + 1 == int(ranks.size()))
+        return fmt::format("ranks {} to {}", ranks.front(), ranks.back());
+    constexpr std::size_t most = 16;
+    const std::vector<int> some(ranks.begin(),
+                                ranks.begin() + std::ptrdiff_t(std::min(most, ranks.size())));
+    return fmt::format("ranks {}{}", fmt::join(some, ", "), ranks.size() > most ? ", ..." : "");
+}
+
+Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
+    : job_(job),
+      outputs_(outputs),
+      hosts_(hosts),
+      ranks_(std::size_t(job.size())),
+      gathering_(job.size()),
+      began_(Clock::now()) {
+    for (std::size_t node = 0; node < job.hosts.size(); ++node)
+        for (const int rank : job.hosts[node].ranks) ranks_[std::size_t(rank)].node = int(node);
+}
+
+void Coordinator::started() {
+    started_ = true;
+    for (Rank& rank : ranks_) rank.alive = true;
+    alive_ = job_.size();
+}
+
+bool Coordinator::over() const {
+    return kill_now_ || (alive_ == 0 && !suspected_);
+}
+
+// ---- time ----
+
+std::optional<Clock::time_point> Coordinator::next_tick() const {
+    std::optional<Clock::time_point> next;
+    const auto consider = [&next](const std::optional<Clock::time_point>& time) {
+        if (time) next = next ? std::min(*next, *time) : *time;
+    };
+    consider(kill_at_);
+    consider(settle_at_);
+    consider(tell_notes_at_);
+    if (job_.timeout.count() > 0 && !kill_at_ && !timed_out_) consider(began_ + job_.timeout);
+    return next;
+}
+
+void Coordinator::tick(Clock::time_point now) {
+    if (kill_at_ && now >= *kill_at_) kill_now_ = true;
+    if (suspected_ && (now >= *settle_at_ || alive_ == 0)) {
+        settle_at_.reset();
+        announce(std::exchange(suspected_, std::nullopt).value());
+    }
+    if (tell_notes_at_ && now >= *tell_notes_at_) tell_notes();
+    if (job_.timeout.count() == 0 || kill_at_ || kill_now_ || timed_out_ ||
+        now < began_ + job_.timeout)
+        return;
+    timed_out_ = true;
+    outputs_.say(
+        fmt::format("torus-run: the job ran longer than its --timeout of {} s and is ended; still "
+                    "running: {}\n",
+                    double(job_.timeout.count()) / 1000, running_ranks()));
+    exit_code_ = exit_timeout;
+    if (alive_ == 0) kill_now_ = true;  // nothing runs yet
+    kill_at_ = now + grace;
+    hosts_.terminate();
+}
+
+std::string Coordinator::running_ranks() const {
+    std::vector<int> running;
+    for (int i = 0; i < job_.size(); ++i)
+        if (ranks_[std::size_t(i)].alive) running.push_back(i);
+    return list_ranks(running);
+}
+
+// ---- the user ----
+
+void Coordinator::stop(int code) {
+    exit_code_ = code;
+    kill_now_ = true;
+}
+
+void Coordinator::user_signal(int signal) {
+    if (ends_programs(signal)) {
+        if (alive_ == 0) return stop(exit_signal_base + signal);
+        if (sigismember(&ending_signals_seen_, signal) == 1 && signal != SIGHUP) {
+            outputs_.say(
+                fmt::format("torus-run: a second {}: the ranks are killed\n", signal_name(signal)));
+            return stop(exit_signal_base + signal);
+        }
+        sigaddset(&ending_signals_seen_, signal);
+    }
+    hosts_.signal(signal);
+}
+
+// ---- what happens to ranks ----
+
+void Coordinator::happened(RankEvent event) {
+    if (event.rank < 0 || event.rank >= job_.size()) return;
+    Rank& rank = ranks_[std::size_t(event.rank)];
+    switch (event.kind) {
+        case RankEvent::Kind::started:
+            rank.pid = pid_t(event.number);
+            if (job_.verbose)
+                outputs_.say(fmt::format("torus-run: started {} on cpu {}\n", describe(event.rank),
+                                         event.text));
+            return;
+        case RankEvent::Kind::not_started:
+            if (kill_now_) return;
+            outputs_.say(fmt::format("torus-run: cannot start rank {} of {} on host {}: {}\n",
+                                     event.rank, job_.size(), host_of(event.rank), event.text));
+            return stop(int(event.number));
+        case RankEvent::Kind::connected:
+            rank.connected = true;
+            rank.pid = pid_t(event.number);
+            return;
+        case RankEvent::Kind::watching:
+            rank.watching = true;
+            return;
+        case RankEvent::Kind::finalized:
+            rank.finalized = true;
+            return check_absent();
+        case RankEvent::Kind::collective:
+            return collective(event);
+        case RankEvent::Kind::aborted: {
+            const int code = int(event.number);
+            // Whoever was told of a death names it in words of its own.
+            if (kill_at_ && rank.watching)
+                return outputs_.say(
+                    fmt::format("torus-run: {} says: {}\n", describe(event.rank), event.text));
+            return fail(
+                {fmt::format("{} aborted with code {}: {}", describe(event.rank), code, event.text),
+                 (code & 0xff) != 0 ? code & 0xff : exit_failure,
+                 false,
+                 {}});
+        }
+        case RankEvent::Kind::failed:
+            return fail({fmt::format("{} {}", describe(event.rank), event.text),
+                         int(event.number),
+                         true,
+                         {}});
+        case RankEvent::Kind::ended:
+            return ended(event.rank, int(event.number));
+        case RankEvent::Kind::noted:
+            return note(event.rank, event.text);
+        case RankEvent::Kind::another_mpi:
+            another_mpi_ = event.text;
+            return;
+        case RankEvent::Kind::vanished:
+            return died(event.rank, event.text, int(event.number), false);
+        case RankEvent::Kind::stopped:
+            return died(event.rank,
+                        fmt::format("is stopped by {} for longer than transport.timeout = {}",
+                                    signal_name(int(event.number)),
+                                    base::format_time(*job_.settings.timeout)),
+                        exit_signal_base + int(event.number), true);
+    }
+}
+
+void Coordinator::report_strangers() {
+    const bool joined =
+        std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.connected; });
+    if (joined || another_mpi_.empty()) return;
+    outputs_.say(
+        fmt::format("torus-run: none of the {} processes joined this job: {}, another MPI, so each "
+                    "ran as the only rank of a job of its own; build it with the mpicc, mpicxx or "
+                    "mpifort of torusmp, or start it with the mpirun of that MPI\n",
+                    job_.size(), another_mpi_));
+}
+
+void Coordinator::mark_ended(int index) {
+    Rank& rank = ranks_[std::size_t(index)];
+    if (rank.alive) --alive_;
+    rank.alive = false;
+}
+
+void Coordinator::ended(int index, int status) {
+    mark_ended(index);
+    const Rank& rank = ranks_[std::size_t(index)];
+    if (rank.dead) return;  // its death was told before
+    const int code = exit_code_of(status);
+    const bool by_signal = WIFSIGNALED(status);
+    if (by_signal && sigismember(&ending_signals_seen_, WTERMSIG(status)) == 1)
+        fail({fmt::format("{} was ended by {}, passed on by torus-run", describe(index),
+                          signal_name(WTERMSIG(status))),
+              code,
+              true,
+              {}});
+    else if (code != 0)
+        died(index, describe_end(status), code, by_signal);
+    else if (rank.connected && !rank.finalized)
+        died(index, "exited with code 0 without finalize()", exit_failure, false);
+    check_absent();
+}
+
+// A rank that has left can join no collective call: whoever waits for it would wait for ever.
+void Coordinator::check_absent() {
+    if (!gathering_.open()) return;
+    for (int i = 0; i < job_.size(); ++i) {
+        const Rank& rank = ranks_[std::size_t(i)];
+        if (gathering_.joined(i) || rank.dead || (rank.alive && !rank.finalized)) continue;
+        return fail({fmt::format("{} {} while {}", describe(i),
+                                 rank.finalized ? "called finalize()" : "ended without connecting",
+                                 gathering_.describe_waiting()),
+                     exit_failure,
+                     false,
+                     {}});
+    }
+}
+
+void Coordinator::collective(RankEvent& event) {
+    const Rank& rank = ranks_[std::size_t(event.rank)];
+    if (rank.dead) return;
+    std::optional<std::string> wrong;
+    if (rank.finalized)
+        wrong = "made a collective call after finalize()";
+    else
+        wrong = gathering_.join(event.rank, FrameKind(event.call), std::uint32_t(event.number),
+                                std::move(event.bytes));
+    if (wrong)
+        return fail({fmt::format("{} {}", describe(event.rank), *wrong), exit_failure, true, {}});
+    answer_if_complete();
+    check_absent();
+}
+
+void Coordinator::answer_if_complete() {
+    if (!gathering_.complete()) return;
+    Gathering::Answer answer = gathering_.finish();
+    hosts_.answer(answer.header, std::move(answer.bytes));
+}
+
+// ---- failures ----
+
+void Coordinator::died(int index, const std::string& cause, int code, bool original) {
+    fail({fmt::format("{} {}", describe(index), cause),
+          code,
+          original,
+          {{index, host_of(index), cause}}});
+}
+
+void Coordinator::host_lost(int node, const std::string& why, const std::vector<int>& behind) {
+    const HostPlan& host = job_.hosts[std::size_t(node)];
+    Cause cause{
+        fmt::format("host {} (node {}, {}) {}", host.name, node, list_ranks(host.ranks), why),
+        exit_failure,
+        true,
+        {}};
+    lose_ranks(node, "is lost with its host, which " + why, cause);
+    for (const int other : behind)
+        lose_ranks(
+            other,
+            fmt::format("is cut off with its host, which is reached over host {}", host.name),
+            cause);
+    if (!behind.empty())
+        cause.text += fmt::format("; {} more host{} behind it {} cut off", behind.size(),
+                                  behind.size() == 1 ? "" : "s", behind.size() == 1 ? "is" : "are");
+    if (!cause.deaths.empty()) fail(std::move(cause));
+}
+
+void Coordinator::lose_ranks(int node, const std::string& why, Cause& cause) {
+    const HostPlan& host = job_.hosts[std::size_t(node)];
+    for (const int rank : host.ranks) {
+        if (!ranks_[std::size_t(rank)].alive) continue;
+        if (!ranks_[std::size_t(rank)].dead) cause.deaths.push_back({rank, host.name, why});
+        mark_ended(rank);
+    }
+}
+
+void Coordinator::fail(Cause cause) {
+    if (kill_at_ || kill_now_) return;
+    if (job_.common.keep_going && !cause.deaths.empty()) return bury(cause);
+    if (job_.hosts.size() == 1 || cause.original) return announce(cause);
+    if (suspected_) return;
+    suspected_ = std::move(cause);
+    settle_at_ = Clock::now() + time_to_settle;
+}
+
+void Coordinator::note(int rank, const std::string& text) {
+    if (kill_at_ || kill_now_) return;
+    notes_.push_back(fmt::format("torus-run: {} reports: {}\n", describe(rank), text));
+    if (job_.common.keep_going) return tell_notes();
+    if (!tell_notes_at_) tell_notes_at_ = Clock::now() + time_for_the_cause;
+}
+
+void Coordinator::tell_notes() {
+    tell_notes_at_.reset();
+    for (const std::string& text : std::exchange(notes_, {})) outputs_.say(text);
+}
+
+// The job is ended.
+void Coordinator::announce(const Cause& cause) {
+    suspected_.reset();
+    settle_at_.reset();
+    tell_notes_at_.reset();
+    outputs_.say(
+        fmt::format("torus-run: {}{}\n", cause.text, alive_ > 0 ? "; the job is ended" : ""));
+    exit_code_ = cause.code;
+    const bool named = std::any_of(ranks_.begin(), ranks_.end(),
+                                   [](const Rank& rank) { return rank.alive && rank.watching; });
+    kill_at_ = Clock::now() + (named ? grace_with_names : grace);
+    if (!cause.deaths.empty()) tell_deaths(cause.deaths);
+    hosts_.tell_over(cause.text);
+    hosts_.terminate();
+}
+
+// The others go on.
+void Coordinator::bury(const Cause& cause) {
+    if (!first_death_) exit_code_ = cause.code;
+    first_death_ = true;
+    for (const Death& death : cause.deaths) {
+        ranks_[std::size_t(death.rank)].dead = true;
+        gathering_.leave(death.rank);
+    }
+    outputs_.say(
+        fmt::format("torus-run: {}{}\n", cause.text, alive_ > 0 ? "; the others go on" : ""));
+    tell_deaths(cause.deaths);
+    answer_if_complete();
+    check_absent();
+}
+
+void Coordinator::tell_deaths(const std::vector<Death>& deaths) {
+    Packer packer;
+    for (const Death& death : deaths) {
+        const DeathRecord record{death.rank, std::uint32_t(death.host.size()),
+                                 std::uint32_t(death.cause.size())};
+        packer.append(std::as_bytes(std::span(&record, 1)));
+        packer.append(std::as_bytes(std::span(death.host)));
+        packer.append(std::as_bytes(std::span(death.cause)));
+    }
+    hosts_.tell_deaths(share(packer.take()));
+}
+
+const std::string& Coordinator::host_of(int rank) const {
+    return job_.hosts[std::size_t(ranks_[std::size_t(rank)].node)].name;
+}
+
+std::string Coordinator::describe(int rank) const {
+    return fmt::format("rank {} (host {}, pid {})", rank, host_of(rank),
+                       ranks_[std::size_t(rank)].pid);
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,120 @@
+// What happens to ranks anywhere, and what it means for the job: who waits for whom, which failure
+// is the cause, when the job ends and with which code. Pure bookkeeping and decisions; processes
+// and other hosts are reached through `Hosts`.
+//
+// Owned by the keeper at the head and used by its one thread.
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/bootstrap.h"
+#include "programs/torus_run/daemon/gathering.h"
+#include "programs/torus_run/daemon/local_ranks.h"
+#include "programs/torus_run/streams/messages.h"
+#include "programs/torus_run/streams/output.h"
+
+namespace torusmp::launch {
+
+class Coordinator {
+  public:
+    // All hosts of the job at once.
+    struct Hosts {
+        virtual void signal(int signal) = 0;
+        virtual void answer(FrameHeader header, SharedBytes bytes) = 0;
+        virtual void tell_deaths(SharedBytes records) = 0;
+        virtual void tell_over(const std::string& why) = 0;
+        virtual void terminate() = 0;
+        virtual ~Hosts() = default;
+    };
+
+    Coordinator(const Job& job, Outputs& outputs, Hosts& hosts);
+
+    // The ranks are being started: from here on `over()` waits for them.
+    void started();
+    void happened(RankEvent event);
+    bool has_started() const { return started_; }
+    // A host that nobody reaches any more; `why` ends "host qcd001 ...". Ranks on it are dead, and
+    // so are those of hosts that are only reached over it.
+    void host_lost(int node, const std::string& why, const std::vector<int>& behind = {});
+    void user_signal(int signal);
+    // Ends the job at once, before or after its start.
+    void stop(int code);
+
+    void tick(Clock::time_point now);
+    std::optional<Clock::time_point> next_tick() const;
+
+    // At the end: says so where all were ranks of another MPI.
+    void report_strangers();
+
+    // Nothing more is to be waited for: what still lives may be killed.
+    bool over() const;
+    bool stopped() const { return kill_now_; }
+    bool orderly() const { return alive_ == 0 && !kill_at_ && !kill_now_ && !first_death_; }
+    int exit_code() const { return exit_code_; }
+
+  private:
+    struct Rank {
+        int node = 0;
+        pid_t pid = -1;  // the one to name: the process that connected, where one has
+        bool alive = false;
+        bool connected = false;
+        bool finalized = false;
+        bool watching = false;
+        bool dead = false;
+    };
+
+    // A reason to end the job. Of several at once the one that cannot follow from another counts.
+    struct Cause {
+        std::string text;
+        int code = 0;
+        bool original = false;
+        std::vector<Death> deaths;
+    };
+
+    void ended(int rank, int status);
+    void died(int rank, const std::string& cause, int code, bool original);
+    void collective(RankEvent& event);
+    void answer_if_complete();
+    void check_absent();
+    void fail(Cause cause);
+    void announce(const Cause& cause);
+    void bury(const Cause& cause);
+    void note(int rank, const std::string& text);
+    void tell_notes();
+    void lose_ranks(int node, const std::string& why, Cause& cause);
+    void tell_deaths(const std::vector<Death>& deaths);
+    void mark_ended(int rank);
+
+    std::string describe(int rank) const;
+    const std::string& host_of(int rank) const;
+    std::string running_ranks() const;
+
+    const Job& job_;
+    Outputs& outputs_;
+    Hosts& hosts_;
+    std::vector<Rank> ranks_;
+    int alive_ = 0;
+    bool started_ = false;
+    Gathering gathering_;
+    sigset_t ending_signals_seen_{};
+    const Clock::time_point began_;
+    std::optional<Cause> suspected_;
+    std::optional<Clock::time_point> settle_at_, kill_at_;
+    bool timed_out_ = false;
+    bool kill_now_ = false;
+    bool first_death_ = false;  // one was buried and the job went on
+    int exit_code_ = 0;
+    // What ranks have seen of links and of each other. Where the job ends soon after, its last line
+    // names the cause, and these are only echoes of it; else they are told.
+    std::vector<std::string> notes_;
+    std::optional<Clock::time_point> tell_notes_at_;
+    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
+};
+
+// "rank 3", "ranks 2 and 3", "ranks 4 to 7".
+std::string list_ranks(const std::vector<int>& ranks);
+
+}  // namespace torusmp::launch

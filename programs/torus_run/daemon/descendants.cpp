@@ -1,0 +1,94 @@
+#include "programs/torus_run/daemon/descendants.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+
+namespace torusmp::launch {
+namespace {
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { closedir(directory); }
+};
+
+// From /proc/PID/stat: the first two fields after the name, which may hold anything in brackets.
+struct Stat {
+    char state = 0;
+    pid_t parent = -1;
+};
+
+Stat stat_of(const std::string& pid) {
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(')');
+    Stat stat;
+    if (name_end == std::string::npos ||
+        std::sscanf(text.c_str() + name_end + 1, " %c %d", &stat.state, &stat.parent) != 2)
+        return {};
+    return stat;
+}
+
+// For kernels without /proc/PID/task/TID/children.
+std::vector<pid_t> children_by_scan(pid_t parent) {
+    std::vector<pid_t> found;
+    const std::unique_ptr<DIR, CloseDirectory> proc(opendir("/proc"));
+    if (!proc) return found;
+    while (const dirent* entry = readdir(proc.get()))
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            stat_of(entry->d_name).parent == parent)
+            found.push_back(pid_t(std::atol(entry->d_name)));
+    return found;
+}
+
+}  // namespace
+
+void adopt_orphans() {
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+std::vector<pid_t> children() {
+    return children(getpid());
+}
+
+// What its main thread has started: no process here starts others from a second one.
+std::vector<pid_t> children(pid_t parent) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/children", parent, parent));
+    if (!file) return children_by_scan(parent);
+    std::vector<pid_t> found;
+    for (pid_t pid; file >> pid;) found.push_back(pid);
+    return found;
+}
+
+bool is_stopped(pid_t pid) {
+    return stat_of(std::to_string(pid)).state == 'T';
+}
+
+std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    sigset_t child_ended;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    while (true) {
+        for (const pid_t pid : children()) kill(pid, SIGKILL);
+        pid_t reaped = 0;
+        while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) continue;
+        if (reaped < 0) return {};  // no child is left, so no descendant is
+        if (std::chrono::steady_clock::now() > end) return children();
+        // A child that dies hands its own children to us: look again then, or soon.
+        const timespec soon{0, 2'000'000};
+        sigtimedwait(&child_ended, nullptr, &soon);
+    }
+}
+
+}  // namespace torusmp::launch

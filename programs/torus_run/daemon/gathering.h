@@ -1,0 +1,52 @@
+// The collective call in progress: one gather and one broadcast. Pure bookkeeping, no I/O.
+//
+// A rank waits inside its call, so at most one collective is open at any time, and each rank
+// contributes to it once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "programs/torus_run/streams/channel.h"
+
+namespace torusmp::launch {
+
+class Gathering {
+  public:
+    explicit Gathering(int ranks)
+        : bytes_(std::size_t(ranks)), joined_(std::size_t(ranks)), gone_(std::size_t(ranks)) {}
+
+    // Adds a rank's call. A text says how the call contradicts the others.
+    std::optional<std::string> join(int rank, FrameKind kind, std::uint32_t sequence,
+                                    std::vector<std::byte> bytes);
+    // A rank that is gone: nobody waits for it any more, and an exchange has no bytes of it.
+    void leave(int rank);
+    bool open() const { return count_ > 0; }
+    bool complete() const { return open() && count_ + absent_ == int(joined_.size()); }
+    bool joined(int rank) const { return joined_[std::size_t(rank)]; }
+
+    // "rank 0 waits in exchange()"; precondition: open().
+    std::string describe_waiting() const;
+
+    // The answer for everybody; precondition: complete(). The next collective may begin.
+    struct Answer {
+        FrameHeader header;
+        SharedBytes bytes;
+    };
+    Answer finish();
+
+  private:
+    int first_joined() const;
+
+    FrameKind kind_{};
+    std::uint32_t sequence_ = 0;
+    int count_ = 0;   // that have joined the open call
+    int absent_ = 0;  // that are gone, and had not joined it
+    std::vector<std::vector<std::byte>> bytes_;
+    std::vector<bool> joined_, gone_;
+};
+
+}  // namespace torusmp::launch

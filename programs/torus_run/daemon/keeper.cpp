@@ -1,0 +1,413 @@
+#include "programs/torus_run/daemon/keeper.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "base/units.h"
+#include "programs/torus_run/daemon/attention.h"
+#include "programs/torus_run/daemon/coordinator.h"
+#include "programs/torus_run/daemon/descendants.h"
+#include "programs/torus_run/daemon/keepers.h"
+#include "programs/torus_run/daemon/prepare.h"
+#include "programs/torus_run/daemon/pulse.h"
+#include "programs/torus_run/front/order.h"
+#include "programs/torus_run/front/preflight.h"
+#include "programs/torus_run/streams/input.h"
+#include "programs/torus_run/streams/output.h"
+#include "programs/torus_run/streams/packing.h"
+
+namespace torusmp::launch {
+namespace {
+
+class Head : private Attention::Listener,
+             private LocalRanks::Listener,
+             private Keepers::Listener,
+             private Coordinator::Hosts,
+             private Outputs::Flow {
+  public:
+    Head(const Job& job, KeeperContext context)
+        : job_(job),
+          context_(std::move(context)),
+          attention_(loop_, context_, *this),
+          outputs_(loop_, job.size(), job.tag_output, *this),
+          coordinator_(job, outputs_, *this),
+          tree_(make_tree(job)),
+          keepers_(loop_, head_node(job), tree_, *job.settings.timeout, *this),
+          preflight_(job, tree_.parents),
+          pulse_(*job.settings.timeout) {}
+
+    int run() {
+        prepare();
+        while (!preflight_.complete() && !coordinator_.stopped()) step();
+        if (!coordinator_.stopped() && all_ready() && start()) {
+            while (!coordinator_.over()) step();
+        }
+        end_everything();
+        return exit_code();
+    }
+
+  private:
+    // ---- start ----
+
+    void prepare() {
+        for (const HostPlan& host : job_.hosts) {
+            if (!host.here) continue;
+            own_.emplace(make_order(job_, tree_, int(&host - job_.hosts.data())));
+            Prepared prepared = prepare_own_host(*own_);
+            cpus_ = std::move(prepared.cpus);
+            preflight_.answered(own_->job.node, std::move(prepared.facts));
+        }
+        keepers_.start();
+    }
+
+    bool all_ready() {
+        const std::string wrong = preflight_.what_is_wrong();
+        if (wrong.empty()) return true;
+        outputs_.say(fmt::format("torus-run: {}\n", wrong));
+        coordinator_.stop(exit_usage);
+        return false;
+    }
+
+    bool start() {
+        coordinator_.started();
+        const bool shared = preflight_.share_a_machine();
+        Packer packer;
+        packer.add(shared);
+        keepers_.send(KeeperFrame::start, every_node, share(packer.take()));
+        if (shared) unbind(*job_.settings.bind, cpus_);
+        if (!own_ || own_->job.ranks.front() != 0) forward_input();
+        if (own_) {
+            LocalRanks::Listener& listener = *this;
+            local_.emplace(own_->job, std::move(cpus_), loop_,
+                           RankWiring{context_.lifeline_read.get(), attention_.null(),
+                                      context_.standard_input, &context_.signals, &context_.files},
+                           listener);
+            if (!local_->start_all()) return false;
+        }
+        // From here only the ranks hold what they read from.
+        if (!input_) dup2(attention_.null(), STDIN_FILENO);
+        return true;
+    }
+
+    void forward_input() {
+        const auto zero = std::find_if(job_.hosts.begin(), job_.hosts.end(), [](const auto& host) {
+            return !host.ranks.empty() && host.ranks.front() == 0;
+        });
+        const auto node = std::uint32_t(zero - job_.hosts.begin());
+        input_.emplace(loop_, context_.standard_input, [this, node](std::vector<std::byte> bytes) {
+            keepers_.send(KeeperFrame::input, node, share(std::move(bytes)));
+        });
+        input_->start();
+    }
+
+    // A full disk has taken a part of what the ranks said.
+    int exit_code() const {
+        const int code = coordinator_.exit_code();
+        return code == 0 && outputs_.lost() ? exit_failure : code;
+    }
+
+    // ---- the loop ----
+
+    void step() {
+        std::optional<Clock::time_point> next = coordinator_.next_tick();
+        const auto sooner = [&next](const std::optional<Clock::time_point>& time) {
+            if (time) next = next ? std::min(*next, *time) : *time;
+        };
+        sooner(outputs_.next_tick());
+        if (local_) sooner(local_->next_tick());
+        attention_.step(pulse_.wait(next, !keepers_.empty()));
+        const auto now = Clock::now();
+        if (pulse_.beat(now)) keepers_.send(KeeperFrame::ping, every_node, nullptr);
+        longest_sleep_ = std::max(longest_sleep_, pulse_.asleep());
+        keepers_.tick(now, pulse_.asleep());
+        keepers_.drop(false);
+        if (local_) local_->tick(now, pulse_.asleep());
+        coordinator_.tick(now);
+        outputs_.pump();
+    }
+
+    void user_signal(int signal) override { coordinator_.user_signal(signal); }
+    void front_gone() override {
+        front_gone_ = true;
+        coordinator_.stop(exit_failure);
+    }
+    void child_changed(pid_t pid, int status) override {
+        if (local_ && local_->reaped(pid, status)) return;
+        keepers_.reaped(pid, status);  // or an orphan that came to us
+    }
+
+    // ---- ranks of this host ----
+
+    void happened(RankEvent event) override { coordinator_.happened(std::move(event)); }
+    void printed(int rank, int stream, std::string_view text) override {
+        outputs_.take(rank, stream, text);
+    }
+
+    // ---- other hosts ----
+
+    void keeper_greeted(int node) override {
+        keepers_.send(KeeperFrame::plan, std::uint32_t(node),
+                      share(encode(make_order(job_, tree_, node))));
+        if (job_.verbose)
+            outputs_.say(fmt::format("torus-run: reached host {}\n", host(node).name));
+    }
+
+    void keeper_frame(Frame& frame) override {
+        const int node = int(frame.header.sequence);
+        if (node < 0 || node >= int(job_.hosts.size())) return;
+        try {
+            understand(node, frame);
+        } catch (const PackingError& error) {
+            keeper_lost(node, fmt::format("is lost: {}", error.what()));
+        }
+    }
+
+    void understand(int node, Frame& frame) {
+        Unpacker body(frame.body);
+        switch (KeeperFrame(frame.header.kind)) {
+            case KeeperFrame::greeted:
+                return keeper_greeted(node);
+            case KeeperFrame::facts:
+                return preflight_.answered(node, decode_facts(frame.body));
+            case KeeperFrame::event:
+                return coordinator_.happened(decode_event(frame.body));
+            case KeeperFrame::output:
+                return remote_output(node, body);
+            case KeeperFrame::output_ended: {
+                const int rank = body.get<int>();
+                return printed_by(rank, body.get<std::uint32_t>(), {});
+            }
+            case KeeperFrame::input_taken:
+                if (input_) input_->taken(std::size_t(body.get<std::uint64_t>()));
+                return;
+            case KeeperFrame::input_closed:
+                if (input_) input_->close();
+                return;
+            case KeeperFrame::done:
+                ends_[node] = decode_end(frame.body);
+                return;
+            case KeeperFrame::unheard:
+                return unheard(node);
+            case KeeperFrame::lost:
+                return keeper_lost(node, body.text());
+            default:
+                return;  // alive: that it came is all
+        }
+    }
+
+    void remote_output(int node, Unpacker& body) {
+        const int rank = body.get<int>();
+        const auto stream = body.get<std::uint32_t>();
+        const auto text = body.rest();
+        printed_by(rank, stream, {reinterpret_cast<const char*>(text.data()), text.size()});
+        if (stream >= streams) return;
+        owed_[node][stream] += text.size();
+        if (!outputs_.paused(int(stream))) give_back(node, int(stream));
+    }
+
+    void printed_by(int rank, std::uint32_t stream, std::string_view text) {
+        if (rank >= 0 && rank < job_.size() && stream < streams)
+            outputs_.take(rank, int(stream), text);
+    }
+
+    void give_back(int node, int stream) {
+        std::uint64_t& owed = owed_[node][std::size_t(stream)];
+        if (owed == 0) return;
+        Packer packer;
+        packer.add(std::uint32_t(stream)).add(owed);
+        owed = 0;
+        keepers_.send(KeeperFrame::output_taken, std::uint32_t(node), share(packer.take()));
+    }
+
+    void keeper_lost(int node, const std::string& why) override {
+        if (ending_) return;
+        if (!coordinator_.has_started()) return preflight_.failed(node, why);
+        std::vector<int> behind = subtree_of(tree_.parents, node);
+        std::erase(behind, node);
+        coordinator_.host_lost(node, why, behind);
+    }
+
+    // A host has ended its ranks because nothing came from here: whose fault was that?
+    void unheard(int node) {
+        const std::chrono::nanoseconds timeout = *job_.settings.timeout;
+        const auto slept = std::max(longest_sleep_, pulse_.late(Clock::now()));
+        if (ending_ || 2 * slept < timeout)
+            return keeper_lost(node,
+                               fmt::format("is lost: it heard nothing of torus-run for longer than "
+                                           "transport.timeout = {}",
+                                           base::format_time(timeout)));
+        coordinator_.host_lost(
+            node,
+            fmt::format("gave up torus-run, whose keeper process here (pid {}) stood still for "
+                        "{:.1f} s, longer than transport.timeout = {} allows",
+                        getpid(), std::chrono::duration<double>(slept).count(),
+                        base::format_time(timeout)));
+    }
+
+    void keeper_muttered(int node, const std::string& text) override {
+        if (!job_.verbose) return;
+        outputs_.say(fmt::format("torus-run: host {} says: {}{}", host(node).name, text,
+                                 text.ends_with('\n') ? "" : "\n"));
+    }
+
+    const HostPlan& host(int node) const { return job_.hosts[std::size_t(node)]; }
+
+    // ---- what the coordinator decides ----
+
+    void signal(int number) override {
+        if (local_) local_->signal(number);
+        Packer packer;
+        packer.add(number);
+        keepers_.send(KeeperFrame::signal, every_node, share(packer.take()));
+    }
+    void answer(FrameHeader header, SharedBytes bytes) override {
+        if (local_) local_->answer(header, bytes);
+        if (keepers_.empty()) return;
+        Packer packer;
+        packer.add(header.kind).add(header.sequence);
+        if (bytes) packer.append(*bytes);
+        keepers_.send(KeeperFrame::answer, every_node, share(packer.take()));
+    }
+    void tell_deaths(SharedBytes records) override {
+        if (local_) local_->tell_deaths(records);
+        keepers_.send(KeeperFrame::deaths, every_node, records);
+    }
+    void tell_over(const std::string& why) override {
+        if (local_) local_->tell_over(why);
+        Packer packer;
+        packer.add(why);
+        keepers_.send(KeeperFrame::over, every_node, share(packer.take()));
+    }
+    void terminate() override {
+        if (local_) local_->terminate();
+        keepers_.send(KeeperFrame::terminate, every_node, nullptr);
+    }
+
+    // ---- where output goes ----
+
+    void pause(int stream, bool paused) override {
+        if (local_) local_->streams().pause(stream, paused);
+        if (paused) return;
+        for (const auto& [node, owed] : owed_) give_back(node, stream);
+    }
+    void reader_gone(int stream) override {
+        if (local_) local_->streams().close(stream);
+        Packer packer;
+        packer.add(std::uint32_t(stream));
+        keepers_.send(KeeperFrame::close_output, every_node, share(packer.take()));
+    }
+
+    // ---- the end ----
+
+    void end_everything() {
+        ending_ = true;
+        const bool orderly = coordinator_.orderly();
+        HostEnd& own = ends_[head_node(job_)];
+        if (orderly) own.left_behind = orphans();
+        if (local_) local_->kill();
+        end_other_hosts();
+        for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
+        if (front_gone_) return;
+        for (const auto& [node, end] : ends_) report_end(node, end, orderly);
+        coordinator_.report_strangers();
+        write_rest();
+        outputs_.finish_lines();
+        if (job_.verbose)
+            outputs_.say(fmt::format("torus-run: the job ended after {:.3f} s with exit code {}\n",
+                                     std::chrono::duration<double>(Clock::now() - began_).count(),
+                                     exit_code()));
+        tell_stopped_front();
+        outputs_.flush(context_.front.get());
+    }
+
+    // Whoever waits for torus-run would not hear of the end.
+    void tell_stopped_front() {
+        if (is_stopped(getppid()))
+            outputs_.say(
+                fmt::format("torus-run: the job has ended with exit code {}, but torus-run "
+                            "(pid {}) is stopped: kill -CONT {} lets it end too\n",
+                            exit_code(), getppid(), getppid()));
+    }
+
+    // Children that are neither ranks nor agents.
+    std::vector<int> orphans() const {
+        std::vector<int> found = children();
+        const std::vector<pid_t> agents = keepers_.agents();
+        std::erase_if(found, [&agents](pid_t pid) {
+            return std::find(agents.begin(), agents.end(), pid) != agents.end();
+        });
+        return found;
+    }
+
+    // What they print on the way is still passed on, for as long as somebody reads it.
+    void end_other_hosts() {
+        keepers_.give_up_waiting();
+        if (keepers_.empty()) return;
+        keepers_.send(KeeperFrame::finish, every_node, nullptr);
+        auto patience_ends = Clock::now() + 2 * kill_patience;
+        while (!keepers_.all_gone() && !front_gone_ && Clock::now() < patience_ends) {
+            step();
+            if (outputs_.paused(output_stream) || outputs_.paused(errors_stream))
+                patience_ends = Clock::now() + 2 * kill_patience;
+        }
+        keepers_.drop(true);
+    }
+
+    void report_end(int node, const HostEnd& end, bool orderly) {
+        const std::string where = node == head_node(job_) ? "" : " on host " + host(node).name;
+        const std::size_t left = end.left_behind.size();
+        if (orderly && left > 0)
+            outputs_.say(fmt::format(
+                "torus-run: {} process{} that the ranks left behind{} {} ended: pid {}\n", left,
+                left == 1 ? "" : "es", where, left == 1 ? "was" : "were",
+                fmt::join(end.left_behind, ", ")));
+        if (!end.stuck.empty())
+            outputs_.say(fmt::format("torus-run: these processes{} cannot be killed: pid {}\n",
+                                     where, fmt::join(end.stuck, ", ")));
+    }
+
+    // No writer is left: every pipe is read to its end.
+    void write_rest() {
+        while (local_ && !local_->streams().drain() && ends_[head_node(job_)].stuck.empty())
+            if (!outputs_.flush(context_.front.get())) return;
+    }
+
+    static int head_node(const Job& job) {
+        for (std::size_t node = 0; node < job.hosts.size(); ++node)
+            if (job.hosts[node].here) return int(node);
+        return -1;
+    }
+
+    const Job& job_;
+    KeeperContext context_;
+    const Clock::time_point began_ = Clock::now();
+    Loop loop_;
+    Attention attention_;
+    Outputs outputs_;
+    Coordinator coordinator_;
+    const HostOrder tree_;
+    Keepers keepers_;
+    Preflight preflight_;
+    Pulse pulse_;
+    std::optional<HostOrder> own_;
+    std::vector<config::CpuList> cpus_;
+    std::optional<LocalRanks> local_;
+    std::optional<InputSource> input_;
+    std::map<int, std::array<std::uint64_t, streams>> owed_;  // output to give back, by node
+    std::map<int, HostEnd> ends_;
+    std::chrono::nanoseconds longest_sleep_{0};  // of this very process
+    bool ending_ = false;
+    bool front_gone_ = false;
+};
+
+}  // namespace
+
+int keep(const Job& job, KeeperContext context) {
+    return Head(job, std::move(context)).run();
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,42 @@
+// The keeper: the process that starts the ranks of its host, listens to them and ends them.
+//
+// On every host torus-run is two processes. The front owns the terminal and the user's signals, or
+// on the other hosts the end of the agent; the keeper is its child, the parent of the ranks and the
+// subreaper of all that they start. Whichever of the two is killed, the other ends every
+// descendant; if both are, the lifeline pipe ends the ranks. The keeper on the user's host is the
+// head: it starts the keepers of the other hosts through the agent, and decides. A keeper that
+// loses the head, or hears nothing of it for transport.timeout, ends all that it started.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "base/descriptor.h"
+#include "programs/torus_run/front/job.h"
+
+namespace torusmp::launch {
+
+struct KeeperContext {
+    base::Descriptor
+        front;  // datagrams of one int from the front, a signal number; end of file: it died
+    base::Descriptor lifeline_read;   // reopened for every rank
+    base::Descriptor lifeline_write;  // held by front and keeper only
+    int standard_input = 0;           // what rank 0 reads from
+    sigset_t signals;                 // the mask that the user's program starts with
+    rlimit files;                     // and its limit of open files
+};
+
+// For processes that the kernel does not let go of.
+inline constexpr std::chrono::milliseconds kill_patience{5000};
+
+// The head: runs the job to its end and returns the exit code of torus-run. No descendant is left
+// then.
+int keep(const Job& job, KeeperContext context);
+
+// On another host: does what the head tells it over standard input and output. `timeout`: of
+// silence.
+int keep_remote(std::chrono::milliseconds timeout, KeeperContext context);
+
+}  // namespace torusmp::launch

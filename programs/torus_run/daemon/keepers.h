@@ -1,0 +1,75 @@
+// The keepers that this keeper starts on other hosts: all of them, or where there is no network but
+// the torus, those one link away. They are started side by side, a bounded number at a time.
+//
+// Owned by a keeper and used by its one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "programs/torus_run/streams/link.h"
+
+namespace torusmp::launch {
+
+// From the keeper of node `from` (-1: the head) which of its own children is on the way to `to`;
+// nothing: `to` is not below it. `parents` as in HostOrder.
+std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to);
+// The nodes below `node`, itself included.
+std::vector<int> subtree_of(const std::vector<int>& parents, int node);
+
+class Keepers : private Link::Listener {
+  public:
+    struct Listener {
+        virtual void keeper_greeted(int node) = 0;
+        // Whatever comes up, from the child itself or from further below.
+        virtual void keeper_frame(Frame& frame) = 0;
+        virtual void keeper_lost(int node, const std::string& why) = 0;
+        virtual void keeper_muttered(int node, const std::string& text) = 0;
+        virtual ~Listener() = default;
+    };
+
+    // `self`: this keeper's node, -1: the head. `tree` must outlive this. Nothing is started yet.
+    Keepers(Loop& loop, int self, const HostOrder& tree, std::chrono::nanoseconds timeout,
+            Listener& listener);
+
+    // Starts those that this keeper is the parent of, without `except` (this host itself).
+    void start(int except = -1);
+    bool empty() const { return waiting_.empty() && links_.empty(); }
+
+    // To a node below, or to all of them.
+    void send(KeeperFrame kind, std::uint32_t node, const SharedBytes& bytes);
+    bool reaped(pid_t pid, int status);
+    void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
+    // Whether nothing is to be expected any more: each is done or lost, and its agent has ended.
+    bool all_gone();
+    // Starts no more, and ends the agents that have reached nobody yet.
+    void give_up_waiting();
+    // Ends the agents of lost keepers, and of all where `all`.
+    void drop(bool all);
+    std::vector<pid_t> agents() const;
+
+  private:
+    void greeted(Link& link) override;
+    void frame(Link& link, Frame& frame) override;
+    void lost(Link& link, const std::string& why) override;
+    void muttered(Link& link, const std::string& text) override;
+    void start_some();
+    void start_one(int node);
+    void find_addresses();
+
+    Loop& loop_;
+    const int self_;
+    const HostOrder& tree_;
+    const std::vector<int> parents_;
+    const std::vector<std::string> hosts_;
+    const std::string agent_, torus_run_;
+    const std::chrono::nanoseconds timeout_;
+    Listener& listener_;
+    std::vector<int> waiting_;              // nodes, the next one last
+    std::map<int, std::string> addresses_;  // of neighbours, on the links to them
+    std::vector<std::unique_ptr<Link>> links_;
+};
+
+}  // namespace torusmp::launch

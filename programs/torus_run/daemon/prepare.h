@@ -1,0 +1,30 @@
+// Makes one host ready for its ranks, or says what keeps it from being so. Nothing is started.
+#pragma once
+
+#include <vector>
+
+#include "config/cpus.h"
+#include "programs/torus_run/streams/messages.h"
+
+namespace torusmp::launch {
+
+struct Prepared {
+    HostFacts facts;
+    std::vector<config::CpuList> cpus;  // by place among the ranks of the host
+};
+
+// On a host that an agent reached: takes on the working directory, the file mode mask and the
+// environment of the order, finds the program, and looks at the geometry file. Changes this
+// process, and `order` to what holds here.
+Prepared prepare_remote_host(HostOrder& order);
+// On the user's own host, where all that is as it is.
+Prepared prepare_own_host(const HostOrder& order);
+
+// Takes the processors away again where the choice was left to us: hosts that share a machine would
+// all bind their ranks to the same ones.
+void unbind(config::Bind bind, std::vector<config::CpuList>& cpus);
+
+// Names of variables that say something of a host or of a login there, and not of the job.
+bool belongs_to_a_host(std::string_view variable);
+
+}  // namespace torusmp::launch

@@ -1,0 +1,28 @@
+// What a rank is given at its start: its environment, and the first frame on its socket.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "programs/torus_run/front/job.h"
+#include "programs/torus_run/streams/channel.h"
+
+namespace torusmp::launch {
+
+// Descriptors that a rank inherits, see env_bootstrap.
+struct Inherited {
+    int control, notices, lifeline;
+};
+
+// What all of the job share goes behind what the program says otherwise.
+void inherit(std::vector<std::string>& environment, const std::vector<std::string>& job);
+// The variables of one rank, which go behind those that all of its program share. `place`: among
+// the ranks of its host.
+void add_identity(std::vector<std::string>& environment, const HostJob& job, int rank,
+                  std::size_t place, const Inherited& inherited);
+// As execve takes them.
+std::vector<char*> pointers(std::vector<std::string>& strings);
+
+SharedBytes welcome(const HostJob& job, int rank);
+
+}  // namespace torusmp::launch

@@ -1,0 +1,327 @@
+// The keeper of a host that an agent reached: starts the ranks it is told to, and tells the head
+// what happens to them. Where there is no network but the torus it also starts the keepers one link
+// further on, and passes on what they and the head say.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "base/descriptor.h"
+#include "programs/torus_run/daemon/attention.h"
+#include "programs/torus_run/daemon/descendants.h"
+#include "programs/torus_run/daemon/keeper.h"
+#include "programs/torus_run/daemon/keepers.h"
+#include "programs/torus_run/daemon/prepare.h"
+#include "programs/torus_run/daemon/pulse.h"
+#include "programs/torus_run/daemon/signals.h"
+#include "programs/torus_run/streams/input.h"
+#include "programs/torus_run/streams/packing.h"
+#include "programs/torus_run/streams/text.h"
+
+namespace torusmp::launch {
+namespace {
+
+// Of each output stream, on the way to the head. A reader that is slow there stops the ranks here.
+constexpr std::uint64_t output_window = 256 * 1024;
+
+// The pipes of the agent become ours alone: ranks must not inherit them, nor anything print there.
+Channel take_over_standard_streams() {
+    base::Descriptor input(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    base::Descriptor output(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (!input || !output)
+        throw std::runtime_error(fmt::format("dup of standard input: {}", std::strerror(errno)));
+    const base::Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+    dup2(null.get(), STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    const std::string words = greeting();
+    for (std::size_t done = 0; done < words.size();) {
+        const ssize_t n = write(output.get(), words.data() + done, words.size() - done);
+        if (n < 0 && errno != EINTR)
+            throw std::runtime_error(
+                fmt::format("nobody listens at its standard output: {}; torus-run starts this by "
+                            "itself",
+                            std::strerror(errno)));
+        if (n > 0) done += std::size_t(n);
+    }
+    for (const base::Descriptor* end : {&input, &output})
+        fcntl(end->get(), F_SETFL, fcntl(end->get(), F_GETFL) | O_NONBLOCK);
+    return {std::move(input), std::move(output)};
+}
+
+class RemoteKeeper : private Attention::Listener,
+                     private LocalRanks::Listener,
+                     private Keepers::Listener,
+                     private InputSink::Listener {
+  public:
+    RemoteKeeper(std::chrono::milliseconds timeout, KeeperContext context)
+        : timeout_(timeout),
+          context_(std::move(context)),
+          head_(take_over_standard_streams()),
+          attention_(loop_, context_, *this),
+          pulse_(timeout),
+          last_heard_(Clock::now()) {
+        loop_.watch(head_.fd(), EPOLLIN, [this](auto) { hear_head(); });
+        loop_.watch(head_.output_fd(), EPOLLONESHOT, [this](auto) { send_rest(); });
+    }
+
+    int run() {
+        while (!finishing_ && !alone_) step();
+        end_everything();
+        return 0;
+    }
+
+  private:
+    // ---- the loop ----
+
+    void step() {
+        const auto next = ranks_ ? ranks_->next_tick() : std::nullopt;
+        attention_.step(pulse_.wait(next, true));
+        const auto now = Clock::now();
+        if (pulse_.beat(now) && order_) tell_head(KeeperFrame::alive, nullptr);
+        last_heard_ += std::chrono::duration_cast<Clock::duration>(pulse_.asleep());
+        if (now - last_heard_ > timeout_) give_up_the_head();
+        if (keepers_) {
+            keepers_->tick(now, pulse_.asleep());
+            keepers_->drop(false);
+        }
+        if (ranks_) ranks_->tick(now, pulse_.asleep());
+    }
+
+    // It may be no more than stopped, and read this later.
+    void give_up_the_head() {
+        if (order_) tell_head(KeeperFrame::unheard, nullptr);
+        leave("nothing was heard of torus-run for too long");
+    }
+
+    // Somebody on this host ends this keeper: all that it started ends with it.
+    void user_signal(int signal) override {
+        if (ends_programs(signal)) leave(fmt::format("it was told so by {}", signal_name(signal)));
+    }
+    void front_gone() override { alone_ = true; }
+    void child_changed(pid_t pid, int status) override {
+        if (ranks_ && ranks_->reaped(pid, status)) return;
+        if (keepers_) keepers_->reaped(pid, status);
+    }
+
+    // Standard error is what the other end of the agent shows of a host that is lost.
+    void leave(const std::string& why) {
+        if (!alone_) fmt::print(stderr, "torus-run: the keeper of this host ends: {}\n", why);
+        alone_ = true;
+    }
+
+    // ---- the head, or what is on the way to it ----
+
+    void hear_head() {
+        const bool more = head_.receive();
+        Frame frame;
+        while (!alone_ && head_.next(frame)) {
+            last_heard_ = Clock::now();
+            try {
+                route(frame);
+            } catch (const PackingError&) {
+                alone_ = true;
+            }
+        }
+        if (!more || head_.damaged()) alone_ = true;
+        if (alone_) {
+            loop_.forget(head_.fd());
+            loop_.forget(head_.output_fd());
+            head_.close();
+        }
+    }
+
+    void route(Frame& frame) {
+        const std::uint32_t to = frame.header.sequence;
+        const bool mine = !order_ || to == every_node || to == std::uint32_t(order_->job.node);
+        if (mine) understand(frame);
+        if (keepers_ && (!mine || to == every_node))
+            keepers_->send(KeeperFrame(frame.header.kind), to, share(frame.body));
+    }
+
+    void understand(Frame& frame) {
+        Unpacker body(frame.body);
+        const auto kind = KeeperFrame(frame.header.kind);
+        if (kind == KeeperFrame::plan) return prepare(decode_order(frame.body));
+        if (kind == KeeperFrame::finish) {
+            finishing_ = true;
+            return;
+        }
+        if (kind == KeeperFrame::start && order_) return start(body.get<bool>());
+        if (!ranks_) return;
+        switch (kind) {
+            case KeeperFrame::signal:
+                return ranks_->signal(body.get<int>());
+            case KeeperFrame::terminate:
+                return ranks_->terminate();
+            case KeeperFrame::answer: {
+                const FrameHeader header{body.get<std::uint32_t>(), body.get<std::uint32_t>(), 0};
+                const auto bytes = body.rest();
+                return ranks_->answer(header, share({bytes.begin(), bytes.end()}));
+            }
+            case KeeperFrame::deaths:
+                return ranks_->tell_deaths(share(std::move(frame.body)));
+            case KeeperFrame::over:
+                return ranks_->tell_over(body.text());
+            case KeeperFrame::input:
+                if (input_) input_->take(body.rest());
+                return;
+            case KeeperFrame::output_taken: {
+                const auto stream = body.get<std::uint32_t>();
+                return output_taken(stream, body.get<std::uint64_t>());
+            }
+            case KeeperFrame::close_output:
+                if (const auto stream = body.get<std::uint32_t>(); stream < streams)
+                    ranks_->streams().close(int(stream));
+                return;
+            default:
+                return;  // ping: that it came is all
+        }
+    }
+
+    void prepare(HostOrder order) {
+        if (order_) return;
+        order_ = std::move(order);
+        if (!order_->parents.empty()) {
+            Keepers::Listener& listener = *this;
+            keepers_.emplace(loop_, order_->job.node, *order_, order_->job.timeout, listener);
+            keepers_->start();
+        }
+        Prepared prepared = prepare_remote_host(*order_);
+        cpus_ = std::move(prepared.cpus);
+        tell_head(KeeperFrame::facts, share(encode(prepared.facts)));
+    }
+
+    void start(bool shared_machine) {
+        if (ranks_) return;
+        if (shared_machine) unbind(order_->job.bind, cpus_);
+        int standard_input = attention_.null();
+        if (!order_->job.ranks.empty() && order_->job.ranks.front() == 0) {
+            InputSink::Listener& taker = *this;
+            input_.emplace(loop_, taker);
+            standard_input = input_->for_rank();
+        }
+        LocalRanks::Listener& listener = *this;
+        ranks_.emplace(order_->job, std::move(cpus_), loop_,
+                       RankWiring{context_.lifeline_read.get(), attention_.null(), standard_input,
+                                  &context_.signals, &context_.files},
+                       listener);
+        ranks_->start_all();
+        if (input_) input_->let_go();
+    }
+
+    void tell_head(KeeperFrame kind, SharedBytes bytes) {
+        pass_up({std::uint32_t(kind), std::uint32_t(order_->job.node), 0}, std::move(bytes));
+    }
+    void pass_up(FrameHeader header, SharedBytes bytes) {
+        if (!head_.open()) return;
+        head_.send(header, std::move(bytes));
+        if (head_.has_unsent()) loop_.change(head_.output_fd(), EPOLLOUT);
+    }
+    void send_rest() {
+        head_.flush();
+        loop_.change(head_.output_fd(),
+                     head_.has_unsent() ? std::uint32_t(EPOLLOUT) : std::uint32_t(EPOLLONESHOT));
+    }
+
+    // ---- ranks ----
+
+    void happened(RankEvent event) override { tell_head(KeeperFrame::event, share(encode(event))); }
+
+    void printed(int rank, int stream, std::string_view text) override {
+        Packer packer;
+        packer.add(rank).add(std::uint32_t(stream));
+        if (text.empty()) return tell_head(KeeperFrame::output_ended, share(packer.take()));
+        packer.append(std::as_bytes(std::span(text)));
+        tell_head(KeeperFrame::output, share(packer.take()));
+        on_the_way_[stream] += text.size();
+        if (on_the_way_[stream] >= output_window) ranks_->streams().pause(stream, true);
+    }
+
+    void output_taken(std::uint32_t stream, std::uint64_t bytes) {
+        if (stream >= streams) return;
+        on_the_way_[stream] -= std::min(bytes, on_the_way_[stream]);
+        if (on_the_way_[stream] < output_window / 2) ranks_->streams().pause(int(stream), false);
+    }
+
+    void input_taken(std::size_t bytes) override {
+        Packer packer;
+        packer.add(std::uint64_t(bytes));
+        tell_head(KeeperFrame::input_taken, share(packer.take()));
+    }
+    void input_closed() override { tell_head(KeeperFrame::input_closed, nullptr); }
+
+    // ---- keepers further on ----
+
+    void keeper_greeted(int node) override {
+        pass_up({std::uint32_t(KeeperFrame::greeted), std::uint32_t(node), 0}, nullptr);
+    }
+    void keeper_frame(Frame& frame) override {
+        pass_up(frame.header, share(std::move(frame.body)));
+    }
+    void keeper_lost(int node, const std::string& why) override {
+        Packer packer;
+        packer.add(why);
+        pass_up({std::uint32_t(KeeperFrame::lost), std::uint32_t(node), 0}, share(packer.take()));
+    }
+    void keeper_muttered(int, const std::string&) override {}
+
+    // ---- the end ----
+
+    void end_everything() {
+        HostEnd end;
+        if (finishing_ && (!ranks_ || ranks_->running() == 0)) end.left_behind = orphans();
+        if (ranks_) ranks_->kill();
+        end_keepers();
+        for (const pid_t pid : kill_descendants(kill_patience)) end.stuck.push_back(pid);
+        while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->streams().drain()) step();
+        if (order_ && !alone_) tell_head(KeeperFrame::done, share(encode(end)));
+        while (!alone_ && head_.has_unsent()) step();
+    }
+
+    std::vector<int> orphans() const {
+        std::vector<int> found = children();
+        if (!keepers_) return found;
+        const std::vector<pid_t> agents = keepers_->agents();
+        std::erase_if(found, [&agents](pid_t pid) {
+            return std::find(agents.begin(), agents.end(), pid) != agents.end();
+        });
+        return found;
+    }
+
+    // They have been told by now, or hear the end of their connection.
+    void end_keepers() {
+        if (!keepers_) return;
+        keepers_->give_up_waiting();
+        const auto patience_ends = Clock::now() + kill_patience;
+        while (!alone_ && !keepers_->all_gone() && Clock::now() < patience_ends) step();
+        keepers_->drop(true);
+    }
+
+    const std::chrono::milliseconds timeout_;
+    KeeperContext context_;
+    Loop loop_;
+    Channel head_;
+    Attention attention_;
+    Pulse pulse_;
+    Clock::time_point last_heard_;
+    std::optional<HostOrder> order_;
+    std::vector<config::CpuList> cpus_;
+    std::optional<Keepers> keepers_;
+    std::optional<InputSink> input_;
+    std::optional<LocalRanks> ranks_;
+    std::uint64_t on_the_way_[streams] = {0, 0};  // output that the head has not taken
+    bool finishing_ = false;
+    bool alone_ = false;  // the head, or the front, is gone
+};
+
+}  // namespace
+
+int keep_remote(std::chrono::milliseconds timeout, KeeperContext context) {
+    return RemoteKeeper(timeout, std::move(context)).run();
+}
+
+}  // namespace torusmp::launch

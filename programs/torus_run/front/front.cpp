@@ -1,0 +1,274 @@
+#include "programs/torus_run/front/front.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "base/descriptor.h"
+#include "base/units.h"
+#include "programs/torus_run/daemon/descendants.h"
+#include "programs/torus_run/daemon/keeper.h"
+#include "programs/torus_run/daemon/signals.h"
+#include "programs/torus_run/streams/text.h"
+
+namespace torusmp::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+[[noreturn]] void refuse(const char* call) {
+    throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
+}
+
+// A terminal's input goes through the front, because ranks are in other process groups than the
+// terminal's and would be stopped for reading it. Everything else rank 0 inherits.
+class TerminalInput {
+  public:
+    explicit TerminalInput(bool wanted) {
+        if (!wanted || !isatty(STDIN_FILENO)) return;
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0) refuse("pipe");
+        read_end_ = base::Descriptor(ends[0]);
+        write_end_ = base::Descriptor(ends[1]);
+        fcntl(write_end_.get(), F_SETFL, O_NONBLOCK);
+    }
+
+    bool active() const { return bool(write_end_); }
+    int for_rank_zero() const { return read_end_ ? read_end_.get() : STDIN_FILENO; }
+    void close_read_end() { read_end_.reset(); }
+    void close_write_end() { write_end_.reset(); }
+
+    // In the background the terminal belongs to others: look again after a while.
+    bool foreground() const { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
+    static constexpr int look_again_milliseconds = 300;
+
+    // What to wait for: typed input, or room in the pipe.
+    pollfd wanted() const {
+        if (!active()) return {-1, 0, 0};
+        if (length_ > 0) return {write_end_.get(), POLLOUT, 0};
+        return {foreground() ? STDIN_FILENO : -1, POLLIN, 0};
+    }
+
+    void move() {
+        if (length_ == 0) {
+            const ssize_t n = read(STDIN_FILENO, buffer_, sizeof buffer_);
+            if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+            if (n < 0 && errno == EIO && !foreground()) return;
+            if (n <= 0) return close_write_end();
+            length_ = std::size_t(n);
+        }
+        const ssize_t n = write(write_end_.get(), buffer_, length_);
+        if (n < 0 && errno != EAGAIN && errno != EINTR) return close_write_end();
+        if (n <= 0) return;
+        length_ -= std::size_t(n);
+        std::memmove(buffer_, buffer_ + n, length_);
+    }
+
+  private:
+    base::Descriptor read_end_, write_end_;
+    char buffer_[4096];
+    std::size_t length_ = 0;
+};
+
+// What becomes of a keeper that somebody has stopped.
+struct Standstill {
+    milliseconds patience;  // time in which the front itself ran
+    bool deadly;            // it is killed; else only told of: the user's debugger may hold it
+    // For the user, behind "its keeper process (pid 7) is stopped by SIGSTOP (...)".
+    std::function<std::string(pid_t keeper)> meaning;
+};
+
+class Front {
+  public:
+    // The keeper's body, run in the child.
+    using Body = std::function<int(KeeperContext)>;
+    Front(Body body, bool terminal, Standstill standstill)
+        : body_(std::move(body)), standstill_(std::move(standstill)), input_(terminal) {}
+
+    int run() {
+        start_keeper();
+        while (!keeper_ended_) step();
+        if (!WIFSIGNALED(keeper_status_)) return WEXITSTATUS(keeper_status_);
+        fmt::print(stderr, "torus-run: its keeper process (pid {}) {}; the job is ended\n", keeper_,
+                   describe_end(keeper_status_));
+        kill_descendants(milliseconds(5000));
+        return exit_code_of(keeper_status_);
+    }
+
+  private:
+    void start_keeper() {
+        const sigset_t before = block_signals();
+        adopt_orphans();
+        int link[2], lifeline[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) != 0) refuse("socketpair");
+        keeper_link_ = base::Descriptor(link[0]);
+        base::Descriptor keeper_end(link[1]);
+        if (pipe2(lifeline, O_CLOEXEC) != 0) refuse("pipe");
+        base::Descriptor lifeline_read(lifeline[0]);
+        lifeline_ = base::Descriptor(lifeline[1]);
+        rlimit files{};
+        getrlimit(RLIMIT_NOFILE, &files);
+
+        keeper_ = fork();
+        if (keeper_ < 0) refuse("fork");
+        if (keeper_ == 0) {
+            KeeperContext context{std::move(keeper_end),
+                                  std::move(lifeline_read),
+                                  std::move(lifeline_),
+                                  input_.for_rank_zero(),
+                                  before,
+                                  files};
+            become_keeper(std::move(context));
+        }
+        setpgid(keeper_, keeper_);
+        let_go_of_input();
+        listen();
+    }
+
+    [[noreturn]] void become_keeper(KeeperContext context) {
+        // Its own group: what the terminal sends reaches the front alone, and is passed on once.
+        setpgid(0, 0);
+        prctl(PR_SET_NAME, "torus-keeper", 0, 0, 0);
+        keeper_link_.reset();
+        input_.close_write_end();
+        adopt_orphans();
+        int code = exit_failure;
+        try {
+            code = body_(std::move(context));
+        } catch (const std::exception& error) {
+            fmt::print(stderr, "torus-run: {}\n", error.what());
+            kill_descendants(milliseconds(5000));
+        }
+        std::fflush(nullptr);
+        _exit(code);
+    }
+
+    // The writer of a pipe must see when rank 0 is gone, so nobody else may hold its other end.
+    void let_go_of_input() {
+        input_.close_read_end();
+        if (input_.active()) return;
+        const base::Descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        if (null) dup2(null.get(), STDIN_FILENO);
+    }
+
+    void listen() {
+        sigset_t listened = forwarded_signals();
+        sigaddset(&listened, SIGCHLD);
+        signals_ = base::Descriptor(signalfd(-1, &listened, SFD_CLOEXEC | SFD_NONBLOCK));
+        if (!signals_) refuse("signalfd");
+    }
+
+    void step() {
+        pollfd events[2] = {{signals_.get(), POLLIN, 0}, input_.wanted()};
+        const bool look_again = input_.active() && events[1].fd < 0;
+        int wait = look_again ? TerminalInput::look_again_milliseconds : -1;
+        if (stopped_by_ != 0) wait = int(slice.count());
+        const auto before = Clock::now();
+        const int ready = poll(events, 2, wait);
+        // A front that was stopped with its keeper has not been kept waiting.
+        if (stopped_by_ != 0)
+            stopped_for_ += std::min<Clock::duration>(Clock::now() - before, 2 * slice);
+        if (ready == 0 && stopped_by_ != 0 && stopped_for_ >= standstill_.patience)
+            keeper_stands_still();
+        if (ready < 0) return;
+        if (events[0].revents) hear_signals();
+        if (events[1].revents) input_.move();
+    }
+
+    void keeper_stands_still() {
+        fmt::print(stderr, "torus-run: its keeper process (pid {}) is stopped by {}{}\n", keeper_,
+                   signal_name(stopped_by_), standstill_.meaning(keeper_));
+        if (standstill_.deadly) kill(keeper_, SIGKILL);
+        stopped_by_ = 0;
+    }
+
+    void hear_signals() {
+        signalfd_siginfo info;
+        while (read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {
+            const int signal = int(info.ssi_signo);
+            if (signal == SIGCHLD) {
+                look_at_keeper();
+                continue;
+            }
+            send(keeper_link_.get(), &signal, sizeof signal, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (signal == SIGTSTP) raise(SIGSTOP);
+        }
+    }
+
+    // Only the keeper is our child, until it dies.
+    void look_at_keeper() {
+        int status = 0;
+        while (!keeper_ended_ &&
+               waitpid(keeper_, &status, WNOHANG | WUNTRACED | WCONTINUED) == keeper_) {
+            if (WIFSTOPPED(status)) {
+                stopped_by_ = WSTOPSIG(status);
+                stopped_for_ = {};
+            } else if (WIFCONTINUED(status)) {
+                stopped_by_ = 0;
+            } else {
+                keeper_status_ = status;
+                keeper_ended_ = true;
+            }
+        }
+    }
+
+    using Clock = std::chrono::steady_clock;
+
+    static constexpr milliseconds slice{100};
+
+    const Body body_;
+    const Standstill standstill_;
+    int stopped_by_ = 0;  // the signal that the keeper was stopped by; 0: none, or it was told
+    Clock::duration stopped_for_{};
+    TerminalInput input_;
+    base::Descriptor keeper_link_, lifeline_, signals_;
+    pid_t keeper_ = -1;
+    int keeper_status_ = 0;
+    bool keeper_ended_ = false;
+};
+
+}  // namespace
+
+int run_job(const Job& job) {
+    const bool alone = job.hosts.size() == 1 && job.hosts.front().here;
+    const std::string others =
+        alone ? ""
+              : fmt::format(" before transport.timeout = {}, when the other hosts end the job",
+                            base::format_time(*job.settings.timeout));
+    return Front([&job](KeeperContext context) { return keep(job, std::move(context)); }, true,
+                 {milliseconds(1000), false,
+                  [&others](pid_t keeper) {
+                      return fmt::format(
+                          ": the job cannot start, print or end without it; kill -CONT {0} lets it "
+                          "go on{1}, kill -KILL {0} ends the job",
+                          keeper, others);
+                  }})
+        .run();
+}
+
+int run_remote_keeper(milliseconds timeout) {
+    return Front([timeout](
+                     KeeperContext context) { return keep_remote(timeout, std::move(context)); },
+                 false,
+                 {timeout, true,
+                  [timeout](pid_t) {
+                      return fmt::format(" for longer than transport.timeout = {}",
+                                         base::format_time(timeout));
+                  }})
+        .run();
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,348 @@
+#include "programs/torus_run/front/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include "base/units.h"
+#include "config/options.h"
+
+namespace torusmp::launch {
+namespace {
+
+namespace po = boost::program_options;
+using config::UsageError;
+
+constexpr int most_ranks = 1 << 20;
+constexpr double longest_timeout = 1e9;
+
+using Words = std::vector<std::string>;
+
+// What each of several programs has of its own.
+po::options_description describe_program_options() {
+    po::options_description options("Options of one program");
+    auto add = options.add_options();
+    add("np,n", po::value<int>()->value_name("N"),
+        "ranks to start (also -np N); default: as many as the torus has, or one for each core");
+    add("wdir", po::value<std::string>()->value_name("FOLDER"),
+        "where its ranks start (also -wdir, -wd); default: the folder of torus-run");
+    add("export", po::value<Words>()->value_name("NAME[=VALUE]"),
+        "a variable for its ranks, without a value the one that it has here (also -x "
+        "NAME[=VALUE])");
+    add("env", po::value<Words>()->value_name("NAME=VALUE"),
+        "a variable for its ranks (also -env NAME VALUE)");
+    return options;
+}
+
+po::options_description describe_options() {
+    po::options_description options("Options");
+    auto add = options.add_options();
+    add("host", po::value<std::string>()->value_name("LIST"),
+        "hosts by name, as a,b:2 (also -host); more than this one make nodes.hosts");
+    add("hostfile", po::value<std::string>()->value_name("FILE"),
+        "a file with hosts, one a line (also -hostfile, -machinefile, -f)");
+    add("genv", po::value<Words>()->value_name("NAME=VALUE"),
+        "a variable for all programs (also -genv NAME VALUE)");
+    add("genvlist", po::value<std::string>()->value_name("NAMES"),
+        "carry these variables along, with commas between (also -genvlist)");
+    add("bind", po::value<std::string>()->value_name("HOW"),
+        "what a rank is bound to: auto, core, numa or none; short for --set launch.bind=HOW");
+    add("agent", po::value<std::string>()->value_name("COMMAND"),
+        "what starts a program on another host, as COMMAND HOST PROGRAM ARGUMENTS, or with {host} "
+        "or, over the torus, {address} in it; short for --set launch.agent=COMMAND");
+    add("here", po::value<std::string>()->value_name("HOST"),
+        "which of nodes.hosts this host is, where it calls itself otherwise");
+    add("torus-run", po::value<std::string>()->value_name("PATH"),
+        "where torus-run is on the other hosts; default: where it is on this one");
+    add("keep-going", po::bool_switch(),
+        "let the other ranks go on when one dies, and tell them of it");
+    add("tag-output", po::bool_switch(), "put \"[rank] \" before each line that a rank prints");
+    add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after this time");
+    add("verbose", po::bool_switch(), "say what is started, where, and how it ends");
+    add("oversubscribe", po::bool_switch(), "what torus-run does anyway; for scripts that say so");
+    add("allow-run-as-root", po::bool_switch(), "likewise");
+    config::add_common_options(options);
+    options.add(describe_program_options());
+    return options;
+}
+
+// "-np 8" is what MPI users type; Program_options knows one letter after one dash.
+std::string spell(const std::string& word) {
+    static const std::map<std::string, std::string> known{
+        {"-np", "--np"},
+        {"-host", "--host"},
+        {"-hosts", "--host"},
+        {"-hostfile", "--hostfile"},
+        {"-machinefile", "--hostfile"},
+        {"--machinefile", "--hostfile"},
+        {"-f", "--hostfile"},
+        {"-x", "--export"},
+        {"-wdir", "--wdir"},
+        {"-wd", "--wdir"},
+        {"--wd", "--wdir"},
+        {"-env", "--env"},
+        {"-genv", "--genv"},
+        {"-genvlist", "--genvlist"},
+        {"-oversubscribe", "--oversubscribe"},
+        {"-allow-run-as-root", "--allow-run-as-root"},
+    };
+    const std::size_t end = std::min(word.find('='), word.size());
+    const auto found = known.find(word.substr(0, end));
+    return found == known.end() ? word : found->second + word.substr(end);
+}
+
+// "-genv NAME VALUE" has two words, "-genv NAME=VALUE" one.
+bool takes_pair(const std::string& word) {
+    return word == "--env" || word == "--genv";
+}
+
+std::string take_pair(const Words& words, std::size_t& i) {
+    const std::string& name = words[i++];
+    if (name.find('=') != std::string::npos || i == words.size()) return name;
+    return name + "=" + words[i++];
+}
+
+// Whether the option takes the next word as its value.
+bool takes_next(const po::options_description& options, const std::string& word) {
+    const bool is_long = word.starts_with("--");
+    if (word.find('=') != std::string::npos) return false;
+    if (!is_long && word.size() != 2) return false;  // -n8
+    const po::option_description* option =
+        options.find_nothrow(is_long ? word.substr(2) : word, false);
+    return option && option->semantic()->max_tokens() > 0;
+}
+
+// The words of one program: first our options, then its command.
+struct Split {
+    Words ours, command;
+};
+
+Split split(const Words& all, const po::options_description& options) {
+    Split words;
+    std::size_t i = 0;
+    while (i < all.size()) {
+        const std::string word = spell(all[i]);
+        if (word == "--") {
+            ++i;
+            break;
+        }
+        if (word.size() < 2 || word[0] != '-') break;
+        words.ours.push_back(word);
+        ++i;
+        if (i == all.size() || !takes_next(options, word)) continue;
+        words.ours.push_back(takes_pair(word) ? take_pair(all, i) : all[i++]);
+    }
+    words.command.assign(all.begin() + std::ptrdiff_t(i), all.end());
+    return words;
+}
+
+// Only mpirun and mpiexec read ":" as the end of a program; torus-run leaves the program its words.
+std::vector<Words> split_programs(int argc, const char* const* argv) {
+    const std::string_view path = argc > 0 ? argv[0] : "";
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    const bool several = name.starts_with("mpirun") || name.starts_with("mpiexec");
+    std::vector<Words> programs(1);
+    for (int i = 1; i < argc; ++i) {
+        if (several && std::string_view(argv[i]) == ":")
+            programs.emplace_back();
+        else
+            programs.back().emplace_back(argv[i]);
+    }
+    return programs;
+}
+
+po::variables_map read(const char* program, const std::vector<std::string>& words,
+                       const po::options_description& options) {
+    std::vector<const char*> argv{program};
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    return config::parse_options(int(argv.size()), argv.data(), options);
+}
+
+// "--keeper MILLISECONDS" alone is how a torus-run starts another one over an agent.
+std::optional<std::chrono::milliseconds> keeper_timeout(int argc, const char* const* argv) {
+    if (argc != 3 || std::string(argv[1]) != "--keeper") return std::nullopt;
+    const auto timeout = base::parse_integer(argv[2]);
+    if (!timeout || *timeout < 1)
+        throw UsageError(
+            fmt::format("--keeper {}: expected milliseconds; torus-run uses this "
+                        "option by itself, to start its part on another host",
+                        argv[2]));
+    return std::chrono::milliseconds(*timeout);
+}
+
+Words words_of(const po::variables_map& given, const char* option) {
+    return given.count(option) ? given[option].as<Words>() : Words();
+}
+
+// The last one of a name wins.
+void set_variable(Words& environment, const std::string& variable) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
+    environment.push_back(variable);
+}
+
+// Without a value the one that it has here, and nothing where it has none.
+void carry_variable(Words& environment, const std::string& name) {
+    if (const char* value = std::getenv(name.c_str()))
+        set_variable(environment, fmt::format("{}={}", name, value));
+}
+
+void check_variable(const std::string& variable, const char* option) {
+    if (variable.empty() || variable.front() == '=' || variable.front() == '-')
+        throw UsageError(fmt::format("{} {}: expected the name of a variable", option, variable));
+}
+
+// "-genv NAME=VALUE" and "-env NAME=VALUE"
+void set_variables(Words& environment, const Words& variables, const char* option) {
+    for (const std::string& variable : variables) {
+        check_variable(variable, option);
+        if (variable.find('=') == std::string::npos)
+            throw UsageError(fmt::format("{0} {1}: expected {0} NAME VALUE", option, variable));
+        set_variable(environment, variable);
+    }
+}
+
+Words job_variables(const po::variables_map& given) {
+    Words environment;
+    if (given.count("genvlist")) {
+        std::istringstream names(given["genvlist"].as<std::string>());
+        for (std::string name; std::getline(names, name, ',');) carry_variable(environment, name);
+    }
+    set_variables(environment, words_of(given, "genv"), "-genv");
+    return environment;
+}
+
+ProgramOptions read_program(const po::variables_map& given, const Words& command,
+                            const Words& of_the_job) {
+    ProgramOptions program;
+    program.command = command;
+    program.environment = of_the_job;
+    for (const std::string& variable : words_of(given, "export")) {
+        check_variable(variable, "-x");
+        if (variable.find('=') == std::string::npos)
+            carry_variable(program.environment, variable);
+        else
+            set_variable(program.environment, variable);
+    }
+    set_variables(program.environment, words_of(given, "env"), "-env");
+    if (given.count("wdir")) {
+        program.folder = given["wdir"].as<std::string>();
+        if (program.folder.empty()) throw UsageError("-wdir is empty: expected a folder");
+    }
+    if (given.count("np")) {
+        program.ranks = given["np"].as<int>();
+        if (*program.ranks < 1 || *program.ranks > most_ranks)
+            throw UsageError(fmt::format("-np {}: expected a number of ranks from 1 to {}",
+                                         *program.ranks, most_ranks));
+    }
+    return program;
+}
+
+// Behind the first ":" only what one program can have of its own.
+ProgramOptions read_further_program(const Words& all, const po::options_description& everything,
+                                    const Words& of_the_job) {
+    const po::options_description own = describe_program_options();
+    const Split words = split(all, everything);
+    for (const std::string& word : words.ours) {
+        const std::string name = word.substr(0, word.find('='));
+        if (name.starts_with("--") && everything.find_nothrow(name.substr(2), false) &&
+            !own.find_nothrow(name.substr(2), false))
+            throw UsageError(fmt::format(
+                "{} stands for the whole job: expected it before the first program", name));
+    }
+    if (words.command.empty())
+        throw UsageError("no program between \":\" and \":\" or behind the last \":\"");
+    return read_program(read("torus-run", words.ours, own), words.command, of_the_job);
+}
+
+std::vector<HostSlots> read_hosts(const po::variables_map& given) {
+    if (given.count("host") && given.count("hostfile"))
+        throw UsageError("-host and -hostfile both name the hosts: expected one of them");
+    if (given.count("host")) return parse_host_list(given["host"].as<std::string>(), "-host");
+    if (given.count("hostfile"))
+        return read_host_file(given["hostfile"].as<std::string>(), "-hostfile");
+    return {};
+}
+
+}  // namespace
+
+Options parse_options(int argc, const char* const* argv) {
+    if (const auto timeout = keeper_timeout(argc, argv)) {
+        Options options;
+        options.keeper_timeout = timeout;
+        return options;
+    }
+    const po::options_description description = describe_options();
+    const std::vector<Words> programs = split_programs(argc, argv);
+    const Split words = split(programs.front(), description);
+    const po::variables_map given = read("torus-run", words.ours, description);
+
+    Options options;
+    const Words of_the_job = job_variables(given);
+    options.programs.push_back(read_program(given, words.command, of_the_job));
+    for (std::size_t i = 1; i < programs.size(); ++i)
+        options.programs.push_back(read_further_program(programs[i], description, of_the_job));
+    options.hosts = read_hosts(given);
+    options.help = given.count("help") != 0;
+    options.version = given.count("version") != 0;
+    options.tag_output = given["tag-output"].as<bool>();
+    options.verbose = given["verbose"].as<bool>();
+    options.keep_going = given["keep-going"].as<bool>();
+    if (given.count("here")) options.here = given["here"].as<std::string>();
+    if (given.count("torus-run")) options.torus_run = given["torus-run"].as<std::string>();
+    options.settings = config::request_from(given);
+    if (given.count("agent"))
+        options.settings.flags.push_back(
+            {"launch.agent", given["agent"].as<std::string>(), "--agent"});
+    if (given.count("bind"))
+        options.settings.flags.push_back(
+            {"launch.bind", given["bind"].as<std::string>(), "--bind"});
+    if (given.count("timeout")) {
+        options.timeout_seconds = given["timeout"].as<double>();
+        // Written so that "nan" fails too.
+        if (!(options.timeout_seconds > 0 && options.timeout_seconds <= longest_timeout))
+            throw UsageError(fmt::format("--timeout {}: expected seconds, more than 0",
+                                         options.timeout_seconds));
+    }
+    return options;
+}
+
+std::string help_text() {
+    std::ostringstream text;
+    text
+        << "torus-run starts the ranks of one job and stays with them to the end.\n\n"
+           "torus-run [options] PROGRAM [its arguments]\n"
+           "mpirun [options] PROGRAM [its arguments] : [options] PROGRAM [its arguments]\n\n"
+        << describe_options()
+        << "\n"
+           "Examples:\n"
+           "  torus-run -np 8 --torus 2x2x2 ./halo_exchange\n"
+           "  torus-run --config geometry.toml --tag-output ./app in.xml\n"
+           "  torus-run -np 4 --set transport.tokens=8 --timeout 600 ./app\n"
+           "  torus-run --config cluster.toml --agent 'ssh -p 2222' ./app\n"
+           "  mpirun -np 2 -x OMP_NUM_THREADS=4 ./ocean : -np 6 -wdir sky ./atmosphere\n\n"
+           "Where the geometry file lists hosts (nodes.hosts), the ranks of each node start "
+           "there:\n"
+           "the agent, ssh unless said otherwise, starts torus-run on that host, and everything "
+           "else\n"
+           "goes over its standard input and output. Environment, working directory and settings "
+           "are\n"
+           "carried along. With launch.through = \"torus\" each host is reached from a neighbour, "
+           "and\n"
+           "only neighbours need to know each other's names; with {address} in the agent not even\n"
+           "they: it stands for the IPv6 address that answers on the link.\n\n"
+           "Standard input goes to rank 0. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,\n"
+           "SIGTSTP and SIGCONT are passed on; a second SIGINT or SIGTERM kills the job.\n"
+           "Exit code: 0 when every rank ends with 0; else the code of the first rank that failed\n"
+           "(128 + the signal that killed or stopped it), also when the others went on; 2 when\n"
+           "nothing was started because of a wrong option, setting, host or limit; 124 after\n"
+           "--timeout; 1 when all went well but a full disk took what the ranks printed.\n";
+    return text.str();
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,43 @@
+// The command line of torus-run, and of mpirun and mpiexec, which are other names of it. Everything
+// from the program's name on belongs to the program; under the other names, up to a ":".
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "programs/torus_run/front/host_list.h"
+
+namespace torusmp::launch {
+
+// One program of the job; mpirun takes several, with ":" between them.
+struct ProgramOptions {
+    std::optional<int> ranks;              // -np
+    std::vector<std::string> environment;  // "NAME=VALUE", each name once
+    std::string folder;                    // -wdir; empty: where torus-run was started
+    std::vector<std::string> command;
+};
+
+struct Options {
+    std::vector<ProgramOptions> programs;  // never empty, but the command of the only one may be
+    std::vector<HostSlots> hosts;          // -host and -hostfile
+    config::LoadRequest settings;
+    bool tag_output = false;
+    bool verbose = false;
+    bool keep_going = false;
+    std::string here;       // the name of this host among nodes.hosts; empty: its own
+    std::string torus_run;  // its path on other hosts; empty: the same as here
+    bool help = false;
+    bool version = false;
+    double timeout_seconds = 0;  // 0: none
+    // Set where an agent started this: no job of its own, but the keeper of another one's host.
+    std::optional<std::chrono::milliseconds> keeper_timeout;
+};
+
+// Throws config::UsageError, and config::ConfigError for a --set that is no KEY=VALUE.
+Options parse_options(int argc, const char* const* argv);
+std::string help_text();
+
+}  // namespace torusmp::launch

@@ -1,0 +1,101 @@
+#include "programs/torus_run/front/order.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "programs/torus_run/streams/output.h"
+
+namespace torusmp::launch {
+namespace {
+
+unsigned file_mode_mask() {
+    const mode_t mask = umask(022);
+    umask(mask);
+    return unsigned(mask);
+}
+
+// Over the torus the head's own node is the root; a head outside of the torus reaches node 0.
+std::vector<int> plan_ways(const Job& job) {
+    const auto own = std::find_if(job.hosts.begin(), job.hosts.end(),
+                                  [](const HostPlan& host) { return host.here; });
+    const int start = own == job.hosts.end() ? -1 : int(own - job.hosts.begin());
+    const auto nodes = job.settings.node_torus();
+    std::vector<int> parents(job.hosts.size(), start);
+    if (*job.settings.through == config::LaunchThrough::torus && nodes &&
+        nodes->size() == int(job.hosts.size()))
+        parents = spanning_tree(*nodes, std::max(start, 0));
+    if (start >= 0) parents[std::size_t(start)] = -1;
+    return parents;
+}
+
+std::string absolute(const std::string& file, const std::string& folder) {
+    return file.empty() || file.front() == '/' ? file : folder + "/" + file;
+}
+
+// To a terminal the ranks write line by line, and ask it what they like; a job of one rank has no
+// lines to tell apart.
+Capture what_to_capture(const Job& job, bool here) {
+    const bool all = !here || job.tag_output;
+    const auto through_us = [&](int fd) { return all || (job.size() > 1 && isatty(fd) == 0); };
+    Capture capture{through_us(STDOUT_FILENO), through_us(STDERR_FILENO), false};
+    capture.together = !job.tag_output && capture.output && capture.errors &&
+                       same_file(STDOUT_FILENO, STDERR_FILENO);
+    return capture;
+}
+
+}  // namespace
+
+std::vector<int> spanning_tree(const routing::Torus& nodes, int start) {
+    std::vector<int> parents(std::size_t(nodes.size()), -2);
+    parents[std::size_t(start)] = -1;
+    std::deque<int> next{start};
+    while (!next.empty()) {
+        const int node = next.front();
+        next.pop_front();
+        for (int i = 0; i < 2 * nodes.dimensions(); ++i) {
+            const auto other = nodes.neighbour(node, routing::Direction::from_index(i));
+            if (!other || parents[std::size_t(*other)] != -2) continue;
+            parents[std::size_t(*other)] = node;
+            next.push_back(*other);
+        }
+    }
+    return parents;
+}
+
+HostOrder make_tree(const Job& job) {
+    HostOrder tree;
+    tree.working_directory = job.working_directory;
+    tree.file_mode_mask = file_mode_mask();
+    if (job.hosts.size() == 1 && job.hosts.front().here) return tree;
+    tree.geometry = absolute(job.settings.file, job.working_directory);
+    tree.routes = *job.settings.forward == config::Forward::kernel;
+    tree.parents = plan_ways(job);
+    for (const HostPlan& host : job.hosts) tree.hosts.push_back(host.name);
+    tree.agent = *job.settings.agent;
+    tree.torus_run = job.torus_run;
+    tree.job.environment = job.common.environment;  // the settings are in it
+    return tree;
+}
+
+HostOrder make_order(const Job& job, const HostOrder& tree, int node) {
+    HostOrder order = tree;
+    const HostPlan& host = job.hosts[std::size_t(node)];
+    order.job = job.common;
+    order.job.node = node;
+    order.job.host = host.name;
+    order.job.ranks = host.ranks;
+    if (host.here)
+        for (std::size_t i = 0; i < job.own_paths.size(); ++i)
+            order.job.programs[i].path = job.own_paths[i];
+    order.job.capture = what_to_capture(job, host.here);
+    if (std::find(tree.parents.begin(), tree.parents.end(), node) == tree.parents.end()) {
+        order.parents.clear();
+        order.hosts.clear();
+    }
+    return order;
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,21 @@
+// The head's orders to the hosts: what each is told, and over which other hosts it is reached.
+// Pure but for the mask and the geometry file, which are read.
+#pragma once
+
+#include <vector>
+
+#include "programs/torus_run/streams/messages.h"
+#include "routing/torus.h"
+
+namespace torusmp::launch {
+
+// For each node the one that starts its keeper: a tree of shortest ways over the torus from
+// `start`, which the head reaches itself (-1).
+std::vector<int> spanning_tree(const routing::Torus& nodes, int start);
+
+// What is the same for every host.
+HostOrder make_tree(const Job& job);
+// The order for one host. A host that starts no others is not told of them.
+HostOrder make_order(const Job& job, const HostOrder& tree, int node);
+
+}  // namespace torusmp::launch

@@ -1,0 +1,225 @@
+#include "programs/torus_run/front/plan.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "config/host.h"
+#include "config/load.h"
+#include "config/network.h"
+#include "config/options.h"
+#include "launch/agent.h"
+#include "launch/environment.h"
+#include "launch/implementations.h"
+#include "programs/torus_run/front/program.h"
+
+namespace torusmp::launch {
+namespace {
+
+using config::UsageError;
+
+std::string host_name() {
+    char name[256] = "localhost";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+// This very torus-run, which stands at the same place on the other hosts.
+std::string own_path() {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+    return error ? "torus-run" : path.string();
+}
+
+// ---- the ranks ----
+
+// As many as the torus has; on a host that nobody described, one for each core.
+int default_rank_count(const Options& options, const config::Settings& settings) {
+    int slots = 0;
+    for (const HostSlots& host : options.hosts) slots += host.slots;
+    if (settings.dims->empty()) return slots ? slots : config::discover_cores().usable_cores();
+    long long ranks = 1;
+    for (const int extent : *settings.dims) ranks *= extent;
+    for (const int extent : *settings.ranks_per_node) ranks *= extent;
+    return int(ranks);
+}
+
+int rank_count(const Options& options, const config::Settings& settings) {
+    const std::vector<ProgramOptions>& programs = options.programs;
+    if (programs.size() == 1 && !programs.front().ranks)
+        return default_rank_count(options, settings);
+    int ranks = 0;
+    for (const ProgramOptions& program : programs) ranks += program.ranks.value_or(1);
+    return ranks;
+}
+
+bool is_this_host(const std::string& name, const std::string& self) {
+    const auto short_name = [](const std::string& host) { return host.substr(0, host.find('.')); };
+    const bool whole = name.find('.') != std::string::npos && self.find('.') != std::string::npos;
+    return name == "localhost" || (whole ? name == self : short_name(name) == short_name(self));
+}
+
+// The line of the geometry file that names a host, where the file does and each has a line.
+std::string where_host_is_named(const config::Settings& settings, const config::Places& places,
+                                std::size_t node) {
+    const config::Origin& origin = settings.hosts.origin;
+    const auto found = places.find(fmt::format("nodes.hosts.{}", node));
+    return origin.kind == config::Origin::Kind::file && found != places.end() ? found->second
+                                                                              : origin.where;
+}
+
+// Without a list of hosts all nodes of the torus are laid over this one.
+std::vector<HostPlan> plan_hosts(const config::Settings& settings, const std::string& self,
+                                 int ranks) {
+    std::vector<HostPlan> hosts;
+    const config::Places places =
+        settings.hosts->empty() ? config::Places() : config::read_places(settings);
+    for (const std::string& name : *settings.hosts)
+        hosts.push_back({name,
+                         where_host_is_named(settings, places, hosts.size()),
+                         is_this_host(name, self),
+                         {}});
+    if (hosts.empty()) hosts.push_back({self, "", true, {}});
+    for (int rank = 0; rank < ranks; ++rank) {
+        const int node = settings.hosts->empty() ? 0 : settings.node_of(rank);
+        hosts[std::size_t(node)].ranks.push_back(rank);
+    }
+    return hosts;
+}
+
+void check_own_host(const std::vector<HostPlan>& hosts, const std::string& self, bool told) {
+    const HostPlan* own = nullptr;
+    for (const HostPlan& host : hosts) {
+        if (host.here && own)
+            throw UsageError(
+                fmt::format("{}: nodes.hosts names \"{}\" and \"{}\", which are both this host "
+                            "({}): expected a host of its own for each node",
+                            host.where, own->name, host.name, self));
+        if (host.here) own = &host;
+    }
+    if (told && !own)
+        throw UsageError(fmt::format("--here {}: nodes.hosts has no such host", self));
+}
+
+// ---- the environment ----
+
+std::string_view name_of(std::string_view variable) {
+    return variable.substr(0, variable.find('='));
+}
+
+// What another launcher or an outer torus-run said about this process is not true of its ranks.
+bool belongs_to_an_outer_job(std::string_view name) {
+    if (name.starts_with("PMIX_")) return true;
+    for (const char* ours :
+         {env_bootstrap, env_connected, env_rank, env_size, env_local_rank, env_program})
+        if (name == ours) return true;
+    return false;
+}
+
+// Hosts that are all this one need no list: they say how many ranks there are.
+config::LoadRequest request_of(const Options& options, const std::string& self) {
+    config::LoadRequest request = options.settings;
+    std::string names;
+    bool elsewhere = false;
+    for (const HostSlots& host : options.hosts) {
+        names += (names.empty() ? "" : ",") + host.name;
+        elsewhere = elsewhere || !is_this_host(host.name, self);
+    }
+    if (elsewhere) request.flags.push_back({"nodes.hosts", names, "-host"});
+    return request;
+}
+
+std::string find_own(const Program& program) {
+    const char* path = std::getenv("PATH");
+    for (const std::string& variable : program.environment)
+        if (variable.starts_with("PATH=")) path = variable.c_str() + 5;
+    return find_program(program.path, path, program.folder);
+}
+
+std::vector<std::string> plan_environment(const config::Settings& settings) {
+    std::vector<std::string> added = config::export_environment(settings);
+    std::vector<std::string> all;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view name = name_of(*entry);
+        bool replaced = belongs_to_an_outer_job(name);
+        for (const std::string& variable : added) replaced = replaced || name_of(variable) == name;
+        if (!replaced) all.emplace_back(*entry);
+    }
+    all.insert(all.end(), added.begin(), added.end());
+    return all;
+}
+
+}  // namespace
+
+namespace {
+
+void check_agent(const config::Settings& settings) {
+    try {
+        split_words(*settings.agent);
+    } catch (const AgentError& error) {
+        const std::string& where = settings.agent.origin.where;
+        throw UsageError(where.empty() ? error.what() : fmt::format("{}: {}", where, error.what()));
+    }
+}
+
+// Several programs take consecutive ranks, one each where nobody says how many.
+std::vector<Program> plan_programs(const Options& options) {
+    std::vector<Program> programs;
+    int first = 0;
+    for (const ProgramOptions& given : options.programs) {
+        Program program{first, given.command.front(), given.command, given.environment, {}};
+        if (!given.folder.empty()) {
+            program.folder = std::filesystem::absolute(given.folder);
+            program.environment.push_back("PWD=" + program.folder);
+        }
+        programs.push_back(std::move(program));
+        first += given.ranks.value_or(1);
+    }
+    return programs;
+}
+
+// What holds on every host.
+HostJob plan_common(const Options& options, const config::Settings& settings, int ranks) {
+    HostJob common;
+    common.size = ranks;
+    common.secret = random_secret();
+    common.programs = plan_programs(options);
+    common.environment = plan_environment(settings);
+    common.bind = *settings.bind;
+    common.keep_going = options.keep_going;
+    common.timeout = *settings.timeout;
+    return common;
+}
+
+}  // namespace
+
+Job plan_job(const Options& options) {
+    if (options.programs.front().command.empty())
+        throw UsageError("no program given; torus-run [options] PROGRAM [its arguments]");
+    Job job;
+    job.host = options.here.empty() ? host_name() : options.here;
+    job.settings = config::load(request_of(options, job.host));
+    const int ranks = rank_count(options, job.settings);
+    job.settings.rank_torus(ranks);  // throws where the torus and the ranks do not agree
+    job.hosts = plan_hosts(job.settings, job.host, ranks);
+    check_own_host(job.hosts, job.host, !options.here.empty());
+    job.common = plan_common(options, job.settings, ranks);
+    const bool here = std::any_of(job.hosts.begin(), job.hosts.end(),
+                                  [](const HostPlan& host) { return host.here; });
+    for (const Program& program : job.common.programs)
+        if (here) job.own_paths.push_back(find_own(program));
+    job.working_directory = std::filesystem::current_path();
+    job.torus_run = options.torus_run.empty() ? own_path() : options.torus_run;
+    check_agent(job.settings);
+    job.tag_output = options.tag_output;
+    job.verbose = options.verbose;
+    job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));
+    return job;
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,41 @@
+// torus-run: starts the ranks of one job and stays with them to the end.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "config/options.h"
+#include "programs/torus_run/front/front.h"
+#include "programs/torus_run/front/options.h"
+#include "programs/torus_run/front/plan.h"
+
+namespace {
+
+using namespace torusmp;
+
+// 0, 1 and 2 must be open, or the next descriptors would take their numbers.
+void open_standard_descriptors() {
+    int fd = 0;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2) continue;
+    if (fd > 2) close(fd);
+}
+
+int run(int argc, char** argv) {
+    const launch::Options options = launch::parse_options(argc, argv);
+    if (options.help) {
+        fmt::print("{}", launch::help_text());
+        return config::exit_ok;
+    }
+    if (options.version) {
+        fmt::print("torus-run of torusmp {}\n", TORUSMP_VERSION);
+        return config::exit_ok;
+    }
+    if (options.keeper_timeout) return launch::run_remote_keeper(*options.keeper_timeout);
+    return launch::run_job(launch::plan_job(options));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    open_standard_descriptors();
+    return config::run_program("torus-run", [&] { return run(argc, argv); });
+}

@@ -1,0 +1,79 @@
+// torus-run's end of one rank's control socket, and both ends of what joins two keepers: frames in,
+// frames out, never blocking.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "launch/environment.h"
+
+namespace torusmp::launch {
+
+// Everybody's bytes of an exchange go to another keeper in one frame.
+inline constexpr std::uint64_t max_keeper_frame_bytes = std::uint64_t(1) << 34;
+
+struct Frame {
+    FrameHeader header{};
+    pid_t sender = 0;  // as the kernel tells it
+    std::vector<std::byte> body;
+};
+
+using SharedBytes = std::shared_ptr<const std::vector<std::byte>>;
+
+class Channel {
+  public:
+    explicit Channel(base::Descriptor socket);
+    // Over the pipes to and from another keeper, which may send longer frames.
+    Channel(base::Descriptor input, base::Descriptor output);
+
+    int fd() const { return input_.get(); }
+    // The same as fd() for a socket.
+    int output_fd() const { return output_ ? output_.get() : input_.get(); }
+    bool open() const { return bool(input_); }
+
+    // Takes everything that has arrived. False at the end of the stream.
+    bool receive();
+    // What has arrived and is no frame: of another keeper, before its greeting.
+    std::vector<std::byte>& raw() { return incoming_; }
+    // The next whole frame. A length beyond the limit sets `damaged` and gives no more frames.
+    bool next(Frame& frame);
+    bool damaged() const { return damaged_; }
+
+    // `bytes` may be shared between channels. Writes what the socket takes, keeps the rest.
+    void send(FrameHeader header, SharedBytes bytes);
+    void flush();
+    bool has_unsent() const { return !unsent_.empty(); }
+    void close() {
+        input_.reset();
+        output_.reset();
+    }
+
+  private:
+    struct Unsent {
+        FrameHeader header;
+        SharedBytes bytes;
+        std::size_t done = 0;
+    };
+
+    ssize_t take(std::byte* piece, std::size_t bytes);
+    ssize_t give(iovec* parts, int count) const;
+
+    base::Descriptor input_;
+    base::Descriptor output_;  // none: input_ is a socket for both
+    std::uint64_t longest_;
+    bool damaged_ = false;
+    pid_t sender_ = 0;
+    std::vector<std::byte> incoming_;
+    std::size_t consumed_ = 0;
+    std::deque<Unsent> unsent_;
+};
+
+}  // namespace torusmp::launch

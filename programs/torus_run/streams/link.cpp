@@ -1,0 +1,232 @@
+#include "programs/torus_run/streams/link.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "config/raw.h"
+#include "programs/torus_run/streams/text.h"
+
+namespace torusmp::launch {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr std::string_view greeting_start{"\0torus-keeper ", 14};
+// A profile or a banner may print so much before the keeper speaks.
+constexpr std::size_t longest_noise = 65536;
+constexpr std::size_t longest_greeting = 256;
+// An agent has to log in: that may take longer than what is silence later.
+constexpr nanoseconds shortest_patience = seconds(30);
+// From the end of its standard output to the end of the agent.
+constexpr nanoseconds patience_at_end = seconds(2);
+constexpr std::size_t longest_last_words = 2000;
+
+std::string version_words() {
+    return fmt::format("{} (protocol {}.{}, {}-endian, {}-bit)", TORUSMP_VERSION, keeper_protocol,
+                       protocol_version,
+                       std::endian::native == std::endian::little ? "little" : "big",
+                       8 * sizeof(void*));
+}
+
+std::string_view text_of(const std::vector<std::byte>& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string base_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+std::string greeting() {
+    return std::string(greeting_start) + version_words() + "\n";
+}
+
+Link::Link(int node, const std::string& host, const std::vector<std::string>& command, Loop& loop,
+           nanoseconds timeout, Listener& listener)
+    : node_(node),
+      host_(host),
+      agent_name_(base_name(command.front())),
+      loop_(loop),
+      timeout_(timeout),
+      listener_(listener),
+      agent_(command),
+      channel_(std::move(agent_.output()), std::move(agent_.input())),
+      last_heard_(Clock::now()) {
+    loop_.watch(channel_.fd(), EPOLLIN, [this](auto) { hear(); });
+    loop_.watch(agent_.errors().get(), EPOLLIN, [this](auto) { hear_errors(); });
+    watch_output();
+}
+
+Link::~Link() {
+    if (channel_.open()) {
+        loop_.forget(channel_.fd());
+        loop_.forget(channel_.output_fd());
+    }
+    if (agent_.errors()) loop_.forget(agent_.errors().get());
+}
+
+// Only where something waits to be written. A reader that is gone shows on the other pipe too.
+void Link::watch_output() {
+    loop_.watch(channel_.output_fd(), EPOLLONESHOT, [this](auto) {
+        channel_.flush();
+        loop_.change(channel_.output_fd(),
+                     channel_.has_unsent() ? std::uint32_t(EPOLLOUT) : std::uint32_t(EPOLLONESHOT));
+    });
+}
+
+void Link::send(KeeperFrame kind, std::uint32_t node, SharedBytes bytes) {
+    if (state_ == State::lost || !channel_.open()) return;
+    told_to_finish_ = told_to_finish_ || kind == KeeperFrame::finish;
+    channel_.send({std::uint32_t(kind), node, 0}, std::move(bytes));
+    if (channel_.has_unsent()) loop_.change(channel_.output_fd(), EPOLLOUT);
+}
+
+// ---- what the keeper says ----
+
+void Link::hear() {
+    if (!channel_.open()) return;
+    const bool more = channel_.receive();
+    if (state_ == State::greeting && !take_greeting() && more) return;
+    if (state_ == State::lost) return;
+    Frame frame;
+    while (state_ != State::greeting && state_ != State::lost && channel_.next(frame)) {
+        last_heard_ = Clock::now();
+        if (KeeperFrame(frame.header.kind) == KeeperFrame::done &&
+            frame.header.sequence == std::uint32_t(node_) && told_to_finish_)
+            state_ = State::done;
+        listener_.frame(*this, frame);
+    }
+    if (state_ == State::lost) return;
+    if (channel_.damaged())
+        return lose(
+            "sent what no torus-run of this version sends; is something else writing to "
+            "its standard output?");
+    if (more) return;
+    loop_.forget(channel_.fd());
+    ended_at_ = Clock::now();  // the end of the agent says why
+}
+
+// False: not yet, or never.
+bool Link::take_greeting() {
+    std::vector<std::byte>& raw = channel_.raw();
+    const std::string_view text = text_of(raw);
+    const std::size_t start = text.find(greeting_start);
+    const std::size_t end = start == text.npos ? text.npos : text.find('\n', start);
+    if (end == text.npos) {
+        const std::size_t noise = std::min(text.size(), start);
+        if (noise > longest_noise || text.size() - noise > longest_greeting)
+            lose(fmt::format("answers with something that is not torus-run: \"{}\"",
+                             base::printable(text.substr(0, 200), 200)));
+        return false;
+    }
+    const std::string version(
+        text.substr(start + greeting_start.size(), end - start - greeting_start.size()));
+    if (version != version_words()) {
+        lose(fmt::format("runs torus-run {}, expected the version of this host, {}",
+                         base::printable(version, 80), version_words()));
+        return false;
+    }
+    raw.erase(raw.begin(), raw.begin() + std::ptrdiff_t(end + 1));
+    state_ = State::open;
+    last_heard_ = Clock::now();
+    listener_.greeted(*this);
+    return state_ == State::open;
+}
+
+void Link::hear_errors() {
+    char piece[4096];
+    while (agent_.errors()) {
+        const ssize_t n = read(agent_.errors().get(), piece, sizeof piece);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return;
+        if (n <= 0) {
+            loop_.forget(agent_.errors().get());
+            agent_.errors().reset();
+            return;
+        }
+        errors_.append(piece, std::size_t(n));
+        if (errors_.size() > longest_last_words)
+            errors_.erase(0, errors_.size() - longest_last_words);
+        listener_.muttered(*this, std::string(piece, std::size_t(n)));
+    }
+}
+
+// ---- its end ----
+
+bool Link::reaped(pid_t pid, int status) {
+    if (pid != agent_.pid() || agent_ended_) return false;
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) return true;  // silence will tell
+    agent_ended_ = true;
+    agent_.reaped(status);
+    hear();  // what it said before it ended
+    hear_errors();
+    agent_is_gone(status);
+    return true;
+}
+
+void Link::agent_is_gone(int status) {
+    if (state_ == State::lost || state_ == State::done) return;
+    const bool before = state_ == State::greeting;
+    std::string why = fmt::format("{}: its agent '{}' {}{}", before ? "cannot be used" : "is lost",
+                                  agent_name_, describe_end(status), last_words());
+    // What shells say of a command that is not there, or may not be run.
+    if (before && WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
+        why += "; is torus-run installed there? --torus-run PATH says where";
+    lose(why);
+}
+
+std::string Link::last_words() const {
+    std::string text = errors_;
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+    if (text.empty()) return {};
+    std::string line;
+    for (const char c : text)
+        if (c == '\n')
+            line += " | ";
+        else if (c != '\r')
+            line += c;
+    return fmt::format(" and said: {}", base::printable(line, longest_last_words));
+}
+
+void Link::lose(const std::string& why) {
+    if (state_ == State::lost) return;
+    state_ = State::lost;
+    if (channel_.open()) {
+        loop_.forget(channel_.fd());
+        loop_.forget(channel_.output_fd());
+        channel_.close();  // a keeper that still lives hears the end, and ends what it started
+    }
+    listener_.lost(*this, why);
+}
+
+void Link::tick(Clock::time_point now, nanoseconds asleep) {
+    if (state_ == State::lost) return;
+    last_heard_ += std::chrono::duration_cast<Clock::duration>(asleep);
+    if (ended_at_ && state_ != State::done && now - *ended_at_ > patience_at_end)
+        return lose(fmt::format("is lost: the connection to its keeper closed{}", last_words()));
+    const nanoseconds silence = now - last_heard_;
+    if (state_ == State::greeting) {
+        const nanoseconds patience = std::max<nanoseconds>(shortest_patience, timeout_);
+        if (silence > patience)
+            lose(fmt::format("cannot be reached: no answer over the agent '{}' within {}{}",
+                             agent_name_, base::format_time(patience), last_words()));
+    } else if (state_ == State::open && silence > timeout_) {
+        lose(
+            fmt::format("is lost: nothing was heard of its keeper for longer than "
+                        "transport.timeout = {}{}",
+                        base::format_time(timeout_), last_words()));
+    }
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,125 @@
+#include "programs/torus_run/streams/link_address.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <net/if.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/descriptor.h"
+#include "config/network.h"
+
+namespace torusmp::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds ask_again{100};
+
+// A socket for echoes over one device. The kernel lets most users have one (ping_group_range), and
+// root another kind, which hears all ICMPv6 of the device.
+class Echo {
+  public:
+    Echo(int node, const std::string& device) : node_(node), device_(device) {
+        socket_ = base::Descriptor(
+            socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6));
+        if (!socket_)
+            socket_ = base::Descriptor(
+                socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6));
+        index_ = if_nametoindex(device.c_str());
+        const int own = 0;
+        setsockopt(fd(), IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &own, sizeof own);
+        setsockopt(fd(), SOL_SOCKET, SO_BINDTODEVICE, device.c_str(), socklen_t(device.size()));
+    }
+
+    int fd() const { return socket_.get(); }
+    int node() const { return node_; }
+    bool usable() const { return socket_ && index_ != 0; }
+
+    void ask() const {
+        icmp6_hdr echo{};
+        echo.icmp6_type = ICMP6_ECHO_REQUEST;
+        sockaddr_in6 all{};
+        all.sin6_family = AF_INET6;
+        all.sin6_scope_id = index_;
+        inet_pton(AF_INET6, "ff02::1", &all.sin6_addr);
+        // Where it cannot be sent yet (an address that is still being checked), it is sent again.
+        sendto(fd(), &echo, sizeof echo, 0, reinterpret_cast<const sockaddr*>(&all), sizeof all);
+    }
+
+    // The address that answered; empty: none yet.
+    std::string answer() const {
+        char bytes[1500];
+        sockaddr_in6 from{};
+        socklen_t length = sizeof from;
+        ssize_t n = 0;
+        while ((n = recvfrom(fd(), bytes, sizeof bytes, 0, reinterpret_cast<sockaddr*>(&from),
+                             &length)) > 0) {
+            icmp6_hdr header{};
+            if (n < ssize_t(sizeof header)) continue;
+            std::memcpy(&header, bytes, sizeof header);
+            if (header.icmp6_type != ICMP6_ECHO_REPLY || from.sin6_scope_id != index_) continue;
+            char text[INET6_ADDRSTRLEN];
+            inet_ntop(AF_INET6, &from.sin6_addr, text, sizeof text);
+            return fmt::format("{}%{}", text, device_);
+        }
+        return {};
+    }
+
+  private:
+    int node_;
+    std::string device_;
+    base::Descriptor socket_;
+    unsigned index_ = 0;
+};
+
+std::vector<Echo> open_links(const config::Settings& settings, int node,
+                             const std::vector<int>& neighbours) {
+    std::vector<Echo> links;
+    const auto torus = settings.node_torus();
+    for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
+        const auto direction = routing::Direction::from_index(i);
+        const auto other = torus->neighbour(node, direction);
+        const std::string device = config::link_device(settings, node, direction);
+        if (!other || device.empty() ||
+            std::find(neighbours.begin(), neighbours.end(), *other) == neighbours.end())
+            continue;
+        Echo link(*other, device);
+        if (link.usable()) links.push_back(std::move(link));
+    }
+    return links;
+}
+
+}  // namespace
+
+std::map<int, std::string> link_addresses(const config::Settings& settings, int node,
+                                          const std::vector<int>& neighbours,
+                                          milliseconds patience) {
+    std::map<int, std::string> found;
+    const std::vector<Echo> links = open_links(settings, node, neighbours);
+    std::vector<pollfd> ready;
+    for (const Echo& link : links) ready.push_back({link.fd(), POLLIN, 0});
+    const auto end = Clock::now() + patience;
+    auto next = Clock::now();
+    while (!links.empty() && found.size() < neighbours.size() && Clock::now() < end) {
+        if (Clock::now() >= next) {
+            for (const Echo& link : links) link.ask();
+            next = Clock::now() + ask_again;
+        }
+        const auto wait = std::chrono::ceil<milliseconds>(std::min(next, end) - Clock::now());
+        poll(ready.data(), ready.size(), int(std::max<long long>(wait.count(), 0)));
+        for (const Echo& link : links)
+            if (std::string address = link.answer(); !address.empty())
+                found.emplace(link.node(), std::move(address));
+    }
+    return found;
+}
+
+}  // namespace torusmp::launch

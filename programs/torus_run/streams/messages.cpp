@@ -1,0 +1,127 @@
+#include "programs/torus_run/streams/messages.h"
+
+#include "programs/torus_run/streams/packing.h"
+
+namespace torusmp::launch {
+namespace {
+
+void add_job(Packer& packer, const HostJob& job) {
+    packer.add(job.node).add(job.host).add(job.size).add(job.ranks).append(job.secret);
+    packer.add(int(job.programs.size())).add(job.environment);
+    for (const Program& program : job.programs)
+        packer.add(program.first)
+            .add(program.path)
+            .add(program.arguments)
+            .add(program.environment)
+            .add(program.folder);
+    packer.add(int(job.bind)).add(job.keep_going);
+    packer.add(job.capture.output).add(job.capture.errors).add(job.capture.together);
+    packer.add(std::int64_t(job.timeout.count()));
+}
+
+Program take_program(Unpacker& unpacker) {
+    Program program;
+    program.first = unpacker.get<int>();
+    program.path = unpacker.text();
+    program.arguments = unpacker.texts();
+    program.environment = unpacker.texts();
+    program.folder = unpacker.text();
+    return program;
+}
+
+HostJob take_job(Unpacker& unpacker) {
+    HostJob job;
+    job.node = unpacker.get<int>();
+    job.host = unpacker.text();
+    job.size = unpacker.get<int>();
+    job.ranks = unpacker.numbers();
+    for (std::byte& byte : job.secret) byte = std::byte(unpacker.get<unsigned char>());
+    const int programs = unpacker.get<int>();
+    job.environment = unpacker.texts();
+    for (int i = 0; i < programs; ++i) job.programs.push_back(take_program(unpacker));
+    job.bind = config::Bind(unpacker.get<int>());
+    job.keep_going = unpacker.get<bool>();
+    job.capture.output = unpacker.get<bool>();
+    job.capture.errors = unpacker.get<bool>();
+    job.capture.together = unpacker.get<bool>();
+    job.timeout = std::chrono::nanoseconds(unpacker.get<std::int64_t>());
+    return job;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const RankEvent& event) {
+    Packer packer;
+    packer.add(std::uint32_t(event.kind)).add(event.rank).add(event.number).add(event.call);
+    packer.add(event.text).append(event.bytes);
+    return packer.take();
+}
+
+RankEvent decode_event(std::span<const std::byte> bytes) {
+    Unpacker unpacker(bytes);
+    RankEvent event;
+    event.kind = RankEvent::Kind(unpacker.get<std::uint32_t>());
+    event.rank = unpacker.get<int>();
+    event.number = unpacker.get<std::int64_t>();
+    event.call = unpacker.get<std::uint32_t>();
+    event.text = unpacker.text();
+    const auto rest = unpacker.rest();
+    event.bytes.assign(rest.begin(), rest.end());
+    return event;
+}
+
+std::vector<std::byte> encode(const HostOrder& order) {
+    Packer packer;
+    add_job(packer, order.job);
+    packer.add(order.working_directory).add(order.file_mode_mask);
+    packer.add(order.geometry).add(order.routes);
+    packer.add(order.parents).add(order.hosts).add(order.agent).add(order.torus_run);
+    return packer.take();
+}
+
+HostOrder decode_order(std::span<const std::byte> bytes) {
+    Unpacker unpacker(bytes);
+    HostOrder order;
+    order.job = take_job(unpacker);
+    order.working_directory = unpacker.text();
+    order.file_mode_mask = unpacker.get<unsigned>();
+    order.geometry = unpacker.text();
+    order.routes = unpacker.get<bool>();
+    order.parents = unpacker.numbers();
+    order.hosts = unpacker.texts();
+    order.agent = unpacker.text();
+    order.torus_run = unpacker.text();
+    return order;
+}
+
+std::vector<std::byte> encode(const HostFacts& facts) {
+    Packer packer;
+    packer.add(facts.name).add(facts.machine).add(facts.problems).add(facts.description);
+    return packer.take();
+}
+
+HostFacts decode_facts(std::span<const std::byte> bytes) {
+    Unpacker unpacker(bytes);
+    HostFacts facts;
+    facts.name = unpacker.text();
+    facts.machine = unpacker.text();
+    facts.problems = unpacker.texts();
+    facts.description = unpacker.text();
+    return facts;
+}
+
+std::vector<std::byte> encode(const HostEnd& end) {
+    Packer packer;
+    packer.add(end.left_behind).add(end.stuck);
+    return packer.take();
+}
+
+HostEnd decode_end(std::span<const std::byte> bytes) {
+    Unpacker unpacker(bytes);
+    HostEnd end;
+    end.left_behind = unpacker.numbers();
+    end.stuck = unpacker.numbers();
+    return end;
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,121 @@
+// What torus-run's keepers tell each other: one keeper a host, the one of the user's own host at
+// the head. Plain values; any thread may use them.
+//
+// They travel in the frames of channel.h. A frame's `sequence` is the number of the node that it
+// goes to, or comes from; keepers on the way pass on what is not theirs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "programs/torus_run/front/job.h"
+#include "programs/torus_run/streams/channel.h"
+
+namespace torusmp::launch {
+
+// Goes up with every change of a frame.
+inline constexpr std::uint32_t keeper_protocol = 3;
+
+inline constexpr std::uint32_t every_node = 0xffffffff;
+
+enum class KeeperFrame : std::uint32_t {
+    // from the head to a host
+    plan = 64,     // HostOrder
+    start,         // all hosts are ready. bool: they share a machine, so bind no rank
+    signal,        // int32: of the user
+    terminate,     // SIGTERM to what runs
+    finish,        // kill, answer done, leave
+    answer,        // uint32 FrameKind, uint32 sequence, bytes: to every rank
+    deaths,        // bytes of DeathRecords, to every rank
+    over,          // text: why no collective call will complete
+    input,         // standard input of rank 0; no bytes: its end
+    output_taken,  // uint32 stream, uint64 bytes that may follow
+    close_output,  // uint32 stream: nobody reads it any more
+    ping,
+    // from a host to the head
+    greeted = 96,  // a keeper further on has greeted and waits for its plan
+    facts,         // HostFacts
+    event,         // RankEvent
+    output,        // int32 rank, uint32 stream, bytes
+    output_ended,  // int32 rank, uint32 stream
+    input_taken,   // uint64 bytes
+    input_closed,  // rank 0 reads no more
+    done,          // HostEnd
+    alive,
+    unheard,  // it has heard nothing of the head for longer than the timeout, and ends its ranks
+    lost,     // text: why the node of this frame, and what lies behind it, cannot be reached
+};
+
+// ---- what happens to a rank ----
+
+struct RankEvent {
+    enum class Kind : std::uint32_t {
+        started,      // number: pid; text: processors
+        not_started,  // number: exit code; text: why
+        connected,    // number: pid of the process that joined the job
+        watching,     // it wants to be told of deaths
+        finalized,
+        collective,   // number: the call's sequence; call; bytes
+        aborted,      // number: exit code; text
+        failed,       // it broke a rule. number: exit code; text ends "rank 3 ..."
+        ended,        // number: waitpid's status
+        vanished,     // under a wrapper that lives on; text ends "rank 3 ..."
+        stopped,      // for longer than the timeout. number: the signal
+        noted,        // text: what it has seen of links and ranks
+        another_mpi,  // nobody here has connected, and text: "./a.out uses libmpi.so.40 of Open
+                      // MPI"
+    };
+    Kind kind{};
+    int rank = 0;
+    std::int64_t number = 0;
+    std::uint32_t call = 0;
+    std::string text;
+    std::vector<std::byte> bytes;
+};
+
+std::vector<std::byte> encode(const RankEvent& event);
+RankEvent decode_event(std::span<const std::byte> bytes);  // as all of these: throws PackingError
+
+// ---- what a host is told ----
+
+struct HostOrder {
+    HostJob job;
+    std::string working_directory;
+    unsigned file_mode_mask = 022;
+    std::string geometry;  // path of the geometry file on the head's host; empty: none
+    bool routes = false;   // describe the routes of the kernel too
+    // How the hosts are reached: for each node the node that starts its keeper, -1: the head.
+    std::vector<int> parents;
+    std::vector<std::string> hosts;
+    std::string agent, torus_run;
+};
+
+std::vector<std::byte> encode(const HostOrder& order);
+HostOrder decode_order(std::span<const std::byte> bytes);
+
+// ---- what a host answers ----
+
+struct HostFacts {
+    std::string name;                   // its own
+    std::string machine;                // the same for several hosts on one machine
+    std::vector<std::string> problems;  // whole clauses; empty: ready to start
+    std::string description;            // config::describe_host(); empty: not asked for
+};
+
+std::vector<std::byte> encode(const HostFacts& facts);
+HostFacts decode_facts(std::span<const std::byte> bytes);
+
+struct HostEnd {
+    std::vector<int> left_behind, stuck;  // pids
+};
+
+std::vector<std::byte> encode(const HostEnd& end);
+HostEnd decode_end(std::span<const std::byte> bytes);
+
+inline SharedBytes share(std::vector<std::byte> bytes) {
+    return std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,222 @@
+#include "programs/torus_run/streams/output.h"
+
+#include <fmt/format.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+namespace torusmp::launch {
+
+void Sink::add(std::string_view text) {
+    if (!broken_) pending_ += text;
+}
+
+// A pipe or terminal that polls writable takes PIPE_BUF bytes without blocking.
+bool Sink::pump() {
+    std::size_t done = 0;
+    while (!broken_ && done < pending_.size()) {
+        pollfd ready{fd_, POLLOUT, 0};
+        if (poll(&ready, 1, 0) <= 0) break;
+        const std::size_t piece = std::min(pending_.size() - done, std::size_t(PIPE_BUF));
+        const ssize_t n = write(fd_, pending_.data() + done, piece);
+        if (n > 0) {
+            done += std::size_t(n);
+        } else if (errno == EAGAIN) {
+            break;
+        } else if (errno != EINTR) {
+            fail(errno);
+            done = 0;
+        }
+    }
+    pending_.erase(0, done);
+    return !broken_;
+}
+
+// A terminal that was hung up gives EIO.
+void Sink::fail(int error) {
+    broken_ = error == EPIPE || error == ECONNRESET || (error == EIO && isatty(fd_) != 0);
+    if (!broken_) error_ = error;
+    pending_.clear();
+}
+
+bool same_file(int a, int b) {
+    struct stat first {
+    }, second{};
+    return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+// ---- lines ----
+
+namespace {
+
+// Of memory that a rank may take here by never ending its line.
+constexpr std::size_t longest_tagged_line = std::size_t(1) << 20;
+constexpr std::size_t longest_line = std::size_t(1) << 16;
+// C and C++ write to pipes in blocks of this size where the program does not flush.
+constexpr std::size_t buffer_of_programs = 4096;
+// What a program flushes unfinished, like a question, somebody may be waiting for.
+constexpr std::chrono::milliseconds patience_with_flushed{100};
+constexpr std::chrono::milliseconds patience_with_cut{20000};
+
+}  // namespace
+
+Lines::Lines(int rank, bool tagged)
+    : tagged_(tagged), tag_(tagged ? fmt::format("[{}] ", rank) : "") {}
+
+void Lines::take(std::string_view bytes, Sink& sink) {
+    if (tagged_) return take_tagged(bytes, sink);
+    whole_buffers_ = bytes.size() % buffer_of_programs == 0;
+    const std::size_t end = bytes.rfind('\n');
+    if (end != bytes.npos) {
+        sink.add(line_);
+        sink.add(bytes.substr(0, end + 1));
+        line_.clear();
+        bytes.remove_prefix(end + 1);
+    }
+    if (line_.empty()) begun_ = Clock::now();
+    line_ += bytes;
+    if (line_.size() >= longest_line) finish(sink);
+}
+
+void Lines::take_tagged(std::string_view bytes, Sink& sink) {
+    while (!bytes.empty()) {
+        const std::size_t newline = bytes.find('\n');
+        const std::size_t room = longest_tagged_line - line_.size();
+        const std::size_t piece = std::min({bytes.size(), newline, room});
+        line_ += bytes.substr(0, piece);
+        bytes.remove_prefix(piece);
+        const bool line_ends = !bytes.empty() && bytes.front() == '\n';
+        if (line_ends) bytes.remove_prefix(1);
+        if (!line_ends && line_.size() < longest_tagged_line) return;
+        sink.add(fmt::format("{}{}\n", tag_, line_));
+        line_.clear();
+    }
+}
+
+void Lines::finish(Sink& sink) {
+    if (line_.empty()) return;
+    sink.add(tagged_ ? fmt::format("{}{}\n", tag_, line_) : line_);
+    line_.clear();
+}
+
+std::optional<Lines::Clock::time_point> Lines::patience_ends() const {
+    if (tagged_ || line_.empty()) return std::nullopt;
+    return begun_ + (whole_buffers_ ? patience_with_cut : patience_with_flushed);
+}
+
+// ---- both streams of torus-run ----
+
+Outputs::Outputs(Loop& loop, int ranks, bool tag, Flow& flow)
+    : loop_(loop),
+      flow_(flow),
+      own_output_(STDOUT_FILENO),
+      errors_(STDERR_FILENO),
+      output_(same_file(STDOUT_FILENO, STDERR_FILENO) ? &errors_ : &own_output_),
+      lines_(tag || ranks > 1 ? std::size_t(ranks) * 2 : 0),
+      tag_(tag) {}
+
+Outputs::~Outputs() {
+    for (const Sink* sink : {&own_output_, &errors_}) loop_.forget(sink->fd());
+}
+
+void Outputs::say(std::string_view text) {
+    errors_.add(text);
+    pump_one(errors_);
+}
+
+void Outputs::take(int rank, int stream, std::string_view text) {
+    printed_[stream] = true;
+    if (lines_.empty()) {
+        sink(stream).add(text);
+    } else {
+        const std::size_t place = std::size_t(rank) * 2 + std::size_t(stream);
+        auto& lines = lines_[place];
+        if (!lines) lines.emplace(rank, tag_);
+        if (text.empty())
+            lines->finish(sink(stream));
+        else
+            lines->take(text, sink(stream));
+        if (lines->patience_ends())
+            unfinished_.insert(place);
+        else
+            unfinished_.erase(place);
+    }
+    pump_one(sink(stream));
+}
+
+void Outputs::pump() {
+    put_out_unfinished(false);
+    pump_one(own_output_);
+    pump_one(errors_);
+}
+
+std::optional<Lines::Clock::time_point> Outputs::next_tick() const {
+    std::optional<Lines::Clock::time_point> next;
+    for (const std::size_t place : unfinished_)
+        if (const auto time = lines_[place]->patience_ends())
+            next = next ? std::min(*next, *time) : time;
+    return next;
+}
+
+void Outputs::finish_lines() {
+    put_out_unfinished(true);
+}
+
+void Outputs::put_out_unfinished(bool all) {
+    if (unfinished_.empty()) return;
+    const auto now = Lines::Clock::now();
+    for (auto it = unfinished_.begin(); it != unfinished_.end();) {
+        Lines& lines = *lines_[*it];
+        const auto time = lines.patience_ends();
+        const bool over = all || !time || now >= *time;
+        if (over) lines.finish(sink(int(*it % 2)));
+        it = over ? unfinished_.erase(it) : std::next(it);
+    }
+}
+
+void Outputs::pump_one(Sink& changed) {
+    const bool readable = changed.pump();
+    if (readable && !changed.empty())
+        loop_.watch(changed.fd(), EPOLLOUT | EPOLLONESHOT, [](auto) {});  // pump() follows
+    for (int stream = 0; stream < 2; ++stream) {
+        if (&sink(stream) != &changed) continue;
+        if (changed.error() != 0 && printed_[stream] && !told_[stream]) {
+            told_[stream] = lost_ = true;
+            errors_.add(
+                fmt::format("torus-run: {} cannot be written: {}; what the ranks print "
+                            "there is lost, and the job goes on\n",
+                            stream == 0 ? "standard output" : "standard error",
+                            std::strerror(changed.error())));
+            errors_.pump();
+        }
+        if (!readable && !gone_[stream]) {
+            gone_[stream] = true;
+            flow_.reader_gone(stream);
+        }
+        const bool full = changed.full();
+        if (full == paused_[stream]) continue;
+        paused_[stream] = full;
+        flow_.pause(stream, full);
+    }
+}
+
+bool Outputs::flush(int end) {
+    for (Sink* waiting : {&own_output_, &errors_})
+        while (waiting->pump() && !waiting->empty()) {
+            pollfd wait[2] = {{waiting->fd(), POLLOUT, 0}, {end, POLLRDHUP, 0}};
+            poll(wait, 2, -1);
+            if (wait[1].revents & (POLLHUP | POLLRDHUP)) return false;
+        }
+    pump();
+    return true;
+}
+
+}  // namespace torusmp::launch
