@@ -12,6 +12,7 @@
 #include <exception>
 #include <thread>
 
+#include "collectives/settings.h"
 #include "config/cpus.h"
 #include "config/load.h"
 #include "job/transports.h"
@@ -49,7 +50,7 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
 Process::Process(bool threads)
     : bootstrap_(launch::connect_bootstrap()),
       settings_(config::load_for_rank()),
-      policy_(settings_.collective_policy()),
+      policy_(collectives::policy_of(settings_)),
       death_watch_(*bootstrap_) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "collectives/algorithm/policy.h"
 #include "config/settings.h"
 #include "core/api.h"
 #include "job/death_watch.h"
@@ -30,7 +31,7 @@ class Process {
 
     core::Runtime& runtime() { return *runtime_; }
     const config::Settings& settings() const { return settings_; }
-    const config::CollectivePolicy& collective_policy() const { return policy_; }
+    const collectives::Policy& collective_policy() const { return policy_; }
     int rank() const { return bootstrap_->rank(); }
     int size() const { return bootstrap_->size(); }
     // Whether several threads may call; false although asked for, when another front end came
@@ -52,7 +53,7 @@ class Process {
 
     std::unique_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;
-    config::CollectivePolicy policy_;
+    collectives::Policy policy_;
     DeathWatch death_watch_;  // the Runtime's own thread may call it as long as that lives
     std::unique_ptr<core::Runtime> runtime_;
     std::optional<ReportSignal> report_signal_;

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/allreduce.h"
-#include "collectives/alltoall.h"
-#include "collectives/broadcast.h"
-#include "collectives/group.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/alltoall/alltoall.h"
+#include "collectives/broadcast/broadcast.h"
+#include "collectives/group/group.h"
 #include "job/front_ends.h"
 #include "qmp/library.h"
 #include "qmp/topology.h"
@@ -18,7 +18,7 @@
 struct QMP_comm_struct {
     // members: the machine rank of each node.
     QMP_comm_struct(torusmp::core::Runtime& runtime, std::vector<int> members,
-                    torusmp::core::Context context, const torusmp::config::CollectivePolicy& policy)
+                    torusmp::core::Context context, const torusmp::collectives::Policy& policy)
         : group(runtime, std::move(members), context, policy),
           allreduce(group),
           broadcast(group),

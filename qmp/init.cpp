@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "collectives/exchange.h"
+#include "collectives/schedule/exchange.h"
 #include "job/front_ends.h"
 #include "qmp/communicator.h"
 #include "qmp/message.h"

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/algorithm/policy.h"
 #include "config/settings.h"
 #include "core/api.h"
 
@@ -16,7 +17,7 @@ namespace torusmp::bench {
 
 core::Runtime& runtime();
 const config::Settings& settings();
-const config::CollectivePolicy& collective_policy();
+const collectives::Policy& collective_policy();
 
 // A message of our own beside QMP's; returns when the buffer may be used again.
 void tell(int dest, core::Tag tag, std::span<const std::byte> bytes);

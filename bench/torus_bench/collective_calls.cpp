@@ -6,15 +6,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include "collectives/allgather.h"
-#include "collectives/allreduce.h"
-#include "collectives/alltoall.h"
-#include "collectives/broadcast.h"
-#include "collectives/gather.h"
-#include "collectives/reduce.h"
-#include "collectives/reduce_scatter.h"
-#include "collectives/scan.h"
-#include "collectives/scatter.h"
+#include "collectives/allgather/allgather.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/alltoall/alltoall.h"
+#include "collectives/broadcast/broadcast.h"
+#include "collectives/gather/gather.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/reduce_scatter/reduce_scatter.h"
+#include "collectives/scan/scan.h"
+#include "collectives/scatter/scatter.h"
 
 namespace torusmp::bench {
 namespace {

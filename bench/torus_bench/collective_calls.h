@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 
 namespace torusmp::bench {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/schedule.h"
+#include "collectives/schedule/schedule.h"
 #include "mpi11/coll/staging.h"
 #include "mpi11/error/check.h"
 #include "mpi11/pt2pt/request.h"

@@ -3,11 +3,11 @@
 // the first of each group.
 #include <cstring>
 
-#include "collectives/allreduce.h"
-#include "collectives/broadcast.h"
-#include "collectives/reduce.h"
-#include "collectives/scatter.h"
-#include "collectives/sequence.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/broadcast/broadcast.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/scatter/scatter.h"
+#include "collectives/schedule/sequence.h"
 #include "mpi11/coll/collective_calls.h"
 #include "mpi11/coll/reduction.h"
 #include "mpi11/pt2pt/exchange_call.h"

@@ -1,10 +1,10 @@
 // Barrier, broadcast, gather, scatter, allgather and alltoall of one group (MPI-1.1, chapter 4).
-#include "collectives/allgather.h"
-#include "collectives/allreduce.h"
-#include "collectives/alltoall.h"
-#include "collectives/broadcast.h"
-#include "collectives/gather.h"
-#include "collectives/scatter.h"
+#include "collectives/allgather/allgather.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/alltoall/alltoall.h"
+#include "collectives/broadcast/broadcast.h"
+#include "collectives/gather/gather.h"
+#include "collectives/scatter/scatter.h"
 #include "mpi11/coll/collective_calls.h"
 #include "mpi11/coll/operation.h"
 

@@ -1,10 +1,10 @@
 // Reduce, allreduce, reduce-scatter and scans of one group (MPI-1.1, sections 4.9 to 4.11).
 #include <cstring>
 
-#include "collectives/allreduce.h"
-#include "collectives/reduce.h"
-#include "collectives/reduce_scatter.h"
-#include "collectives/scan.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/reduce_scatter/reduce_scatter.h"
+#include "collectives/scan/scan.h"
 #include "mpi11/coll/collective_calls.h"
 #include "mpi11/coll/reduction.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collectives/operation.h"
+#include "collectives/group/operation.h"
 
 namespace torusmp::mpi {
 

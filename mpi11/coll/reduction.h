@@ -5,7 +5,7 @@
 // Held by the collective that it is for; one thread at a time.
 #pragma once
 
-#include "collectives/schedule.h"
+#include "collectives/schedule/schedule.h"
 #include "mpi11/coll/operation.h"
 #include "mpi11/datatype/datatype.h"
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "collectives/blocks.h"
-#include "collectives/schedule.h"
+#include "collectives/schedule/blocks.h"
+#include "collectives/schedule/schedule.h"
 #include "mpi11/datatype/datatype.h"
 #include "mpi11/numbers.h"
 

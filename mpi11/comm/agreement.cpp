@@ -1,7 +1,7 @@
 #include "mpi11/comm/agreement.h"
 
-#include "collectives/allgather.h"
-#include "collectives/broadcast.h"
+#include "collectives/allgather/allgather.h"
+#include "collectives/broadcast/broadcast.h"
 #include "mpi11/error/error.h"
 #include "mpi11/pt2pt/request.h"
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "collectives/schedule.h"
+#include "collectives/schedule/schedule.h"
 #include "mpi11/comm/communicator.h"
 
 namespace torusmp::mpi {

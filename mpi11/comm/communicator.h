@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 #include "mpi11/environment/library.h"
 #include "mpi11/error/error_handler.h"
 #include "mpi11/object.h"

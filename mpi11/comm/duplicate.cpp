@@ -2,7 +2,7 @@
 
 #include <deque>
 
-#include "collectives/broadcast.h"
+#include "collectives/broadcast/broadcast.h"
 #include "mpi11/attribute/attributes.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "collectives/exchange.h"
+#include "collectives/schedule/exchange.h"
 #include "config/load.h"
 #include "job/front_ends.h"
 #include "mpi11/attribute/attributes.h"

@@ -2,7 +2,7 @@
 // with the members of another group. Derived datatypes go as they are, without a copy here.
 #pragma once
 
-#include "collectives/exchange.h"
+#include "collectives/schedule/exchange.h"
 #include "mpi11/coll/collective.h"
 
 namespace torusmp::mpi {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/operation.h"
+#include "collectives/group/operation.h"
 
 namespace torusmp::collectives::testing {
 

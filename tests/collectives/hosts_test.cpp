@@ -5,7 +5,7 @@
 #include <random>
 
 #include "collectives/crew.h"
-#include "collectives/reduce.h"
+#include "collectives/reduce/reduce.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;

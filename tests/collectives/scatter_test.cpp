@@ -1,12 +1,13 @@
-#include "collectives/scatter.h"
+#include "collectives/scatter/scatter.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
 
+#include "collectives/algorithm/frames.h"
 #include "collectives/crew.h"
-#include "collectives/gather.h"
+#include "collectives/gather/gather.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -99,9 +100,12 @@ std::vector<Rank> members_of(const Job& job, Random& random) {
     return members;
 }
 
-constexpr std::array scatter_forms{ScatterForm::automatic, ScatterForm::optimal,
-                                   ScatterForm::apart};
-constexpr std::array gather_forms{GatherForm::automatic, GatherForm::optimal, GatherForm::apart};
+using Table = const AlgorithmTable&;
+
+Wanted any_of(const AlgorithmTable& table, Random& random) {
+    const std::vector<Wanted> all = automatic_and_every(table);
+    return all[random() % all.size()];
+}
 
 // One scatter and one gather that run at the same time; what came is checked at the end.
 struct Exchange {
@@ -125,18 +129,18 @@ struct Exchange {
         }
     }
     void start(Crew<Scatter>& scatters, Crew<Gather>& gathers, Random& random) {
-        const ScatterForm scatter_form = scatter_forms[random() % 3];
-        const GatherForm gather_form = gather_forms[random() % 3];
+        const Wanted scatter_by = any_of(scatter::algorithms(), random);
+        const Wanted gather_by = any_of(gather::algorithms(), random);
         for (int node = 0; node < scatters.size(); ++node) {
             const bool at_root = node == root;
             auto& own = got[std::size_t(node)];
             auto& mine = given[std::size_t(node)];
             scatters[node].start(at_root && in_place ? nullptr : own.data(), own.size() - 1,
                                  at_root ? out->bytes.data() : nullptr,
-                                 at_root ? out->blocks() : Blocks{}, root, scatter_form);
+                                 at_root ? out->blocks() : Blocks{}, root, scatter_by);
             gathers[node].start(
                 at_root ? in->bytes.data() : nullptr, at_root ? in->blocks() : Blocks{},
-                at_root && in_place ? nullptr : mine.data(), mine.size(), root, gather_form);
+                at_root && in_place ? nullptr : mine.data(), mine.size(), root, gather_by);
         }
     }
     void check() const {
@@ -213,8 +217,9 @@ TEST_CASE("Small blocks of a region travel together: one packet over each arc of
 TEST_CASE("A block without room is an error where it arrives, and the others get theirs") {
     for (const std::size_t bytes : {std::size_t(100), std::size_t(5000), std::size_t(50000)})
         for (const bool scatter : {true, false})
-            for (const int form : {1, 2}) {
-                CAPTURE(bytes, scatter, form);
+            for (const Wanted algorithm :
+                 every(scatter ? Table(scatter::algorithms()) : Table(gather::algorithms()))) {
+                CAPTURE(bytes, scatter, algorithm->name);
                 constexpr int root = 1, small = 4;
                 Crew<Scatter> scatters;
                 Crew<Gather> gathers;
@@ -235,11 +240,10 @@ TEST_CASE("A block without room is an error where it arrives, and the others get
                     std::byte* mine = own.data() + std::size_t(node) * bytes;
                     if (scatter)
                         scatters[node].start(mine, sizes[std::size_t(node)], all.data(),
-                                             Blocks::even(bytes), root,
-                                             scatter_forms[std::size_t(form)]);
+                                             Blocks::even(bytes), root, algorithm);
                     else
                         gathers[node].start(all.data(), Blocks::each(sizes, offsets), mine, bytes,
-                                            root, gather_forms[std::size_t(form)]);
+                                            root, algorithm);
                 }
                 REQUIRE(job.run_until([&] { return scatter ? ended(scatters) : ended(gathers); }));
                 for (int node = 0; node < 9; ++node) {

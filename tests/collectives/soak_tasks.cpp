@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "collectives/affine.h"
+#include "collectives/crew.h"
 
 namespace torusmp::collectives::testing {
 namespace {
@@ -16,10 +17,10 @@ using core::testing::filled;
 using Bytes = std::vector<std::byte>;
 using Sizes = std::vector<std::size_t>;
 
-template <class Form>
-Form any_form(Random& random, Form last) {
-    if (random.below(2) == 0) return Form::automatic;
-    return Form(random.below(std::uint64_t(last) + 1));
+// Half of the time as the settings say.
+Wanted any_algorithm(Random& random, const AlgorithmTable& table) {
+    if (random.below(2) == 0) return nullptr;
+    return &table.rows()[std::size_t(random.below(table.rows().size()))];
 }
 
 // Mostly small, now and then well above the eager limit of the job; at most `most`.
@@ -111,12 +112,12 @@ class BroadcastTask final : public Task<Broadcast> {
     BroadcastTask(Team& team, Random& random)
         : Task(team, random),
           root_(int(random.below(std::uint64_t(team.size())))),
-          form_(any_form(random, BroadcastForm::disjoint)),
+          algorithm_(any_algorithm(random, broadcast::algorithms())),
           data_(std::size_t(team.size()), Bytes(any_size(random, 16 * 1024) + 1)) {
         fill(data_[std::size_t(root_)].data(), data_[0].size(), seed(root_));
     }
     void start(int node) override {
-        mine(node).start(data_[std::size_t(node)].data(), data_[0].size(), root_, form_);
+        mine(node).start(data_[std::size_t(node)].data(), data_[0].size(), root_, algorithm_);
     }
     std::string wrong() const override {
         return first_wrong([&](int node) {
@@ -124,13 +125,13 @@ class BroadcastTask final : public Task<Broadcast> {
         });
     }
     std::string describe() const override {
-        return fmt::format("broadcast of {} bytes from node {}, form {}", data_[0].size(), root_,
-                           int(form_));
+        return fmt::format("broadcast of {} bytes from node {}, {}", data_[0].size(), root_,
+                           name_of(algorithm_));
     }
 
   private:
     int root_;
-    BroadcastForm form_;
+    Wanted algorithm_;
     std::vector<Bytes> data_;
 };
 
@@ -185,20 +186,20 @@ class AllreduceTask final : public Task<Allreduce> {
     AllreduceTask(Team& team, Random& random)
         : Task(team, random),
           values_(seed_of_values(), team.size(), any_size(random, 1500), random),
-          form_(any_form(random, ReduceForm::disjoint)) {}
+          algorithm_(any_algorithm(random, allreduce::algorithms())) {}
     void start(int node) override {
-        mine(node).start(values_.of(node).data(), values_.count(), values_.operation(), form_);
+        mine(node).start(values_.of(node).data(), values_.count(), values_.operation(), algorithm_);
     }
     std::string wrong() const override {
         return first_wrong([&](int node) { return values_.of(node) == values_.all(); });
     }
     std::string describe() const override {
-        return fmt::format("allreduce of {}, form {}", values_.describe(), int(form_));
+        return fmt::format("allreduce of {}, {}", values_.describe(), name_of(algorithm_));
     }
 
   private:
     Values values_;
-    ReduceForm form_;
+    Wanted algorithm_;
 };
 
 class BarrierTask final : public Task<Allreduce> {
@@ -223,14 +224,14 @@ class ReduceTask final : public Task<Reduce> {
     ReduceTask(Team& team, Random& random)
         : Task(team, random),
           root_(int(random.below(std::uint64_t(team.size())))),
-          form_(any_form(random, RootedForm::disjoint)),
+          algorithm_(any_algorithm(random, reduce::algorithms())),
           in_place_(random.below(2) == 0),
           values_(seed_of_values(), team.size(), any_size(random, 1500), random),
           result_(values_.count()) {}
     void start(int node) override {
         void* result = node != root_ || in_place_ ? nullptr : result_.data();
         mine(node).start(result, values_.of(node).data(), values_.count(), values_.operation(),
-                         root_, form_);
+                         root_, algorithm_);
     }
     std::string wrong() const override {
         return (in_place_ ? values_.of(root_) : result_) == values_.all()
@@ -238,13 +239,13 @@ class ReduceTask final : public Task<Reduce> {
                    : "the root has a wrong answer";
     }
     std::string describe() const override {
-        return fmt::format("reduce of {} to node {}{}, form {}", values_.describe(), root_,
-                           in_place_ ? " in place" : "", int(form_));
+        return fmt::format("reduce of {} to node {}{}, {}", values_.describe(), root_,
+                           in_place_ ? " in place" : "", name_of(algorithm_));
     }
 
   private:
     int root_;
-    RootedForm form_;
+    Wanted algorithm_;
     bool in_place_;
     Values values_;
     std::vector<Affine> result_;
@@ -256,10 +257,10 @@ class ScanTask final : public Task<Scan> {
         : Task(team, random),
           values_(seed_of_values(), team.size(), any_size(random, 1500), random),
           kind_(random.below(2) == 0 ? ScanKind::inclusive : ScanKind::exclusive),
-          form_(any_form(random, ScanForm::chain)) {}
+          algorithm_(any_algorithm(random, scan::algorithms())) {}
     void start(int node) override {
         mine(node).start(values_.of(node).data(), values_.count(), values_.operation(), kind_,
-                         form_);
+                         algorithm_);
     }
     std::string wrong() const override {
         return first_wrong([&](int node) {
@@ -268,21 +269,21 @@ class ScanTask final : public Task<Scan> {
         });
     }
     std::string describe() const override {
-        return fmt::format("scan of {}, kind {}, form {}", values_.describe(), int(kind_),
-                           int(form_));
+        return fmt::format("scan of {}, kind {}, {}", values_.describe(), int(kind_),
+                           name_of(algorithm_));
     }
 
   private:
     Values values_;
     ScanKind kind_;
-    ScanForm form_;
+    Wanted algorithm_;
 };
 
 class ReduceScatterTask final : public Task<ReduceScatter> {
   public:
     ReduceScatterTask(Team& team, Random& random)
         : Task(team, random),
-          form_(any_form(random, ReduceScatterForm::tree)),
+          algorithm_(any_algorithm(random, reduce_scatter::algorithms())),
           counts_(any_counts(team.size(), random)),
           values_(seed_of_values(), team.size(),
                   std::accumulate(counts_.begin(), counts_.end(), std::size_t(0)), random),
@@ -292,7 +293,7 @@ class ReduceScatterTask final : public Task<ReduceScatter> {
     }
     void start(int node) override {
         mine(node).start(result_.data() + offsets_[std::size_t(node)], values_.of(node).data(),
-                         counts_, values_.operation(), form_);
+                         counts_, values_.operation(), algorithm_);
     }
     std::string wrong() const override {
         return std::equal(values_.all().begin(), values_.all().end(), result_.begin())
@@ -300,7 +301,7 @@ class ReduceScatterTask final : public Task<ReduceScatter> {
                    : "a block of the result is wrong";
     }
     std::string describe() const override {
-        return fmt::format("reduce-scatter of {}, form {}", values_.describe(), int(form_));
+        return fmt::format("reduce-scatter of {}, {}", values_.describe(), name_of(algorithm_));
     }
 
   private:
@@ -313,7 +314,7 @@ class ReduceScatterTask final : public Task<ReduceScatter> {
         return counts;
     }
 
-    ReduceScatterForm form_;
+    Wanted algorithm_;
     Sizes counts_;
     Sizes offsets_;
     Values values_;
@@ -332,7 +333,7 @@ Sizes any_sizes(int nodes, Random& random) {
 class AllgatherTask final : public Task<Allgather> {
   public:
     AllgatherTask(Team& team, Random& random)
-        : Task(team, random), form_(any_form(random, GatherAllForm::star)) {
+        : Task(team, random), algorithm_(any_algorithm(random, allgather::algorithms())) {
         const Sizes sizes = any_sizes(team.size(), random);
         for (int node = 0; node < team.size(); ++node) {
             in_.emplace_back(sizes);
@@ -341,7 +342,7 @@ class AllgatherTask final : public Task<Allgather> {
     }
     void start(int node) override {
         Laid& in = in_[std::size_t(node)];
-        mine(node).start(in.memory.data(), in.blocks(), nullptr, form_);
+        mine(node).start(in.memory.data(), in.blocks(), nullptr, algorithm_);
     }
     std::string wrong() const override {
         return first_wrong([&](int node) {
@@ -353,11 +354,11 @@ class AllgatherTask final : public Task<Allgather> {
         });
     }
     std::string describe() const override {
-        return fmt::format("allgather of {} bytes, form {}", in_[0].memory.size(), int(form_));
+        return fmt::format("allgather of {} bytes, {}", in_[0].memory.size(), name_of(algorithm_));
     }
 
   private:
-    GatherAllForm form_;
+    Wanted algorithm_;
     std::vector<Laid> in_;
 };
 
@@ -365,7 +366,7 @@ class AlltoallTask final : public Task<Alltoall> {
   public:
     AlltoallTask(Team& team, Random& random)
         : Task(team, random),
-          form_(any_form(random, AlltoallForm::pairs)),
+          algorithm_(any_algorithm(random, alltoall::algorithms())),
           even_(random.below(2) == 0),
           block_(any_block(random, team.size())) {
         for (int node = 0; node < team.size(); ++node) {
@@ -387,7 +388,7 @@ class AlltoallTask final : public Task<Alltoall> {
         Laid& in = in_[std::size_t(node)];
         if (even_)
             mine(node).start(in.memory.data(), Blocks::even(block_), out.memory.data(),
-                             Blocks::even(block_), form_);
+                             Blocks::even(block_), algorithm_);
         else
             mine(node).start(in.memory.data(), in.blocks(), out.memory.data(), out.blocks());
     }
@@ -402,8 +403,9 @@ class AlltoallTask final : public Task<Alltoall> {
         });
     }
     std::string describe() const override {
-        return even_ ? fmt::format("alltoall of blocks of {} bytes, form {}", block_, int(form_))
-                     : fmt::format("alltoall of blocks up to {} bytes", 2 * block_);
+        return even_
+                   ? fmt::format("alltoall of blocks of {} bytes, {}", block_, name_of(algorithm_))
+                   : fmt::format("alltoall of blocks up to {} bytes", 2 * block_);
     }
 
   private:
@@ -414,7 +416,7 @@ class AlltoallTask final : public Task<Alltoall> {
         return even_ ? block_ * std::size_t(node) : laid.offsets[std::size_t(node)];
     }
 
-    AlltoallForm form_;
+    Wanted algorithm_;
     bool even_;
     std::size_t block_;
     std::vector<Laid> out_;
@@ -426,7 +428,7 @@ class ScatterTask final : public Task<Scatter> {
     ScatterTask(Team& team, Random& random)
         : Task(team, random),
           root_(int(random.below(std::uint64_t(team.size())))),
-          form_(any_form(random, ScatterForm::apart)),
+          algorithm_(any_algorithm(random, scatter::algorithms())),
           in_place_(random.below(2) == 0),
           out_(any_sizes(team.size(), random)) {
         for (int node = 0; node < team.size(); ++node) {
@@ -439,7 +441,7 @@ class ScatterTask final : public Task<Scatter> {
         const bool root = node == root_;
         mine(node).start(root && in_place_ ? nullptr : in.data(), in.size(),
                          root ? out_.memory.data() : nullptr, root ? out_.blocks() : Blocks(),
-                         root_, form_);
+                         root_, algorithm_);
     }
     std::string wrong() const override {
         return first_wrong([&](int node) {
@@ -449,13 +451,13 @@ class ScatterTask final : public Task<Scatter> {
         });
     }
     std::string describe() const override {
-        return fmt::format("scatter of {} bytes from node {}{}, form {}", out_.memory.size(), root_,
-                           in_place_ ? " in place" : "", int(form_));
+        return fmt::format("scatter of {} bytes from node {}{}, {}", out_.memory.size(), root_,
+                           in_place_ ? " in place" : "", name_of(algorithm_));
     }
 
   private:
     int root_;
-    ScatterForm form_;
+    Wanted algorithm_;
     bool in_place_;
     Laid out_;
     std::vector<Bytes> in_;
@@ -466,7 +468,7 @@ class GatherTask final : public Task<Gather> {
     GatherTask(Team& team, Random& random)
         : Task(team, random),
           root_(int(random.below(std::uint64_t(team.size())))),
-          form_(any_form(random, GatherForm::apart)),
+          algorithm_(any_algorithm(random, gather::algorithms())),
           in_place_(random.below(2) == 0),
           in_(any_sizes(team.size(), random)) {
         for (int node = 0; node < team.size(); ++node) {
@@ -479,7 +481,7 @@ class GatherTask final : public Task<Gather> {
         const Bytes& out = out_[std::size_t(node)];
         const bool root = node == root_;
         mine(node).start(root ? in_.memory.data() : nullptr, root ? in_.blocks() : Blocks(),
-                         root && in_place_ ? nullptr : out.data(), out.size(), root_, form_);
+                         root && in_place_ ? nullptr : out.data(), out.size(), root_, algorithm_);
     }
     std::string wrong() const override {
         for (int node = 0; node < size(); ++node)
@@ -488,13 +490,13 @@ class GatherTask final : public Task<Gather> {
         return {};
     }
     std::string describe() const override {
-        return fmt::format("gather of {} bytes to node {}{}, form {}", in_.memory.size(), root_,
-                           in_place_ ? " in place" : "", int(form_));
+        return fmt::format("gather of {} bytes to node {}{}, {}", in_.memory.size(), root_,
+                           in_place_ ? " in place" : "", name_of(algorithm_));
     }
 
   private:
     int root_;
-    GatherForm form_;
+    Wanted algorithm_;
     bool in_place_;
     Laid in_;
     std::vector<Bytes> out_;
