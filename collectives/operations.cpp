@@ -16,8 +16,8 @@ namespace torusmp::collectives {
 
 std::span<const AlgorithmTable* const> operations() {
     static const std::array<const AlgorithmTable*, 9> all{
-        &broadcast::algorithms(),      &reduce::algorithms(),  &allreduce::algorithms(),
-        &scatter::algorithms(),        &gather::algorithms(),  &allgather::algorithms(),
+        &broadcast::algorithms(),      &reduce::algorithms(),   &allreduce::algorithms(),
+        &scatter::algorithms(),        &gather::algorithms(),   &allgather::algorithms(),
         &reduce_scatter::algorithms(), &alltoall::algorithms(), &scan::algorithms()};
     return all;
 }

@@ -1,12 +1,30 @@
-// The collectives' part of the settings.
+// What a user may set of collectives: which algorithm of each operation is taken, a setting for
+// each of the operations' tables; and whether members compare what they call.
 #pragma once
 
 #include "collectives/algorithm/policy.h"
 #include "config/settings.h"
+#include "config/types.h"
 
 namespace torusmp::collectives {
+namespace setting {
 
-// What the settings say about algorithms and checks.
+inline const config::Setting<bool> check{
+    "collectives.check", config::boolean(), false,
+    "Whether ranks compare what they call before each collective, and name the two that differ. "
+    "Costs one more exchange along every line."};
+
+// Those of operations() in their order.
+const std::vector<const config::Setting<Choice>*>& algorithms();
+
+inline const config::Table table = [] {
+    config::Table all{algorithms().begin(), algorithms().end()};
+    all.push_back(&check);
+    return all;
+}();
+
+}  // namespace setting
+
 Policy policy_of(const config::Settings& settings);
 
 }  // namespace torusmp::collectives

@@ -1,5 +1,6 @@
-// One way to carry a collective out: the steps of a call, whose arguments it finds where it was told
-// when it was made. The schedule that it works for makes it once and starts it again and again.
+// One way to carry a collective out: the steps of a call, whose arguments it finds where it was
+// told when it was made. The schedule that it works for makes it once and starts it again and
+// again.
 #pragma once
 
 #include <memory>

@@ -57,7 +57,8 @@ class ApartBlocks : public Algorithm {
 
   private:
     bool take_apart(std::size_t index, int node);
-    // Calls post(request, node) as far as the window goes; is_done(request, node): of what is posted.
+    // Calls post(request, node) as far as the window goes; is_done(request, node): of what is
+    // posted.
     template <class Retire, class Post>
     void keep_posting(Retire&& is_done, Post&& post);
 

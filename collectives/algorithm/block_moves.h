@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "collectives/schedule/blocks.h"
 #include "collectives/algorithm/algorithm.h"
+#include "collectives/schedule/blocks.h"
 
 namespace torusmp::collectives {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "collectives/algorithm/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "collectives/algorithm/table.h"
 
 namespace torusmp::collectives {
 namespace {
@@ -56,9 +56,8 @@ std::vector<Choice::Entry> parse_entries(const AlgorithmTable& table, std::strin
     const auto words = words_of(text, ' ');
     if (words.empty()) throw std::invalid_argument("a situation without an algorithm");
     if (!table.facts().sized && words.size() > 1)
-        throw std::invalid_argument(
-            fmt::format("only the root knows all sizes of a {}, so it takes one algorithm",
-                        table.operation()));
+        throw std::invalid_argument(fmt::format(
+            "only the root knows all sizes of a {}, so it takes one algorithm", table.operation()));
     std::vector<Choice::Entry> entries;
     for (const std::string_view word : words) {
         entries.push_back(parse_entry(table, word, word.data() == words.back().data()));

@@ -27,9 +27,8 @@ class Collective : public Schedule {
     // fits.
     void run(std::string_view name, const Call& call, const Conditions& conditions,
              const AlgorithmRow* wanted) {
-        const int first = wanted != nullptr
-                              ? table_->index_of(*wanted)
-                              : choice_->pick(group().situation(), conditions.bytes);
+        const int first = wanted != nullptr ? table_->index_of(*wanted)
+                                            : choice_->pick(group().situation(), conditions.bytes);
         const int row = table_->fitting(first, wanted != nullptr, conditions);
         std::unique_ptr<Algorithm>& algorithm = made_[std::size_t(row)];
         if (algorithm == nullptr) algorithm = table_->make(row, messages(), arguments_);

@@ -17,9 +17,9 @@ constexpr std::size_t largest_frame = 64 * 1024;
 
 Framed::Framed(Messages& messages)
     : ApartBlocks(messages),
-      capacity_(
-          std::clamp(group().runtime().options().eager_limit, smallest_frame + 1, largest_frame + 1) -
-          1) {}
+      capacity_(std::clamp(group().runtime().options().eager_limit, smallest_frame + 1,
+                           largest_frame + 1) -
+                1) {}
 
 void Framed::lay_streams(const Regions& regions, Flow flow) {
     expect(Fit::framed);

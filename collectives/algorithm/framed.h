@@ -40,8 +40,8 @@ class Framed : public ApartBlocks {
         FrameReader reader;
     };
     enum class Flow { down, up };  // from the root, to the root
-    // For start(): first the streams, then how many blocks go apart at once; either number, or both,
-    // may be none.
+    // For start(): first the streams, then how many blocks go apart at once; either number, or
+    // both, may be none.
     void lay_streams(const Regions& regions, Flow flow);
     void lay_requests(std::size_t sends, std::size_t receives);
     // Takes what has come from an inlet and hands it to deliver(), as far as that can go.

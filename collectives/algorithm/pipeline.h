@@ -10,8 +10,8 @@
 
 #include <vector>
 
-#include "collectives/group/operation.h"
 #include "collectives/algorithm/algorithm.h"
+#include "collectives/group/operation.h"
 
 namespace torusmp::collectives {
 

@@ -10,9 +10,13 @@
 namespace torusmp::collectives {
 
 AlgorithmTable::AlgorithmTable(const Facts& facts, std::vector<AlgorithmRow> rows)
-    : facts_(facts), rows_(std::move(rows)) {
+    : facts_(facts),
+      rows_(std::move(rows)),
+      key_(fmt::format("collectives.{}", facts.operation)),
+      help_(facts.help) {
     for (const AlgorithmRow& each : rows_) {
         const bool always = each.applies == nullptr && each.pays == nullptr;
+        help_ += fmt::format(" {}: {}.", each.name, each.help);
         instead_.push_back(always ? -1 : index_of(row(each.instead)));
     }
     // Who follows the rows comes to one that always fits.
@@ -20,16 +24,10 @@ AlgorithmTable::AlgorithmTable(const Facts& facts, std::vector<AlgorithmRow> row
         std::size_t steps = 0;
         for (; at >= 0 && steps <= rows_.size(); ++steps) at = instead_[std::size_t(at)];
         if (at >= 0)
-            throw std::invalid_argument(fmt::format(
-                "{}: rows stand for each other in a circle", facts.operation));
+            throw std::invalid_argument(
+                fmt::format("{}: rows stand for each other in a circle", facts.operation));
     }
     defaults_ = parse_choice(*this, facts.defaults, {});
-}
-
-std::string AlgorithmTable::help() const {
-    std::string text(facts_.help);
-    for (const AlgorithmRow& row : rows_) text += fmt::format(" {}: {}.", row.name, row.help);
-    return text;
 }
 
 std::string AlgorithmTable::names() const {

@@ -43,7 +43,7 @@ struct AlgorithmRow {
 class AlgorithmTable {
   public:
     struct Facts {
-        std::string_view operation;  // "broadcast": the setting is "collectives.broadcast"
+        std::string_view operation;  // "broadcast"
         std::string_view help;       // a sentence, with the size that counts
         std::string_view defaults;   // as the setting's value; docs/benchmarks.md has the figures
         std::string_view example;
@@ -51,11 +51,13 @@ class AlgorithmTable {
     };
 
     std::string_view operation() const { return facts_.operation; }
+    // Of the setting: "collectives.broadcast".
+    const std::string& key() const { return key_; }
     const Facts& facts() const { return facts_; }
     std::span<const AlgorithmRow> rows() const { return rows_; }
     const Choice& defaults() const { return defaults_; }
     // The facts' help and that of all rows, in sentences.
-    std::string help() const;
+    const std::string& help() const { return help_; }
     // The names with commas between them.
     std::string names() const;
     // Throws std::invalid_argument that says which there are.
@@ -76,6 +78,8 @@ class AlgorithmTable {
     Facts facts_;
     std::vector<AlgorithmRow> rows_;
     std::vector<int> instead_;  // by row; -1: it always fits
+    std::string key_;
+    std::string help_;
     Choice defaults_;
 };
 

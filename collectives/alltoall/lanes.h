@@ -21,8 +21,8 @@ class Lanes : public Algorithm {
         std::size_t size() const { return to - from; }
     };
     struct Lane {
-        int index = 0;           // and its first dimension
-        std::size_t from = 0;    // the part: bytes [from, from + width) of every block
+        int index = 0;         // and its first dimension
+        std::size_t from = 0;  // the part: bytes [from, from + width) of every block
         std::size_t width = 0;
         std::byte* cells = nullptr;
         std::byte* slabs = nullptr;  // that are under way

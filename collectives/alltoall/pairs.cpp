@@ -87,7 +87,7 @@ class Pairs final : public Algorithm {
     }
 
     const Arguments& call_;
-    int stride_ = 1;              // the k-th offset is k times this
+    int stride_ = 1;             // the k-th offset is k times this
     std::array<Way, 2> ways_{};  // sends, receives
 };
 

@@ -35,8 +35,7 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
         return rank == runtime.rank() || std::binary_search(near.begin(), near.end(), rank);
     });
     if (direct_)
-        situation_ =
-            runtime.options().oversubscribed ? Situation::crowded : Situation::host;
+        situation_ = runtime.options().oversubscribed ? Situation::crowded : Situation::host;
     if (kind == Kind::whole || kind == Kind::ordered)
         ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
 }

@@ -78,7 +78,8 @@ Ledger::Note Ledger::statement_of(core::Tag tag) const {
         return note;
     }
     note.state = is_later(tag) ? State::not_yet : State::past;
-    note.verdict.culprit = CallRecord::of(runtime_->notes().waits_in(), {}, group_.rank_of(group_.node()));
+    note.verdict.culprit =
+        CallRecord::of(runtime_->notes().waits_in(), {}, group_.rank_of(group_.node()));
     return note;
 }
 
@@ -112,7 +113,7 @@ int Ledger::clerk() const {
 
 void Ledger::send(int node, core::Tag tag, const Note& note) {
     runtime_->notes().send(group_.rank_of(node), group_.context(), tag,
-                        std::as_bytes(std::span(&note, 1)));
+                           std::as_bytes(std::span(&note, 1)));
 }
 
 bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) {
@@ -150,7 +151,8 @@ bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes byt
 void Ledger::hear_verdict(core::Tag tag, const Verdict& verdict) {
     cases_.erase(tag);
     // What has come of it will never be received.
-    runtime_->notes().discard(group_.context(), tag * max_streams, tag * max_streams + max_streams - 1);
+    runtime_->notes().discard(group_.context(), tag * max_streams,
+                              tag * max_streams + max_streams - 1);
     const Entry* entry = find(tag);
     if (entry == nullptr ? !is_later(tag) : entry->done) return;
     verdicts_.emplace(tag, verdict);

@@ -54,8 +54,7 @@ class Tree final : public Algorithm {
     bool post_subtrees() {
         const int node = group().node();
         if (reach_ >= group().size() || node % (reach_ * arity()) != 0) return false;
-        std::byte* slot = slots_ =
-            slots_memory_.reserve(call_.bytes * std::size_t(arity() - 1));
+        std::byte* slot = slots_ = slots_memory_.reserve(call_.bytes * std::size_t(arity() - 1));
         subtrees_ = 0;
         for (int k = 1; k < arity() && node + k * reach_ < group().size(); ++k, ++subtrees_) {
             receive({slot, call_.bytes}, group().rank_of(node + k * reach_));

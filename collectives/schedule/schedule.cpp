@@ -1,7 +1,7 @@
 #include "collectives/schedule/schedule.h"
 
-#include "collectives/schedule/check.h"
 #include "collectives/group/ledger.h"
+#include "collectives/schedule/check.h"
 
 namespace torusmp::collectives {
 
@@ -23,7 +23,8 @@ void Schedule::begin(std::string_view name, const Call& call) {
             check_->nested_ = true;
         }
         check_->prepare(name, call_);
-        check_->messages_.set_tag(messages_.tag());  // its messages come before all others of this schedule
+        check_->messages_.set_tag(
+            messages_.tag());  // its messages come before all others of this schedule
     }
     group().runtime().add_task(*this);
 }
@@ -175,7 +176,8 @@ std::string Schedule::describe() const {
     if (!begun_ && check_ != nullptr) text += ": " + check_->describe();
     text += messages_.describe();
     if (!entered_) return text;
-    if (const std::string why = group().ledger().describe(messages_.tag()); !why.empty()) text += "; " + why;
+    if (const std::string why = group().ledger().describe(messages_.tag()); !why.empty())
+        text += "; " + why;
     return text;
 }
 
