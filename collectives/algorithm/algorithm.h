@@ -20,9 +20,23 @@ class Algorithm : public Steps {
     explicit Algorithm(Messages& messages) : Steps(messages) {}
 };
 
-// How it is made; each algorithm's file has such a function. The arguments of the calls to come
-// stand where `arguments` is.
+// One for calls with such arguments, upon machinery of its own if it needs some.
+template <class Arguments, class Machinery = Algorithm>
+class AlgorithmOf : public Machinery {
+  public:
+    AlgorithmOf(Messages& messages, const Arguments& call) : Machinery(messages), call_(call) {}
+
+  protected:
+    const Arguments& call_;
+};
+
+// How an algorithm is made: what its file has for the operation's table.
 template <class Arguments>
-using MakeAlgorithm = std::unique_ptr<Algorithm>(Messages& messages, const Arguments& arguments);
+using AlgorithmMaker = std::unique_ptr<Algorithm> (*const)(Messages&, const Arguments&);
+
+template <class Type, class Arguments>
+std::unique_ptr<Algorithm> make_algorithm(Messages& messages, const Arguments& call) {
+    return std::make_unique<Type>(messages, call);
+}
 
 }  // namespace torusmp::collectives

@@ -33,8 +33,9 @@ class ApartBlocks : public Algorithm {
         apart_.nodes.clear();
         cut_short_ = -1;
     }
-    // Everybody but this member, in node order.
-    void add_all_others();
+    // For start() of what has no frames: all blocks between the root and the others, in node order,
+    // so many at once.
+    void lay_all_apart(int root, bool from_root, std::size_t window);
     void lay_apart(std::size_t first_request, std::size_t window) {
         apart_.posted = apart_.done = 0;
         apart_.window = window;

@@ -12,6 +12,9 @@ namespace torusmp::collectives {
 
 template <class Arguments>
 class Collective : public Schedule {
+  public:
+    const AlgorithmTable& algorithms() const { return *table_; }
+
   protected:
     Collective(Group& group, const AlgorithmsFor<Arguments>& table)
         : Schedule(group),
@@ -20,7 +23,7 @@ class Collective : public Schedule {
           made_(table.rows().size()) {}
     ~Collective() = default;
 
-    // Written before run() or run_part(), read by the algorithms until the call is complete.
+    // Written before run() or run_over(), read by the algorithms until the call is complete.
     Arguments arguments_{};
 
     // Begins the call by this row, or the one that the settings want (null), or the next best that
@@ -37,9 +40,16 @@ class Collective : public Schedule {
         take(*algorithm);
         begin(name, call);
     }
-    // Begins the call as a schedule of its own that is nested in this one, and has been started.
-    void run_part(std::string_view name, const Call& call, Schedule& part) {
-        part_ = &part;
+    // Begins it over hosts, by what an OverHosts of the operation says, which is made once.
+    template <class ByHosts>
+    void run_over(Hosts& hosts, std::unique_ptr<ByHosts>& by_hosts, std::string_view name,
+                  const Call& call, const AlgorithmRow* wanted) {
+        if (by_hosts == nullptr) {
+            by_hosts = std::make_unique<ByHosts>(group(), hosts);
+            nest(*by_hosts, 0);
+        }
+        by_hosts->prepare(name, arguments_, wanted);
+        part_ = by_hosts.get();
         take(*this);
         begin(name, call);
     }

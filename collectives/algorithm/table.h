@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -87,7 +88,7 @@ class AlgorithmTable {
 template <class Arguments>
 class AlgorithmsFor final : public AlgorithmTable {
   public:
-    using Row = std::pair<AlgorithmRow, MakeAlgorithm<Arguments>*>;
+    using Row = std::pair<AlgorithmRow, AlgorithmMaker<Arguments>>;
     AlgorithmsFor(const Facts& facts, const std::vector<Row>& rows)
         : AlgorithmTable(facts, rows_of(rows)) {
         for (const Row& row : rows) makers_.push_back(row.second);
@@ -102,7 +103,7 @@ class AlgorithmsFor final : public AlgorithmTable {
         for (const Row& row : rows) all.push_back(row.first);
         return all;
     }
-    std::vector<MakeAlgorithm<Arguments>*> makers_;
+    std::vector<std::remove_const_t<AlgorithmMaker<Arguments>>> makers_;
 };
 
 }  // namespace torusmp::collectives

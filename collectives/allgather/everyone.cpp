@@ -1,23 +1,16 @@
 // Every member sends its block to every other: one step.
-#include "collectives/algorithm/block_moves.h"
-#include "collectives/allgather/allgather.h"
+#include "collectives/allgather/block_steps.h"
 
 namespace torusmp::collectives::allgather {
 namespace {
 
-class Everyone final : public BlockMoves {
+class Everyone final : public BlockSteps {
   public:
-    Everyone(Messages& messages, const Arguments& call) : BlockMoves(messages), call_(call) {}
-
-    void start() override {
-        use_blocks(call_.in, call_.in_blocks);
-        posted_ = false;
-    }
+    using BlockSteps::BlockSteps;
 
   private:
-    bool step() override {
-        if (posted_) return false;
-        posted_ = true;
+    bool post(int step) override {
+        if (step > 0) return false;
         const int size = group().size();
         const int place = group().place();
         begin_batch(0);  // a single block is never packed
@@ -29,15 +22,10 @@ class Everyone final : public BlockMoves {
         for (int k = 1; k < size; ++k) send_load(own, to_place((place + k) % size));
         return true;
     }
-
-    const Arguments& call_;
-    bool posted_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> everyone(Messages& messages, const Arguments& call) {
-    return std::make_unique<Everyone>(messages, call);
-}
+extern AlgorithmMaker<Arguments> everyone = make_algorithm<Everyone>;
 
 }  // namespace torusmp::collectives::allgather

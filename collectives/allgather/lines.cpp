@@ -1,28 +1,20 @@
 // Dimension by dimension each member exchanges what it has with its whole line.
-#include "collectives/algorithm/block_moves.h"
-#include "collectives/allgather/allgather.h"
+#include "collectives/allgather/block_steps.h"
 
 namespace torusmp::collectives::allgather {
 namespace {
 
-class Lines final : public BlockMoves {
+class Lines final : public BlockSteps {
   public:
-    Lines(Messages& messages, const Arguments& call) : BlockMoves(messages), call_(call) {}
-
-    void start() override {
-        use_blocks(call_.in, call_.in_blocks);
-        step_ = 0;
-    }
+    using BlockSteps::BlockSteps;
 
   private:
     // The last dimension first: what a member has is then a range of places.
-    bool step() override {
-        put_away();
-        const int d = group().dimensions() - ++step_;
+    bool post(int step) override {
+        const int d = group().dimensions() - 1 - step;
         if (d < 0) return false;
         const int here = group().coordinate(d);
         const int extent = group().extent(d);
-
         std::size_t bytes = 0;
         for (int c = 0; c < extent; ++c) bytes += bytes_of(slab(d, c));
         begin_batch(bytes);
@@ -35,15 +27,10 @@ class Lines final : public BlockMoves {
             send_load(own, {group().line_rank(d, (here + k) % extent)});
         return true;
     }
-
-    const Arguments& call_;
-    int step_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> lines(Messages& messages, const Arguments& call) {
-    return std::make_unique<Lines>(messages, call);
-}
+extern AlgorithmMaker<Arguments> lines = make_algorithm<Lines>;
 
 }  // namespace torusmp::collectives::allgather

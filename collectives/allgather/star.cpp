@@ -1,54 +1,39 @@
 // Everybody sends to the first member, and it all blocks to everybody: two steps.
-#include "collectives/algorithm/block_moves.h"
-#include "collectives/allgather/allgather.h"
+#include "collectives/allgather/block_steps.h"
 
 namespace torusmp::collectives::allgather {
 namespace {
 
-class Star final : public BlockMoves {
+class Star final : public BlockSteps {
   public:
-    Star(Messages& messages, const Arguments& call) : BlockMoves(messages), call_(call) {}
-
-    void start() override {
-        use_blocks(call_.in, call_.in_blocks);
-        step_ = 0;
-    }
+    using BlockSteps::BlockSteps;
 
   private:
-    bool step() override {
-        put_away();
+    bool post(int step) override {
         const int size = group().size();
         const Places all(0, size);
-        const int place = group().place();
-        ++step_;
-        if (place != 0) {
-            if (step_ > 1) return false;
+        if (group().place() != 0) {
+            if (step > 0) return false;
             // All blocks come only after ours was taken, so they may come over it.
             begin_batch(bytes_of(all));
             receive_blocks(all, to_place(0));
-            send_blocks({place, 1}, to_place(0));
-            return true;
-        }
-        if (step_ > 2) return false;
-        if (step_ == 1) {
+            send_blocks({group().place(), 1}, to_place(0));
+        } else if (step == 0) {
             begin_batch(0);
             for (int p = 1; p < size; ++p) receive_blocks({p, 1}, to_place(p));
-        } else {
+        } else if (step == 1) {
             begin_batch(bytes_of(all));
             const Load everything = load(all);
             for (int p = 1; p < size; ++p) send_load(everything, to_place(p));
+        } else {
+            return false;
         }
         return true;
     }
-
-    const Arguments& call_;
-    int step_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> star(Messages& messages, const Arguments& call) {
-    return std::make_unique<Star>(messages, call);
-}
+extern AlgorithmMaker<Arguments> star = make_algorithm<Star>;
 
 }  // namespace torusmp::collectives::allgather

@@ -3,7 +3,7 @@
 namespace torusmp::collectives::allgather {
 
 // Each in a file of its own.
-MakeAlgorithm<Arguments> rings, lines, everyone, star;
+extern AlgorithmMaker<Arguments> rings, lines, everyone, star;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(

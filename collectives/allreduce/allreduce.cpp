@@ -14,14 +14,8 @@ void Allreduce::start(void* buffer, std::size_t count, const Operation& operatio
     const bool barrier = operation.combine == nullptr;
     const std::string_view name = barrier ? "barrier" : "allreduce";
     const Call call = barrier ? Call{} : call_of(-1, arguments_.bytes(), operation);
-    if (Hosts* hosts = operation.commutative ? group().hosts() : nullptr) {
-        if (by_hosts_ == nullptr) {
-            by_hosts_ = std::make_unique<allreduce::ByHosts>(group(), *hosts);
-            nest(*by_hosts_, 0);
-        }
-        by_hosts_->prepare(arguments_, algorithm);
-        return run_part(name, call, *by_hosts_);
-    }
+    if (Hosts* hosts = operation.commutative ? group().hosts() : nullptr)
+        return run_over(*hosts, by_hosts_, name, call, algorithm);
     run(name, call, conditions_of(group(), arguments_.bytes(), operation), algorithm);
 }
 

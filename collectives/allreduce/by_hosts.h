@@ -1,25 +1,19 @@
-// The allreduce of a group that spans hosts with several members each: inside each host to its
-// leader; among the leaders; inside each host from its leader.
-//
-// Internal to Allreduce, which lets it advance.
+// Inside each host to its leader; among the leaders; inside each host from its leader. Internal to
+// Allreduce.
 #pragma once
 
 #include <optional>
 
+#include "collectives/algorithm/over_hosts.h"
 #include "collectives/allreduce/allreduce.h"
 #include "collectives/broadcast/broadcast.h"
 #include "collectives/reduce/reduce.h"
-#include "collectives/schedule/sequence.h"
 
 namespace torusmp::collectives::allreduce {
 
-class ByHosts final : public Sequence {
+class ByHosts final : public OverHosts<Arguments> {
   public:
     ByHosts(Group& group, Hosts& hosts);
-    ~ByHosts() = default;
-
-    // algorithm: among the leaders.
-    void prepare(const Arguments& arguments, const AlgorithmRow* algorithm);
 
   private:
     Schedule* start_part(int number) override;
@@ -27,8 +21,6 @@ class ByHosts final : public Sequence {
     Reduce to_leader_;
     Broadcast from_leader_;
     std::optional<Allreduce> leaders_;
-    Arguments arguments_{};
-    const AlgorithmRow* algorithm_ = nullptr;
 };
 
 }  // namespace torusmp::collectives::allreduce

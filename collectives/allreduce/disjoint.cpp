@@ -5,30 +5,23 @@
 namespace torusmp::collectives::allreduce {
 namespace {
 
-class Disjoint final : public Pipeline {
+class Disjoint final : public AlgorithmOf<Arguments, Pipeline> {
   public:
-    Disjoint(Messages& messages, const Arguments& call) : Pipeline(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
-        Plan plan;
-        plan.flow = Flow::up_and_down;
-        plan.trees = Group::Trees::disjoint;
-        plan.root_place = group().middle();
-        plan.buffer = call_.buffer;
-        plan.values = call_.buffer;
-        plan.count = call_.count;
-        plan.operation = call_.operation;
-        lay_pipeline(plan);
+        lay_pipeline({.flow = Flow::up_and_down,
+                      .trees = Group::Trees::disjoint,
+                      .root_place = group().middle(),
+                      .buffer = call_.buffer,
+                      .values = call_.buffer,
+                      .count = call_.count,
+                      .operation = call_.operation});
     }
-
-  private:
-    const Arguments& call_;
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> disjoint(Messages& messages, const Arguments& call) {
-    return std::make_unique<Disjoint>(messages, call);
-}
+extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Disjoint>;
 
 }  // namespace torusmp::collectives::allreduce

@@ -9,7 +9,7 @@ class Exchange final : public LineSums {
     using LineSums::LineSums;
 
     void start() override {
-        lay(call().bytes(), grid().longest());
+        lay(call_.bytes(), grid().longest());
         line_step_ = 0;
         gathered_ = false;
     }
@@ -17,7 +17,7 @@ class Exchange final : public LineSums {
   private:
     bool step() override {
         if (gathered_) {
-            fold(call().buffer, call().count);
+            fold(call_.buffer, call_.count);
             --dimension_;
             line_step_ = 0;
         }
@@ -43,7 +43,7 @@ class Exchange final : public LineSums {
             receive({slot(from), bytes_}, grid().line_rank(dimension_, from));
         }
         for (int k = 1; k < extent; ++k)
-            send({call().buffer, bytes_}, grid().line_rank(dimension_, (here + k) % extent));
+            send({call_.buffer, bytes_}, grid().line_rank(dimension_, (here + k) % extent));
     }
 
     // Step k: to each side goes what came from the other side in step k - 1, so that everything has
@@ -57,7 +57,7 @@ class Exchange final : public LineSums {
         const auto there = [&](int offset) {
             return ring || (here + offset >= 0 && here + offset < extent);
         };
-        const auto contribution = [&](int c) { return c == here ? call().buffer : slot(c); };
+        const auto contribution = [&](int c) { return c == here ? call_.buffer : slot(c); };
         const auto up = [&] { return grid().line_rank(dimension_, at(+1)); };
         const auto down = [&] { return grid().line_rank(dimension_, at(-1)); };
 
@@ -75,8 +75,6 @@ class Exchange final : public LineSums {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> exchange(Messages& messages, const Arguments& call) {
-    return std::make_unique<Exchange>(messages, call);
-}
+extern AlgorithmMaker<Arguments> exchange = make_algorithm<Exchange>;
 
 }  // namespace torusmp::collectives::allreduce

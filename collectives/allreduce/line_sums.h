@@ -7,12 +7,11 @@
 
 namespace torusmp::collectives::allreduce {
 
-class LineSums : public LineParts {
+class LineSums : public AlgorithmOf<Arguments, LineParts> {
   public:
-    LineSums(Messages& messages, const Arguments& call) : LineParts(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
   protected:
-    const Arguments& call() const { return call_; }
     Group& grid() const { return *call_.grid; }
     // For start(): so many slots of that size.
     void lay(std::size_t slot_bytes, int slots) {
@@ -34,7 +33,6 @@ class LineSums : public LineParts {
     int dimension_ = 0;  // the line at work
 
   private:
-    const Arguments& call_;
     Scratch scratch_;
     std::byte* slots_ = nullptr;
     std::size_t slot_bytes_ = 0;

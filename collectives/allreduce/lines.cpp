@@ -10,14 +10,14 @@ class Lines final : public LineSums {
     using LineSums::LineSums;
 
     void start() override {
-        lay(call().bytes(), grid().longest());
+        lay(call_.bytes(), grid().longest());
         phase_ = Phase::reduce;
     }
 
   private:
     bool step() override {
         if (phase_ == Phase::reduced) {  // the contributions of a line have come to its first one
-            fold(call().buffer, call().count);
+            fold(call_.buffer, call_.count);
             --dimension_;
             phase_ = Phase::reduce;
         }
@@ -32,15 +32,15 @@ class Lines final : public LineSums {
             if (dimension_ >= 0) {
                 // The result comes only after our contribution was taken, so it may use its place.
                 const Rank first = grid().line_rank(dimension_, 0);
-                receive({call().buffer, bytes_}, first);
-                send({call().buffer, bytes_}, first);
+                receive({call_.buffer, bytes_}, first);
+                send({call_.buffer, bytes_}, first);
                 return true;
             }
         }
         if (phase_ != Phase::spread) return false;
         for (int d = dimension_ + 1; d < grid().dimensions(); ++d)
             for (int c = 1; c < grid().extent(d); ++c)
-                send({call().buffer, bytes_}, grid().line_rank(d, c));
+                send({call_.buffer, bytes_}, grid().line_rank(d, c));
         phase_ = Phase::end;
         return true;
     }
@@ -51,8 +51,6 @@ class Lines final : public LineSums {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> lines(Messages& messages, const Arguments& call) {
-    return std::make_unique<Lines>(messages, call);
-}
+extern AlgorithmMaker<Arguments> lines = make_algorithm<Lines>;
 
 }  // namespace torusmp::collectives::allreduce

@@ -9,9 +9,9 @@ class Scatter final : public LineSums {
     using LineSums::LineSums;
 
     void start() override {
-        const std::size_t element = call().operation.element;
-        cut(grid(), call().buffer, call().count, element);
-        lay((call().count / 2 + 1) * element, grid().longest());  // a part is at most half
+        const std::size_t element = call_.operation.element;
+        cut(grid(), call_.buffer, call_.count, element);
+        lay((call_.count / 2 + 1) * element, grid().longest());  // a part is at most half
         phase_ = Phase::reduce;
     }
 
@@ -19,7 +19,7 @@ class Scatter final : public LineSums {
     bool step() override {
         if (phase_ == Phase::reduced) {
             const core::Buffer own = part(dimension_, grid().coordinate(dimension_));
-            if (own.bytes != 0) fold(own.base, own.bytes / call().operation.element);
+            if (own.bytes != 0) fold(own.base, own.bytes / call_.operation.element);
             --dimension_;
             phase_ = Phase::reduce;
         }
@@ -55,8 +55,6 @@ class Scatter final : public LineSums {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> scatter(Messages& messages, const Arguments& call) {
-    return std::make_unique<Scatter>(messages, call);
-}
+extern AlgorithmMaker<Arguments> scatter = make_algorithm<Scatter>;
 
 }  // namespace torusmp::collectives::allreduce

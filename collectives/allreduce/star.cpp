@@ -12,7 +12,7 @@ class Star final : public LineSums {
 
     // The first member alone gathers.
     void start() override {
-        lay(call().bytes(), grid().place() == 0 ? grid().size() : 0);
+        lay(call_.bytes(), grid().place() == 0 ? grid().size() : 0);
         phase_ = Phase::post;
     }
 
@@ -21,8 +21,8 @@ class Star final : public LineSums {
         const auto rank_at = [this](int place) { return grid().rank_of(grid().node_at(place)); };
         if (phase_ == Phase::post && grid().place() != 0) {
             // The result comes only after our contribution was taken, so it may use its place.
-            receive({call().buffer, bytes_}, rank_at(0));
-            send({call().buffer, bytes_}, rank_at(0));
+            receive({call_.buffer, bytes_}, rank_at(0));
+            send({call_.buffer, bytes_}, rank_at(0));
             phase_ = Phase::end;
             return true;
         }
@@ -33,7 +33,7 @@ class Star final : public LineSums {
         }
         if (phase_ != Phase::answer) return false;
         fold_all();
-        for (int p = 1; p < grid().size(); ++p) send({call().buffer, bytes_}, rank_at(p));
+        for (int p = 1; p < grid().size(); ++p) send({call_.buffer, bytes_}, rank_at(p));
         phase_ = Phase::end;
         return true;
     }
@@ -41,8 +41,8 @@ class Star final : public LineSums {
     // Adds what stands in the slots, here by place, into the buffer.
     void fold_all() {
         if (bytes_ == 0) return;
-        const Operation& operation = call().operation;
-        std::memcpy(slot(grid().place()), call().buffer, bytes_);
+        const Operation& operation = call_.operation;
+        std::memcpy(slot(grid().place()), call_.buffer, bytes_);
         // The last dimension is the fastest: its lines are runs of places, whose sums are the
         // places of a grid without it.
         for (int d = grid().dimensions() - 1, left = grid().size(); d >= 0; --d) {
@@ -50,12 +50,12 @@ class Star final : public LineSums {
             left /= extent;
             for (int line = 0; line < left; ++line) {
                 for (int c = 1; c < extent; ++c)
-                    operation.combine(slot(line * extent), slot(line * extent + c), call().count,
+                    operation.combine(slot(line * extent), slot(line * extent + c), call_.count,
                                       operation.closure);
                 if (line != 0) std::memcpy(slot(line), slot(line * extent), bytes_);
             }
         }
-        std::memcpy(call().buffer, slot(0), bytes_);
+        std::memcpy(call_.buffer, slot(0), bytes_);
     }
 
     enum class Phase { post, answer, end };
@@ -64,8 +64,6 @@ class Star final : public LineSums {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> star(Messages& messages, const Arguments& call) {
-    return std::make_unique<Star>(messages, call);
-}
+extern AlgorithmMaker<Arguments> star = make_algorithm<Star>;
 
 }  // namespace torusmp::collectives::allreduce

@@ -16,7 +16,7 @@ bool more_than_two(const Conditions& c) {
 }  // namespace
 
 // Each in a file of its own.
-MakeAlgorithm<Arguments> exchange, star, lines, scatter, disjoint;
+extern AlgorithmMaker<Arguments> exchange, star, lines, scatter, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(

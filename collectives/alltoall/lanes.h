@@ -8,9 +8,9 @@
 
 namespace torusmp::collectives::alltoall {
 
-class Lanes : public Algorithm {
+class Lanes : public AlgorithmOf<Arguments> {
   public:
-    Lanes(Messages& messages, const Arguments& call) : Algorithm(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
   protected:
     // By place a cell for each block's part: where a dimension is done its coordinate tells the
@@ -65,7 +65,6 @@ class Lanes : public Algorithm {
     template <class Use>
     void each_run(const Lane& lane, int coordinate, Cells cells, Use&& use) const;
 
-    const Arguments& call_;
     std::vector<Lane> lanes_;
     Scratch scratch_;
 };

@@ -12,9 +12,9 @@ namespace {
 // Messages that are under way at once, each way, where others relay them.
 constexpr int offset_window = 8;
 
-class Pairs final : public Algorithm {
+class Pairs final : public AlgorithmOf<Arguments> {
   public:
-    Pairs(Messages& messages, const Arguments& call) : Algorithm(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
         const int size = group().size();
@@ -86,15 +86,12 @@ class Pairs final : public Algorithm {
         return group().node_at(place);
     }
 
-    const Arguments& call_;
     int stride_ = 1;             // the k-th offset is k times this
     std::array<Way, 2> ways_{};  // sends, receives
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> pairs(Messages& messages, const Arguments& call) {
-    return std::make_unique<Pairs>(messages, call);
-}
+extern AlgorithmMaker<Arguments> pairs = make_algorithm<Pairs>;
 
 }  // namespace torusmp::collectives::alltoall

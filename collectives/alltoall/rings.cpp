@@ -123,8 +123,6 @@ class Rings final : public Lanes {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> rings(Messages& messages, const Arguments& call) {
-    return std::make_unique<Rings>(messages, call);
-}
+extern AlgorithmMaker<Arguments> rings = make_algorithm<Rings>;
 
 }  // namespace torusmp::collectives::alltoall

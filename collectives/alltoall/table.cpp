@@ -28,7 +28,7 @@ bool is_near_and_fits(const Conditions& c) {
 }  // namespace
 
 // Each in a file of its own.
-MakeAlgorithm<Arguments> rings, lines, pairs;
+extern AlgorithmMaker<Arguments> rings, lines, pairs;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(

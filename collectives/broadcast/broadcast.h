@@ -10,7 +10,7 @@ namespace broadcast {
 struct Arguments {
     std::byte* buffer = nullptr;
     std::size_t bytes = 0;
-    int root_place = 0;
+    int root = 0;
 };
 const AlgorithmsFor<Arguments>& algorithms();
 

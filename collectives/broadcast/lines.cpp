@@ -4,12 +4,13 @@
 namespace torusmp::collectives::broadcast {
 namespace {
 
-class Lines final : public Algorithm {
+class Lines final : public AlgorithmOf<Arguments> {
   public:
-    Lines(Messages& messages, const Arguments& call) : Algorithm(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     // Lines are served in ascending order: it comes over the last in which we are off the root.
     void start() override {
+        root_place_ = group().place_of(call_.root);
         from_ = group().dimensions() - 1;
         while (from_ >= 0 && group().coordinate(from_) == at_root(from_)) --from_;
         phase_ = Phase::take;
@@ -33,9 +34,9 @@ class Lines final : public Algorithm {
         return true;
     }
     core::Buffer vector() const { return {call_.buffer, call_.bytes}; }
-    int at_root(int dimension) const { return group().coordinate(call_.root_place, dimension); }
+    int at_root(int dimension) const { return group().coordinate(root_place_, dimension); }
 
-    const Arguments& call_;
+    int root_place_ = 0;
     enum class Phase { take, deal, end };
     Phase phase_ = Phase::end;
     int from_ = -1;  // the dimension over which it comes; -1: at the root
@@ -43,8 +44,6 @@ class Lines final : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> lines(Messages& messages, const Arguments& call) {
-    return std::make_unique<Lines>(messages, call);
-}
+extern AlgorithmMaker<Arguments> lines = make_algorithm<Lines>;
 
 }  // namespace torusmp::collectives::broadcast

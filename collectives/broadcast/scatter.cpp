@@ -5,12 +5,13 @@
 namespace torusmp::collectives::broadcast {
 namespace {
 
-class Scatter final : public LineParts {
+class Scatter final : public AlgorithmOf<Arguments, LineParts> {
   public:
-    Scatter(Messages& messages, const Arguments& call) : LineParts(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     // Parts are dealt in descending order: it comes over the first in which we are off the root.
     void start() override {
+        root_place_ = group().place_of(call_.root);
         cut(group(), call_.buffer, call_.bytes, 1);
         from_ = 0;
         while (from_ < group().dimensions() && group().coordinate(from_) == at_root(from_)) ++from_;
@@ -41,9 +42,9 @@ class Scatter final : public LineParts {
         collect(dimension_);
         return true;
     }
-    int at_root(int dimension) const { return group().coordinate(call_.root_place, dimension); }
+    int at_root(int dimension) const { return group().coordinate(root_place_, dimension); }
 
-    const Arguments& call_;
+    int root_place_ = 0;
     enum class Phase { take, deal, collect };
     Phase phase_ = Phase::take;
     int from_ = 0;  // the dimension over which a part comes; dimensions(): at the root
@@ -52,8 +53,6 @@ class Scatter final : public LineParts {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> scatter(Messages& messages, const Arguments& call) {
-    return std::make_unique<Scatter>(messages, call);
-}
+extern AlgorithmMaker<Arguments> scatter = make_algorithm<Scatter>;
 
 }  // namespace torusmp::collectives::broadcast

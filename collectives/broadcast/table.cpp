@@ -3,7 +3,7 @@
 namespace torusmp::collectives::broadcast {
 
 // Each in a file of its own, but for those along trees (trees.cpp).
-MakeAlgorithm<Arguments> lines, scatter, tree, disjoint;
+extern AlgorithmMaker<Arguments> lines, scatter, tree, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(

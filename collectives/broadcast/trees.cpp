@@ -6,34 +6,23 @@
 namespace torusmp::collectives::broadcast {
 namespace {
 
-class Down final : public Pipeline {
+template <Group::Trees trees>
+class Down final : public AlgorithmOf<Arguments, Pipeline> {
   public:
-    Down(Messages& messages, const Arguments& call, Group::Trees trees)
-        : Pipeline(messages), call_(call), trees_(trees) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
-        Plan plan;
-        plan.flow = Flow::down;
-        plan.trees = trees_;
-        plan.root_place = call_.root_place;
-        plan.buffer = call_.buffer;
-        plan.count = call_.bytes;
-        lay_pipeline(plan);
+        lay_pipeline({.flow = Flow::down,
+                      .trees = trees,
+                      .root_place = group().place_of(call_.root),
+                      .buffer = call_.buffer,
+                      .count = call_.bytes});
     }
-
-  private:
-    const Arguments& call_;
-    const Group::Trees trees_;
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> tree(Messages& messages, const Arguments& call) {
-    return std::make_unique<Down>(messages, call, Group::Trees::dimension_ordered);
-}
-
-std::unique_ptr<Algorithm> disjoint(Messages& messages, const Arguments& call) {
-    return std::make_unique<Down>(messages, call, Group::Trees::disjoint);
-}
+extern AlgorithmMaker<Arguments> tree = make_algorithm<Down<Group::Trees::dimension_ordered>>;
+extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Down<Group::Trees::disjoint>>;
 
 }  // namespace torusmp::collectives::broadcast

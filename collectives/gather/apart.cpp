@@ -5,22 +5,13 @@
 namespace torusmp::collectives::gather {
 namespace {
 
-class Apart final : public ApartBlocks {
+class Apart final : public AlgorithmOf<Arguments, ApartBlocks> {
   public:
-    Apart(Messages& messages, const Arguments& call) : ApartBlocks(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
-        expect(Fit::at_most);
-        begin_blocks();
-        if (!at_root()) {
-            apart_.nodes.push_back(call_.root);
-            lay_apart(0, 1);
-            return use_requests(1, 0);
-        }
-        if (!call_.keep_own_block()) cut_short(call_.root);
-        add_all_others();
-        lay_apart(0, apart_.nodes.size());
-        use_requests(0, apart_.window);
+        lay_all_apart(call_.root, false, std::size_t(group().size()));
+        if (at_root() && !call_.keep_own_block()) cut_short(call_.root);
     }
 
   private:
@@ -32,14 +23,10 @@ class Apart final : public ApartBlocks {
         return !failed() && apart_.complete() && end_well();
     }
     bool at_root() const { return group().node() == call_.root; }
-
-    const Arguments& call_;
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> apart(Messages& messages, const Arguments& call) {
-    return std::make_unique<Apart>(messages, call);
-}
+extern AlgorithmMaker<Arguments> apart = make_algorithm<Apart>;
 
 }  // namespace torusmp::collectives::gather

@@ -9,9 +9,9 @@
 namespace torusmp::collectives::gather {
 namespace {
 
-class Optimal final : public Framed {
+class Optimal final : public AlgorithmOf<Arguments, Framed> {
   public:
-    Optimal(Messages& messages, const Arguments& call) : Framed(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
         put_ = 0;
@@ -84,7 +84,6 @@ class Optimal final : public Framed {
     }
     bool at_root() const { return group().node() == call_.root; }
 
-    const Arguments& call_;
     const Regions* regions_ = nullptr;
     std::size_t put_ = 0;  // bytes of the own block
     bool own_is_put_ = false;
@@ -92,8 +91,6 @@ class Optimal final : public Framed {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> optimal(Messages& messages, const Arguments& call) {
-    return std::make_unique<Optimal>(messages, call);
-}
+extern AlgorithmMaker<Arguments> optimal = make_algorithm<Optimal>;
 
 }  // namespace torusmp::collectives::gather

@@ -3,7 +3,7 @@
 namespace torusmp::collectives::gather {
 
 // Each in a file of its own.
-MakeAlgorithm<Arguments> optimal, apart;
+extern AlgorithmMaker<Arguments> optimal, apart;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(

@@ -7,9 +7,9 @@
 namespace torusmp::collectives::reduce {
 namespace {
 
-class Lines final : public Algorithm {
+class Lines final : public AlgorithmOf<Arguments> {
   public:
-    Lines(Messages& messages, const Arguments& call) : Algorithm(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
         const Group& grid = *call_.grid;
@@ -51,7 +51,6 @@ class Lines final : public Algorithm {
         return true;
     }
 
-    const Arguments& call_;
     std::byte* sum_ = nullptr;  // the result; on others, scratch
     std::size_t bytes_ = 0;
     int root_place_ = 0;
@@ -63,8 +62,6 @@ class Lines final : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> lines(Messages& messages, const Arguments& call) {
-    return std::make_unique<Lines>(messages, call);
-}
+extern AlgorithmMaker<Arguments> lines = make_algorithm<Lines>;
 
 }  // namespace torusmp::collectives::reduce

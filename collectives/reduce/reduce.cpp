@@ -14,14 +14,8 @@ void Reduce::start(void* result, const void* values, std::size_t count, const Op
     arguments_ = {elsewhere ? static_cast<std::byte*>(result) : own,    own, count, operation, root,
                   operation.commutative ? &group() : &group().ordered()};
     const Call call = call_of(root, arguments_.bytes(), operation);
-    if (Hosts* hosts = operation.commutative ? group().hosts() : nullptr) {
-        if (by_hosts_ == nullptr) {
-            by_hosts_ = std::make_unique<reduce::ByHosts>(group(), *hosts);
-            nest(*by_hosts_, 0);
-        }
-        by_hosts_->prepare(arguments_, algorithm);
-        return run_part("reduce", call, *by_hosts_);
-    }
+    if (Hosts* hosts = operation.commutative ? group().hosts() : nullptr)
+        return run_over(*hosts, by_hosts_, "reduce", call, algorithm);
     run("reduce", call, conditions_of(group(), arguments_.bytes(), operation), algorithm);
 }
 

@@ -13,7 +13,7 @@ bool commutes_in_parts(const Conditions& c) {
 }  // namespace
 
 // Each in a file of its own, but for those along trees (trees.cpp).
-MakeAlgorithm<Arguments> lines, tree, disjoint;
+extern AlgorithmMaker<Arguments> lines, tree, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(

@@ -6,36 +6,25 @@
 namespace torusmp::collectives::reduce {
 namespace {
 
-class Up final : public Pipeline {
+template <Group::Trees trees>
+class Up final : public AlgorithmOf<Arguments, Pipeline> {
   public:
-    Up(Messages& messages, const Arguments& call, Group::Trees trees)
-        : Pipeline(messages), call_(call), trees_(trees) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
-        Plan plan;
-        plan.flow = Flow::up;
-        plan.trees = trees_;
-        plan.root_place = group().place_of(call_.root);
-        plan.buffer = call_.result;
-        plan.values = call_.values;
-        plan.count = call_.count;
-        plan.operation = call_.operation;
-        lay_pipeline(plan);
+        lay_pipeline({.flow = Flow::up,
+                      .trees = trees,
+                      .root_place = group().place_of(call_.root),
+                      .buffer = call_.result,
+                      .values = call_.values,
+                      .count = call_.count,
+                      .operation = call_.operation});
     }
-
-  private:
-    const Arguments& call_;
-    const Group::Trees trees_;
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> tree(Messages& messages, const Arguments& call) {
-    return std::make_unique<Up>(messages, call, Group::Trees::dimension_ordered);
-}
-
-std::unique_ptr<Algorithm> disjoint(Messages& messages, const Arguments& call) {
-    return std::make_unique<Up>(messages, call, Group::Trees::disjoint);
-}
+extern AlgorithmMaker<Arguments> tree = make_algorithm<Up<Group::Trees::dimension_ordered>>;
+extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Up<Group::Trees::disjoint>>;
 
 }  // namespace torusmp::collectives::reduce

@@ -10,9 +10,9 @@ namespace {
 // How many messages are under way at once, each way.
 constexpr int step_window = 8;
 
-class Ordered final : public Algorithm {
+class Ordered final : public AlgorithmOf<Arguments> {
   public:
-    Ordered(Messages& messages, const Arguments& call) : Algorithm(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
         own_ = call_.sizes[std::size_t(group().node())];
@@ -53,7 +53,6 @@ class Ordered final : public Algorithm {
     }
     std::byte* slot(int node) const { return slots_ + own_ * std::size_t(node); }
 
-    const Arguments& call_;
     Scratch memory_;
     std::byte* slots_ = nullptr;
     std::size_t own_ = 0;  // bytes of own block
@@ -62,8 +61,6 @@ class Ordered final : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> ordered(Messages& messages, const Arguments& call) {
-    return std::make_unique<Ordered>(messages, call);
-}
+extern AlgorithmMaker<Arguments> ordered = make_algorithm<Ordered>;
 
 }  // namespace torusmp::collectives::reduce_scatter

@@ -28,8 +28,6 @@ class Rings final : public Sums {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> rings(Messages& messages, const Arguments& call) {
-    return std::make_unique<Rings>(messages, call);
-}
+extern AlgorithmMaker<Arguments> rings = make_algorithm<Rings>;
 
 }  // namespace torusmp::collectives::reduce_scatter

@@ -9,9 +9,9 @@
 
 namespace torusmp::collectives::reduce_scatter {
 
-class Sums : public BlockMoves {
+class Sums : public AlgorithmOf<Arguments, BlockMoves> {
   public:
-    Sums(Messages& messages, const Arguments& call) : BlockMoves(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
         std::byte* const sums = memory_.reserve(call_.bytes);
@@ -39,7 +39,6 @@ class Sums : public BlockMoves {
     // Posts the messages of a step, counted from 0; false: there are no more.
     virtual bool post(int step) = 0;
 
-    const Arguments& call_;
     Scratch memory_;
     int steps_done_ = 0;
 };

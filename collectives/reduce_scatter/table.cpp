@@ -17,7 +17,7 @@ bool is_large_if_ordered(const Conditions& c) {
 }  // namespace
 
 // Each in a file of its own.
-MakeAlgorithm<Arguments> rings, lines, ordered, tree;
+extern AlgorithmMaker<Arguments> rings, lines, ordered, tree;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(

@@ -7,9 +7,9 @@
 namespace torusmp::collectives::reduce_scatter {
 namespace {
 
-class Tree final : public Algorithm {
+class Tree final : public AlgorithmOf<Arguments> {
   public:
-    Tree(Messages& messages, const Arguments& call) : Algorithm(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
         sums_ = memory_.reserve(call_.bytes);
@@ -72,7 +72,6 @@ class Tree final : public Algorithm {
         subtrees_ = 0;
     }
 
-    const Arguments& call_;
     Scratch memory_;
     std::byte* sums_ = nullptr;  // the blocks of all nodes: own values, then partial sums
     Scratch slots_memory_;
@@ -84,8 +83,6 @@ class Tree final : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> tree(Messages& messages, const Arguments& call) {
-    return std::make_unique<Tree>(messages, call);
-}
+extern AlgorithmMaker<Arguments> tree = make_algorithm<Tree>;
 
 }  // namespace torusmp::collectives::reduce_scatter

@@ -45,8 +45,6 @@ class Chain final : public Totals {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> chain(Messages& messages, const Arguments& call) {
-    return std::make_unique<Chain>(messages, call);
-}
+extern AlgorithmMaker<Arguments> chain = make_algorithm<Chain>;
 
 }  // namespace torusmp::collectives::scan

@@ -48,8 +48,6 @@ class Doubling final : public Totals {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> doubling(Messages& messages, const Arguments& call) {
-    return std::make_unique<Doubling>(messages, call);
-}
+extern AlgorithmMaker<Arguments> doubling = make_algorithm<Doubling>;
 
 }  // namespace torusmp::collectives::scan

@@ -84,8 +84,6 @@ class Lines final : public Totals {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> lines(Messages& messages, const Arguments& call) {
-    return std::make_unique<Lines>(messages, call);
-}
+extern AlgorithmMaker<Arguments> lines = make_algorithm<Lines>;
 
 }  // namespace torusmp::collectives::scan

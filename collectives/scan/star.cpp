@@ -53,8 +53,6 @@ class Star final : public Totals {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> star(Messages& messages, const Arguments& call) {
-    return std::make_unique<Star>(messages, call);
-}
+extern AlgorithmMaker<Arguments> star = make_algorithm<Star>;
 
 }  // namespace torusmp::collectives::scan

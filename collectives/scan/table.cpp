@@ -11,7 +11,7 @@ bool more_than_two(const Conditions& c) {
 }  // namespace
 
 // Each in a file of its own.
-MakeAlgorithm<Arguments> lines, doubling, star, chain;
+extern AlgorithmMaker<Arguments> lines, doubling, star, chain;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(

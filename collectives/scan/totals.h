@@ -8,9 +8,9 @@
 
 namespace torusmp::collectives::scan {
 
-class Totals : public Algorithm {
+class Totals : public AlgorithmOf<Arguments> {
   public:
-    Totals(Messages& messages, const Arguments& call) : Algorithm(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
   protected:
     // For start(): so many slots. Own value is the first total, where one is wanted.
@@ -44,7 +44,6 @@ class Totals : public Algorithm {
         any_before_ = true;
     }
 
-    const Arguments& call_;
     std::size_t bytes_ = 0;
     std::byte* total_ = nullptr;   // of some nodes, own among them
     std::byte* before_ = nullptr;  // of the nodes right before own, as far as known

@@ -1,29 +1,18 @@
 // A message to each, in the order of the nodes; beyond the neighbours they are relayed, shortest
 // direction first.
-#include <algorithm>
-
 #include "collectives/algorithm/apart_blocks.h"
 #include "collectives/scatter/scatter.h"
 
 namespace torusmp::collectives::scatter {
 namespace {
 
-class Apart final : public ApartBlocks {
+class Apart final : public AlgorithmOf<Arguments, ApartBlocks> {
   public:
-    Apart(Messages& messages, const Arguments& call) : ApartBlocks(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
-        expect(Fit::at_most);
-        begin_blocks();
-        if (!at_root()) {
-            apart_.nodes.push_back(call_.root);
-            lay_apart(0, 1);
-            return use_requests(0, 1);
-        }
-        if (!call_.keep_own_block()) cut_short(call_.root);
-        add_all_others();
-        lay_apart(0, std::min(apart_window, apart_.nodes.size()));
-        use_requests(apart_.window, 0);
+        lay_all_apart(call_.root, true, apart_window);
+        if (at_root() && !call_.keep_own_block()) cut_short(call_.root);
     }
 
   private:
@@ -35,14 +24,10 @@ class Apart final : public ApartBlocks {
         return !failed() && apart_.complete() && end_well();
     }
     bool at_root() const { return group().node() == call_.root; }
-
-    const Arguments& call_;
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> apart(Messages& messages, const Arguments& call) {
-    return std::make_unique<Apart>(messages, call);
-}
+extern AlgorithmMaker<Arguments> apart = make_algorithm<Apart>;
 
 }  // namespace torusmp::collectives::scatter

@@ -9,9 +9,9 @@
 namespace torusmp::collectives::scatter {
 namespace {
 
-class Optimal final : public Framed {
+class Optimal final : public AlgorithmOf<Arguments, Framed> {
   public:
-    Optimal(Messages& messages, const Arguments& call) : Framed(messages), call_(call) {}
+    using AlgorithmOf::AlgorithmOf;
 
     void start() override {
         taken_ = 0;
@@ -92,7 +92,6 @@ class Optimal final : public Framed {
     }
     bool at_root() const { return group().node() == call_.root; }
 
-    const Arguments& call_;
     const Regions* regions_ = nullptr;
     // The root, by child: how far it has come.
     struct Cursor {
@@ -105,8 +104,6 @@ class Optimal final : public Framed {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> optimal(Messages& messages, const Arguments& call) {
-    return std::make_unique<Optimal>(messages, call);
-}
+extern AlgorithmMaker<Arguments> optimal = make_algorithm<Optimal>;
 
 }  // namespace torusmp::collectives::scatter

@@ -15,6 +15,7 @@
 #include "collectives/allreduce/allreduce.h"
 #include "collectives/alltoall/alltoall.h"
 #include "collectives/broadcast/broadcast.h"
+#include "collectives/crew.h"
 #include "collectives/gather/gather.h"
 #include "collectives/reduce/reduce.h"
 #include "collectives/reduce_scatter/reduce_scatter.h"
@@ -72,8 +73,13 @@ class SoakTask {
     virtual std::string wrong() const = 0;
     virtual std::string describe() const = 0;
     virtual Team& team() const = 0;
+    // Before it starts; otherwise it takes any.
+    virtual void choose(Wanted algorithm) = 0;
 };
 
 std::unique_ptr<SoakTask> random_task(Team& team, Random& random);
+// A call of this operation; null: there is no task of it.
+std::unique_ptr<SoakTask> task_of(const AlgorithmTable& table, Wanted algorithm, Team& team,
+                                  Random& random);
 
 }  // namespace torusmp::collectives::testing
