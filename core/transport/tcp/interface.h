@@ -21,8 +21,10 @@
 #include "base/descriptor.h"
 #include "core/transport/address.h"
 #include "core/transport/monitor.h"
+#include "core/transport/settings.h"
 #include "core/transport/tcp/exposures.h"
 #include "core/transport/tcp/handshake.h"
+#include "core/transport/tcp/settings.h"
 #include "core/transport/transport.h"
 
 namespace torusmp::transport::tcp {
@@ -34,10 +36,10 @@ struct InterfaceOptions {
         std::uint32_t port;
         std::string name;
     };
-    std::vector<Device> devices;           // of the ports that are links; others take any route
-    std::size_t socket_buffer = 4u << 20;  // bytes, each way
-    std::chrono::nanoseconds timeout = std::chrono::seconds(10);
-    bool checksum = false;
+    std::vector<Device> devices;  // of the ports that are links; others take any route
+    std::size_t socket_buffer = setting::socket_buffer.initial();  // bytes, each way
+    std::chrono::nanoseconds timeout = transport::setting::timeout.initial();
+    bool checksum = transport::setting::checksum.initial();
 };
 
 class TcpChannel;
