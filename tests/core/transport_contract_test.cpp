@@ -262,11 +262,11 @@ TEMPLATE_LIST_TEST_CASE("a transport writes into and reads from a peer's exposed
     const std::size_t bytes = 40'000;
     auto local = pattern(bytes, 2);
     if (!(write ? link.a.can_write(remote) : link.a.can_read(remote))) {
-        REQUIRE((write ? link.a.write(remote, offset, local, 5)
-                       : link.a.read(remote, offset, local, 5)) == Transfer::refused);
+        REQUIRE((write ? testing::write(link.a, remote, offset, local, 5)
+                       : testing::read(link.a, remote, offset, local, 5)) == Transfer::refused);
     } else {
-        const Transfer how =
-            write ? link.a.write(remote, offset, local, 5) : link.a.read(remote, offset, local, 5);
+        const Transfer how = write ? testing::write(link.a, remote, offset, local, 5)
+                                   : testing::read(link.a, remote, offset, local, 5);
         if (how == Transfer::pending) {
             REQUIRE(link.pump([&] { return !link.at_a.transfers.empty(); }));
             REQUIRE(link.at_a.transfers == std::vector<std::pair<std::uint64_t, bool>>{{5, true}});
@@ -309,7 +309,7 @@ TEMPLATE_LIST_TEST_CASE(
     auto local = pattern(size, 2);
     std::vector<Bytes> pieces;
     std::size_t bytes = 0;
-    for (std::size_t i = 0, at = 5; i < link.a.most_pieces(); ++i) {
+    for (std::size_t i = 0, at = 5; i < link.a.can().most_pieces; ++i) {
         const std::size_t length = i % 5 == 3 ? 20'000 : 1 + i * 7;
         if (at + length > size) break;
         pieces.push_back({local.data() + at, length});
@@ -320,12 +320,11 @@ TEMPLATE_LIST_TEST_CASE(
     Transfer how = Transfer::refused;
     if (write && link.a.can_write(remote)) {
         const std::vector<ConstBytes> from(pieces.begin(), pieces.end());
-        how = link.a.write_gathered(remote, offset, from, 5, std::nullopt);
+        how = link.a.write(remote, offset, from, 5, std::nullopt);
         REQUIRE((how != Transfer::refused || pieces.empty()));
-        REQUIRE(link.a.write_gathered(remote, size - bytes + 1, from, 6, std::nullopt) ==
-                Transfer::refused);
+        REQUIRE(link.a.write(remote, size - bytes + 1, from, 6, std::nullopt) == Transfer::refused);
     } else if (!write && link.a.can_read(remote)) {
-        how = link.a.read_scattered(remote, offset, pieces);
+        how = link.a.read(remote, offset, pieces, 5);
         REQUIRE(how != Transfer::pending);
     }
     if (how == Transfer::pending) {
@@ -382,8 +381,10 @@ TEMPLATE_LIST_TEST_CASE("a transport refuses remote access outside what the peer
     for (const Case& it : {Case{2001, 1000}, Case{3000, 1}, Case{3001, 0}, Case{~std::size_t{0}, 1},
                            Case{~std::size_t{0} - 500, 1000}}) {
         CAPTURE(it.offset, it.bytes);
-        REQUIRE(link.a.write(remote, it.offset, {local.data(), it.bytes}, 1) == Transfer::refused);
-        REQUIRE(link.a.read(remote, it.offset, {local.data(), it.bytes}, 1) == Transfer::refused);
+        REQUIRE(testing::write(link.a, remote, it.offset, {local.data(), it.bytes}, 1) ==
+                Transfer::refused);
+        REQUIRE(testing::read(link.a, remote, it.offset, {local.data(), it.bytes}, 1) ==
+                Transfer::refused);
     }
     link.settle();
     REQUIRE(memory == std::vector<std::byte>(5000, std::byte{1}));

@@ -32,9 +32,9 @@ void make_nonblocking(int descriptor) {
 
 }  // namespace
 
-ibv_gid gid_from(const IpAddress& address) {
+ibv_gid gid_from(const base::Address& address) {
     ibv_gid gid{};
-    if (address.family == 6) {
+    if (address.v6) {
         std::memcpy(gid.raw, address.bytes.data(), 16);
     } else {
         gid.raw[10] = gid.raw[11] = 0xff;
@@ -94,7 +94,7 @@ void Device::open() {
 }
 
 void Device::choose_addresses(int gid_index) {
-    for (const IpAddress& address : addresses_of(netdev())) {
+    for (const DeviceAddress& address : addresses_of(netdev())) {
         const ibv_gid wanted = gid_from(address);
         for (const config::RdmaGid& gid : facts_.gids) {
             if (!gid.roce_v2 || std::memcmp(gid.bytes.data(), wanted.raw, 16) != 0) continue;
@@ -118,7 +118,7 @@ std::string Device::text() const {
     return fmt::format("{} on {}", facts_.device, facts_.netdev);
 }
 
-std::uint8_t Device::gid_of(const IpAddress& address) const {
+std::uint8_t Device::gid_of(const base::Address& address) const {
     for (std::size_t i = 0; i < addresses_.size(); ++i)
         if (addresses_[i].bytes == address.bytes) return gid_indices_[i];
     throw std::logic_error("verbs: an address that is none of the device's");
