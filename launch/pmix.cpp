@@ -1,13 +1,12 @@
 // The bootstrap over PMIx: Slurm (srun --mpi=pmix), PRRTE, Open MPI's mpirun.
 //
 // libpmix is opened when PMIx started this process and not linked: its start-up would cost every
-// rank of torus-run too. Its types come from pmix.h; a build without the header refuses such a
-// start.
+// rank of torus-run too. Its types come from pmix.h; a build without it refuses such a start.
 #include <fmt/format.h>
 
 #include "launch/implementations.h"
 
-#if __has_include(<pmix.h>)
+#if TORUSMP_HAS_PMIX
 #include <dlfcn.h>
 #include <pmix.h>
 #include <unistd.h>
