@@ -8,9 +8,10 @@
 
 #include "config/cpus.h"
 #include "config/host.h"
-#include "config/settings.h"
 
 namespace torusmp::config {
+
+enum class Bind { automatic, core, numa, none };
 
 // The processors of each of `ranks` local ranks, by local rank; an empty list: not bound.
 //   core       rank i on the i-th core, with all its hardware threads; where ranks outnumber cores,

@@ -9,39 +9,20 @@
 #include <utility>
 
 #include "base/text.h"
-#include "config/keys.h"
-#include "config/raw.h"
+#include "config/geometry.h"
+#include "config/geometry_text.h"
 
 namespace torusmp::config {
 
 namespace {
 
-constexpr int balanced_dimensions = 3;
-
-std::int64_t product(const std::vector<int>& extents) {
-    return std::accumulate(extents.begin(), extents.end(), std::int64_t(1), std::multiplies<>());
-}
-
-std::string joined(const std::vector<int>& extents) {
-    return fmt::format("{}", fmt::join(extents, "x"));
-}
-
-std::string plural(std::int64_t count, std::string_view word) {
-    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
-// "torus.dims = 2x2x2 (--torus)"
-std::string cite_dims(const Settings& settings) {
-    return fmt::format("torus.dims = {} ({})", joined(*settings.dims), settings.dims.origin.where);
-}
-
 [[noreturn]] void refuse_at(const std::string& where, const std::string& message) {
     throw ConfigError(where + ": " + message);
 }
 
-template <class T>
-[[noreturn]] void refuse(const Value<T>& value, const std::string& message) {
-    refuse_at(value.origin.where, message);
+[[noreturn]] void refuse(const Settings& settings, const AnySetting& setting,
+                         const std::string& message) {
+    refuse_at(settings.origin(setting).where, message);
 }
 
 // The line of a part where it is known, else of the whole value.
@@ -51,33 +32,37 @@ std::string locate(const Places& places, const Origin& origin, const std::string
                                                                       : origin.where;
 }
 
-template <class T>
-void need_dims(const Settings& settings, const Value<T>& value, std::string_view name,
+void need_dims(const Settings& settings, const AnySetting& setting, std::string_view name,
                const std::string& advice) {
-    if (settings.dims->empty())
-        refuse(value, fmt::format("{} needs torus.dims, which is not set: {}", name, advice));
+    if (settings[setting::dims].empty())
+        refuse(settings, setting,
+               fmt::format("{} needs torus.dims, which is not set: {}", name, advice));
 }
 
 void check_lengths(const Settings& settings) {
     const std::size_t dimensions =
-        settings.dims->empty() ? balanced_dimensions : settings.dims->size();
-    const std::string reason =
-        settings.dims->empty() ? "a balanced torus (torus.dims is not set)" : cite_dims(settings);
-    const auto check = [&](const auto& value, std::string_view name) {
-        if (!value->empty() && value->size() != dimensions)
-            refuse(value,
-                   fmt::format("{} has {}: expected {}, one for each dimension of {}", name,
-                               plural(std::int64_t(value->size()), "value"), dimensions, reason));
+        settings[setting::dims].empty() ? balanced_dimensions : settings[setting::dims].size();
+    const std::string reason = settings[setting::dims].empty()
+                                   ? "a balanced torus (torus.dims is not set)"
+                                   : cite_dims(settings);
+    const auto check = [&](const auto& setting) {
+        const auto& value = settings[setting];
+        if (!value.empty() && value.size() != dimensions)
+            refuse(
+                settings, setting,
+                fmt::format("{} has {}: expected {}, one for each dimension of {}", setting.key(),
+                            plural(std::int64_t(value.size()), "value"), dimensions, reason));
     };
-    check(settings.periodic, "torus.periodic");
-    if (!settings.ranks_per_node->empty())
-        need_dims(settings, settings.ranks_per_node, "torus.ranks_per_node",
+    check(setting::periodic);
+    if (!settings[setting::ranks_per_node].empty())
+        need_dims(settings, setting::ranks_per_node, "torus.ranks_per_node",
                   "it splits each node of a torus");
-    check(settings.ranks_per_node, "torus.ranks_per_node");
-    if (product(*settings.dims) * product(*settings.ranks_per_node) > max_ranks)
-        refuse(settings.ranks_per_node,
-               fmt::format("torus.ranks_per_node = {} with {} makes more than {} ranks",
-                           joined(*settings.ranks_per_node), cite_dims(settings), max_ranks));
+    check(setting::ranks_per_node);
+    if (product(settings[setting::dims]) * product(settings[setting::ranks_per_node]) > max_ranks)
+        refuse(
+            settings, setting::ranks_per_node,
+            fmt::format("torus.ranks_per_node = {} with {} makes more than {} ranks",
+                        joined(settings[setting::ranks_per_node]), cite_dims(settings), max_ranks));
 }
 
 // ---- Hosts ----
@@ -90,13 +75,13 @@ struct Piece {
 };
 
 std::vector<Piece> parse_pattern(const Settings& settings) {
-    const std::string& pattern = settings.hosts_pattern;
+    const std::string& pattern = settings[setting::hosts].pattern;
     const auto fail = [&](const std::string& why) {
         refuse(
-            settings.hosts,
+            settings, setting::hosts,
             fmt::format("nodes.hosts is \"{}\" ({}): expected {{0}} to {{{}}}, or {{0:02}} for two "
                         "digits, where a coordinate stands",
-                        base::printable(pattern), why, settings.dims->size() - 1));
+                        base::printable(pattern), why, settings[setting::dims].size() - 1));
     };
     std::vector<Piece> pieces(1);
     for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -118,7 +103,7 @@ std::vector<Piece> parse_pattern(const Settings& settings) {
             fail(fmt::format("{{{}}} is no coordinate", base::printable(inside)));
         pieces.back().dimension = inside[0] - '0';
         pieces.back().width = padded ? inside[3] - '0' : 0;
-        if (std::size_t(pieces.back().dimension) >= settings.dims->size())
+        if (std::size_t(pieces.back().dimension) >= settings[setting::dims].size())
             fail(fmt::format("there is no dimension {} in {}", inside[0], cite_dims(settings)));
         pieces.emplace_back();
         i = end;
@@ -147,65 +132,67 @@ bool advance(std::vector<int>& coordinates, const std::vector<int>& extents) {
 
 void expand_pattern(Settings& settings) {
     const std::vector<Piece> pieces = parse_pattern(settings);
-    const std::vector<int>& extents = *settings.dims;
+    const std::vector<int>& extents = settings[setting::dims];
     for (std::size_t d = 0; d < extents.size(); ++d) {
         const bool used = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
             return piece.dimension == int(d);
         });
         if (extents[d] > 1 && !used)
             refuse(
-                settings.hosts,
+                settings, setting::hosts,
                 fmt::format("nodes.hosts is \"{}\": the pattern does not use the coordinate of "
                             "dimension {}, so {} nodes of {} would share a name: expected {{{}}} "
                             "in it",
-                            base::printable(settings.hosts_pattern), d, extents[d],
+                            base::printable(settings[setting::hosts].pattern), d, extents[d],
                             cite_dims(settings), d));
     }
-    settings.hosts.value.clear();
+    Hosts hosts = settings[setting::hosts];
     std::vector<int> coordinates(extents.size(), 0);
-    do settings.hosts.value.push_back(host_at(pieces, coordinates));
+    do hosts.names.push_back(host_at(pieces, coordinates));
     while (advance(coordinates, extents));
+    settings.set(setting::hosts, std::move(hosts));
 }
 
 // A pattern may spell names that a list would not be allowed to have.
 void check_pattern_name(const Settings& settings, const std::string& name) {
     if (!legal_host_name(name))
-        refuse(settings.hosts,
-               fmt::format("nodes.hosts is \"{}\": \"{}\" cannot be the name of a host",
-                           base::printable(settings.hosts_pattern), base::printable(name)));
+        refuse(
+            settings, setting::hosts,
+            fmt::format("nodes.hosts is \"{}\": \"{}\" cannot be the name of a host",
+                        base::printable(settings[setting::hosts].pattern), base::printable(name)));
 }
 
 void check_host_count(const Settings& settings) {
-    const std::vector<std::string>& hosts = *settings.hosts;
-    const std::int64_t nodes = product(*settings.dims);
+    const std::vector<std::string>& hosts = host_names(settings);
+    const std::int64_t nodes = product(settings[setting::dims]);
     if (std::int64_t(hosts.size()) == nodes) return;
     const std::string found =
         hosts.size() == 1 ? fmt::format("names 1 host, \"{}\"", base::printable(hosts.front()))
                           : fmt::format("lists {} hosts", hosts.size());
-    refuse(settings.hosts,
+    refuse(settings, setting::hosts,
            fmt::format("nodes.hosts {}, but {} has {}: expected {}, or a pattern that uses the "
                        "coordinates, like \"qcd{{0}}\"",
                        found, cite_dims(settings), plural(nodes, "node"), plural(nodes, "name")));
 }
 
 void check_hosts(Settings& settings, const Places& places) {
-    if (settings.hosts->empty() && settings.hosts_pattern.empty()) return;
-    need_dims(settings, settings.hosts, "nodes.hosts", "say how the hosts are wired");
-    if (!settings.hosts_pattern.empty()) {
+    if (host_names(settings).empty() && settings[setting::hosts].pattern.empty()) return;
+    need_dims(settings, setting::hosts, "nodes.hosts", "say how the hosts are wired");
+    if (!settings[setting::hosts].pattern.empty()) {
         expand_pattern(settings);
-        check_pattern_name(settings, settings.hosts->front());
+        check_pattern_name(settings, host_names(settings).front());
     }
     check_host_count(settings);
     std::unordered_map<std::string_view, std::size_t> seen;
-    for (std::size_t i = 0; i < settings.hosts->size(); ++i) {
-        const auto [first, fresh] = seen.emplace(settings.hosts.value[i], i);
+    for (std::size_t i = 0; i < host_names(settings).size(); ++i) {
+        const auto [first, fresh] = seen.emplace(host_names(settings)[i], i);
         if (fresh) continue;
         refuse_at(
-            locate(places, settings.hosts.origin, fmt::format("nodes.hosts.{}", i)),
+            locate(places, settings.origin(setting::hosts), fmt::format("nodes.hosts.{}", i)),
             fmt::format("nodes.hosts names \"{}\" twice, for nodes {} and {}: expected a host of "
                         "its own for each node{}",
-                        settings.hosts.value[i], first->second, i,
-                        settings.hosts_pattern.empty()
+                        host_names(settings)[i], first->second, i,
+                        settings[setting::hosts].pattern.empty()
                             ? ""
                             : ", for example with a \"-\" between the coordinates"));
     }
@@ -220,7 +207,7 @@ int dimension_of(const std::string& direction) {
 }
 
 bool wraps(const Settings& settings, std::size_t dimension) {
-    return settings.periodic->empty() || (*settings.periodic)[dimension];
+    return settings[setting::periodic].empty() || settings[setting::periodic][dimension];
 }
 
 // A table of links, as the file names it, with what it takes to say where it is wrong.
@@ -238,7 +225,7 @@ struct LinkTable {
 };
 
 void check_directions(const LinkTable& table) {
-    const std::vector<int>& extents = *table.settings.dims;
+    const std::vector<int>& extents = table.settings[setting::dims];
     for (const auto& [direction, device] : table.links) {
         const auto dimension = std::size_t(dimension_of(direction));
         std::string why;
@@ -258,14 +245,15 @@ bool has_link(const Settings& settings, const std::vector<int>& coordinates,
               const std::string& direction) {
     const auto d = std::size_t(dimension_of(direction));
     if (wraps(settings, d)) return true;
-    return direction[1] == '+' ? coordinates[d] + 1 < settings.dims.value[d] : coordinates[d] > 0;
+    return direction[1] == '+' ? coordinates[d] + 1 < settings[setting::dims][d]
+                               : coordinates[d] > 0;
 }
 
 // Whether some node has both links: of two ways along one dimension, an open mesh of two has not.
 bool may_meet(const Settings& settings, const std::string& a, const std::string& b) {
     if (dimension_of(a) != dimension_of(b)) return true;
     const auto d = std::size_t(dimension_of(a));
-    return wraps(settings, d) || settings.dims.value[d] > 2;
+    return wraps(settings, d) || settings[setting::dims][d] > 2;
 }
 
 // `all`: the links of the table and those that it inherits.
@@ -282,9 +270,9 @@ void check_devices(const LinkTable& table, const Links& all, Together together) 
 
 // Row by row, the last dimension fastest.
 std::vector<int> coordinates_of(const Settings& settings, std::size_t node) {
-    std::vector<int> coordinates(settings.dims->size());
+    std::vector<int> coordinates(settings[setting::dims].size());
     for (std::size_t d = coordinates.size(); d-- > 0;) {
-        const auto extent = std::size_t(settings.dims.value[d]);
+        const auto extent = std::size_t(settings[setting::dims][d]);
         coordinates[d] = int(node % extent);
         node /= extent;
     }
@@ -292,7 +280,7 @@ std::vector<int> coordinates_of(const Settings& settings, std::size_t node) {
 }
 
 std::size_t find_host(const LinkTable& table, const std::string& host) {
-    const std::vector<std::string>& hosts = *table.settings.hosts;
+    const std::vector<std::string>& hosts = host_names(table.settings);
     const auto found = std::find(hosts.begin(), hosts.end(), host);
     if (found != hosts.end()) return std::size_t(found - hosts.begin());
     const std::string_view meant = base::nearest(host, {hosts.begin(), hosts.end()});
@@ -306,8 +294,8 @@ void check_host_links(const LinkTable& table, const std::string& host) {
     const Settings& settings = table.settings;
     check_directions(table);
     Links all = table.links;
-    all.insert(settings.links->begin(), settings.links->end());
-    if (settings.hosts->empty()) {  // who stands where is not known
+    all.insert(settings[setting::links].begin(), settings[setting::links].end());
+    if (host_names(settings).empty()) {  // who stands where is not known
         check_devices(table, all,
                       [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
         return;
@@ -326,49 +314,22 @@ void check_host_links(const LinkTable& table, const std::string& host) {
 }
 
 void check_links(const Settings& settings, const Places& places) {
-    if (!settings.links->empty()) {
-        need_dims(settings, settings.links, "[links]", "say which torus the links make");
-        const LinkTable table{settings,  places,   settings.links.origin,
-                              "[links]", "links.", *settings.links};
+    if (!settings[setting::links].empty()) {
+        need_dims(settings, setting::links, "[links]", "say which torus the links make");
+        const LinkTable table{settings,  places,   settings.origin(setting::links),
+                              "[links]", "links.", settings[setting::links]};
         check_directions(table);
-        check_devices(table, *settings.links,
+        check_devices(table, settings[setting::links],
                       [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
     }
-    if (!settings.host_links->empty())
-        need_dims(settings, settings.host_links, "[links.\"host\"]",
+    if (!settings[setting::host_links].empty())
+        need_dims(settings, setting::host_links, "[links.\"host\"]",
                   "say which torus the links make");
-    for (const auto& [host, links] : *settings.host_links)
+    for (const auto& [host, links] : settings[setting::host_links])
         check_host_links(
-            {settings, places, settings.host_links.origin, fmt::format("[links.\"{}\"]", host),
-             fmt::format("links.hosts.{}/", host), links},
+            {settings, places, settings.origin(setting::host_links),
+             fmt::format("[links.\"{}\"]", host), fmt::format("links.hosts.{}/", host), links},
             host);
-}
-
-// ---- Ranks ----
-
-std::vector<int> rank_extents(const Settings& settings) {
-    std::vector<int> extents = *settings.dims;
-    for (std::size_t d = 0; d < settings.ranks_per_node->size(); ++d)
-        extents[d] *= settings.ranks_per_node.value[d];
-    return extents;
-}
-
-[[noreturn]] void wrong_rank_count(const Settings& settings, std::int64_t have, int asked) {
-    const std::string block =
-        settings.ranks_per_node->empty()
-            ? std::string()
-            : fmt::format(" x torus.ranks_per_node = {} ({})", joined(*settings.ranks_per_node),
-                          settings.ranks_per_node.origin.where);
-    const int nodes = asked / settings.ranks_on_a_node();
-    const std::string advice =
-        nodes * settings.ranks_on_a_node() == asked
-            ? fmt::format("set torus.dims to {} nodes, for example {}", nodes,
-                          joined(routing::balanced_dims(nodes, int(settings.dims->size()))))
-            : "change torus.dims";
-    throw ConfigError(fmt::format(
-        "{}{} makes {}, but {} started, {}: start {}, or {}", cite_dims(settings), block,
-        plural(have, "rank"), asked == 1 ? "1 rank is" : fmt::format("{} ranks are", asked),
-        asked > have ? "more than the torus has" : "fewer than the torus has", have, advice));
 }
 
 }  // namespace
@@ -377,46 +338,6 @@ void complete(Settings& settings, const Places& places) {
     check_lengths(settings);
     check_hosts(settings, places);
     check_links(settings, places);
-}
-
-routing::Torus Settings::rank_torus(int ranks) const {
-    if (ranks < 1 || ranks > max_ranks)
-        throw ConfigError(
-            fmt::format("{} ranks are asked for: expected 1 to {}", ranks, max_ranks));
-    if (dims->empty())
-        return routing::Torus(routing::balanced_dims(ranks, balanced_dimensions), *periodic);
-    const std::vector<int> extents = rank_extents(*this);
-    if (product(extents) != ranks) wrong_rank_count(*this, product(extents), ranks);
-    return routing::Torus(extents, *periodic);
-}
-
-CollectivePolicy Settings::collective_policy() const {
-    CollectivePolicy policy;
-    for (std::size_t i = 0; i < forms.size(); ++i) policy.forms[i] = *forms[i];
-    policy.check = *check_collectives;
-    return policy;
-}
-
-std::optional<routing::Torus> Settings::node_torus() const {
-    if (dims->empty()) return std::nullopt;
-    return routing::Torus(*dims, *periodic);
-}
-
-int Settings::ranks_on_a_node() const {
-    return int(product(*ranks_per_node));
-}
-
-int Settings::node_of(routing::Rank rank) const {
-    int node = 0;
-    int stride = 1;  // of the nodes, in the dimension at hand
-    for (std::size_t d = dims->size(); d-- > 0;) {
-        const int block = ranks_per_node->empty() ? 1 : ranks_per_node.value[d];
-        const int extent = dims.value[d] * block;
-        node += rank % extent / block * stride;
-        rank /= extent;
-        stride *= dims.value[d];
-    }
-    return node;
 }
 
 }  // namespace torusmp::config

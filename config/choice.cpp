@@ -8,13 +8,17 @@
 
 #include "base/address.h"
 #include "base/units.h"
+#include "config/geometry.h"
+#include "core/settings.h"
+#include "core/transport/common/settings.h"
+#include "core/transport/verbs/settings.h"
 
 namespace torusmp::config {
 
 namespace {
 
 std::string host_of(const Settings& settings, const CableEnd& end) {
-    const auto& hosts = *settings.hosts;
+    const auto& hosts = host_names(settings);
     if (std::size_t(end.node) < hosts.size()) return hosts[std::size_t(end.node)];
     return fmt::format("node {}", end.node);
 }
@@ -42,7 +46,8 @@ std::vector<base::Address> gid_addresses(const Settings& settings, const CableEn
         for (const RdmaGid& gid : port->gids) {
             const base::Address own = gid.address();
             if (gid.roce_v2 && own.v6 == address.v6 && own.bytes == address.bytes &&
-                (*settings.verbs_gid_index < 0 || gid.index == *settings.verbs_gid_index))
+                (settings[transport::verbs::setting::gid_index] < 0 ||
+                 gid.index == settings[transport::verbs::setting::gid_index]))
                 addresses.push_back(address);
         }
     return addresses;
@@ -72,7 +77,7 @@ std::optional<RdmaTrouble> gid_trouble(const Settings& settings, const CableEnd&
     const std::string device =
         fmt::format("the RDMA device {} of {}", port.device, name_of(settings, end));
     const std::string has = describe_gids(port);
-    const int wanted = *settings.verbs_gid_index;
+    const int wanted = settings[transport::verbs::setting::gid_index];
     const auto usable = [&](const RdmaGid& gid) {
         return gid.roce_v2 && (wanted < 0 || gid.index == wanted);
     };
@@ -147,7 +152,7 @@ std::string mtu_warning(const Settings& settings, const CableEnd& one, const Cab
 
 [[noreturn]] void refuse(const Settings& settings, const CableEnd& one, const CableEnd& other,
                          const char* asked, const std::string& found) {
-    const std::string& where = settings.use.origin.where;
+    const std::string& where = settings.origin(transport::setting::use).where;
     throw ConfigError(fmt::format("{}: transport.use is {}{}, but {}",
                                   describe_link(settings, one, other), asked,
                                   where.empty() ? "" : fmt::format(" ({})", where), found));
@@ -180,14 +185,15 @@ const char* name_of(Carrier carrier) {
 std::uint64_t locked_memory_needed(const Settings& settings) {
     constexpr std::uint64_t mib = 1 << 20, least = 64 * mib, for_messages = 16 * mib;
     constexpr std::uint64_t more_slots = 96;  // of a link: to send from, and spare ones
-    const auto torus = settings.node_torus();
+    const auto torus = node_torus(settings);
     std::uint64_t links = 0, classes = 0;
     for (int d = 0; torus && d < torus->dimensions(); ++d, ++classes)
         if (torus->extent(d) > 1) links += 2;
     if (links == 0) return least;
-    const std::uint64_t slots = std::uint64_t(*settings.tokens) + more_slots +
-                                (classes - 1) * std::uint64_t(*settings.relay_tokens);
-    const std::uint64_t bytes = links * slots * (*settings.eager_limit + 64) * links;
+    const std::uint64_t slots =
+        std::uint64_t(settings[core::setting::tokens]) + more_slots +
+        (classes - 1) * std::uint64_t(settings[core::setting::relay_tokens]);
+    const std::uint64_t bytes = links * slots * (settings[core::setting::eager_limit] + 64) * links;
     return std::max(least, (bytes + for_messages + mib - 1) / mib * mib);
 }
 
@@ -239,20 +245,19 @@ LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other, b
         return std::tuple(-end.direction.sign, end.direction.dimension, end.node);
     };
     if (order(other) < order(one)) std::swap(one, other);
-    const TransportUse use = *settings.use;
-    if (use == TransportUse::tcp) return {Carrier::tcp, "transport.use is tcp", ""};
-    if (one_host && use != TransportUse::verbs)
-        return {Carrier::shm, "both ends are on one host", ""};
-    if (use == TransportUse::shm)
+    const std::string& use = settings[transport::setting::use];
+    if (use == "tcp") return {Carrier::tcp, "transport.use is tcp", ""};
+    if (one_host && use != "verbs") return {Carrier::shm, "both ends are on one host", ""};
+    if (use == "shm")
         refuse(settings, one, other, "shm", "it joins two hosts: expected auto, tcp or verbs");
     if (const auto trouble = trouble_between(settings, one, other)) {
-        if (use == TransportUse::automatic) return {Carrier::tcp, trouble->what, ""};
+        if (use == transport::any_transport) return {Carrier::tcp, trouble->what, ""};
         refuse(settings, one, other, "verbs",
                fmt::format("{}{}{}; or set transport.use to auto", trouble->what,
                            trouble->remedy.empty() ? "" : ": ", trouble->remedy));
     }
     const std::string lock = lock_trouble(settings, one, other);
-    if (!lock.empty() && use == TransportUse::automatic)
+    if (!lock.empty() && use == transport::any_transport)
         return {Carrier::tcp, lock, fmt::format("{}: {}", lock, lock_remedy())};
     return {Carrier::verbs, why_verbs(settings, one, other), mtu_warning(settings, one, other)};
 }
@@ -276,11 +281,13 @@ std::optional<RdmaTrouble> forwarding_trouble(const Settings& settings, const Ca
 
 LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd other) {
     if (other.node < one.node) std::swap(one, other);
-    if (*settings.use == TransportUse::tcp) return {Carrier::tcp, "transport.use is tcp", ""};
+    if (settings[transport::setting::use] == "tcp")
+        return {Carrier::tcp, "transport.use is tcp", ""};
     for (const CableEnd* end : {&one, &other}) {
         const auto trouble = forwarding_trouble(settings, *end);
         if (!trouble) continue;
-        if (*settings.use == TransportUse::automatic) return {Carrier::tcp, trouble->what, ""};
+        if (settings[transport::setting::use] == transport::any_transport)
+            return {Carrier::tcp, trouble->what, ""};
         throw ConfigError(
             fmt::format("routing.forward is kernel and transport.use is verbs, but between {} and "
                         "{} {}{}{}; or "
@@ -289,7 +296,7 @@ LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd oth
                         trouble->remedy.empty() ? "" : ": ", trouble->remedy));
     }
     const std::string lock = lock_trouble(settings, one, other);
-    if (!lock.empty() && *settings.use == TransportUse::automatic)
+    if (!lock.empty() && settings[transport::setting::use] == transport::any_transport)
         return {Carrier::tcp, lock, fmt::format("{}: {}", lock, lock_remedy())};
     return {Carrier::verbs,
             fmt::format("{} and {}, forwarded by the kernels between", name_of(settings, one),

@@ -166,4 +166,22 @@ std::string format_forms(Collective collective, const FormTable& table) {
     return text;
 }
 
+Type<FormTable> forms_type(Collective collective) {
+    const auto accepts = [] {
+        return std::string(
+            "forms with limits, like \"tree<32KiB disjoint\", each situation (host, crowded, "
+            "links) with its own if need be: \"host: lines; links: tree<32KiB disjoint\"");
+    };
+    const auto read = [collective](const Raw& found) {
+        if (!found.is_text()) throw Mismatch({}, found.line);
+        try {
+            return parse_forms(collective, found.text);
+        } catch (const std::invalid_argument& wrong) {
+            throw Mismatch(wrong.what(), found.line);
+        }
+    };
+    return {"forms", accepts, read,
+            [collective](const FormTable& forms) { return format_forms(collective, forms); }};
+}
+
 }  // namespace torusmp::config

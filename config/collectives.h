@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/type.h"
+
 namespace torusmp::config {
 
 enum class Collective {
@@ -71,5 +73,7 @@ const FormTable& default_forms(Collective collective);
 // Throws std::invalid_argument that says what was found and what was expected.
 FormTable parse_forms(Collective collective, std::string_view text);
 std::string format_forms(Collective collective, const FormTable& table);
+// The forms of one collective as the value of a setting.
+Type<FormTable> forms_type(Collective collective);
 
 }  // namespace torusmp::config

@@ -21,7 +21,7 @@
 
 #include "base/descriptor.h"
 #include "base/text.h"
-#include "config/keys.h"
+#include "config/geometry.h"
 
 namespace torusmp::config {
 
@@ -131,15 +131,14 @@ class Reader {
         return {Origin::Kind::file, fmt::format("{}:{}", base::printable(path_, 512), line)};
     }
 
+    const Schema& schema() const { return settings_.schema(); }
+
     [[noreturn]] void fail(int line, const std::string& message) const {
         throw ConfigError(at(line).where + ": " + message);
     }
 
     void check_section(const std::string& name, const Raw& value) const {
-        std::vector<std::string_view> sections;
-        for (const Key& key : keys())
-            if (std::find(sections.begin(), sections.end(), key.section()) == sections.end())
-                sections.push_back(key.section());
+        const std::vector<std::string_view> sections = schema().sections();
         const bool known = std::find(sections.begin(), sections.end(), name) != sections.end();
         const bool table = value.form == Raw::Form::table;
         if (known && table) return;
@@ -148,7 +147,7 @@ class Reader {
                  fmt::format("{} is {}: expected a table [{}]", name, value.quoted(), name));
         if (!table)
             fail(value.line,
-                 fmt::format("unknown key '{}'{}", base::printable(name), suggest_key(name)));
+                 fmt::format("unknown key '{}'{}", base::printable(name), schema().suggest(name)));
         const std::string_view meant = base::nearest(name, sections);
         fail(value.line, fmt::format("unknown table [{}]; {}", base::printable(name),
                                      meant.empty() ? fmt::format("expected one of [{}]",
@@ -159,12 +158,12 @@ class Reader {
     void read_section(const std::string& section, const Raw& members) {
         for (const auto& [name, value] : members.members) {
             const std::string full = section + "." + name;
-            const Key* key = find_key(full);
-            if (!key)
-                fail(value.line,
-                     fmt::format("unknown key '{}'{}", base::printable(full), suggest_key(full)));
-            assign(*key, value, at(value.line), settings_);
-            for (std::size_t i = 0; full == "nodes.hosts" && i < value.items.size(); ++i)
+            const AnySetting* setting = schema().find(full);
+            if (!setting)
+                fail(value.line, fmt::format("unknown key '{}'{}", base::printable(full),
+                                             schema().suggest(full)));
+            settings_.assign(*setting, value, at(value.line));
+            for (std::size_t i = 0; setting == &setting::hosts && i < value.items.size(); ++i)
                 places_[fmt::format("{}.{}", full, i)] = at(value.items[i].line).where;
         }
     }
@@ -179,10 +178,8 @@ class Reader {
             target.members.push_back({name, value});
             note_places(name, value);
         }
-        if (!common.members.empty())
-            assign(*find_key("links"), common, at(members.line), settings_);
-        if (!hosts.members.empty())
-            assign(*find_key("links.hosts"), hosts, at(hosts.line), settings_);
+        if (!common.members.empty()) settings_.assign(setting::links, common, at(members.line));
+        if (!hosts.members.empty()) settings_.assign(setting::host_links, hosts, at(hosts.line));
     }
 
     void note_places(const std::string& name, const Raw& value) {

@@ -11,7 +11,6 @@
 #include "base/units.h"
 #include "config/check.h"
 #include "config/geometry_file.h"
-#include "config/keys.h"
 #include "config/raw.h"
 
 namespace torusmp::config {
@@ -59,28 +58,29 @@ std::optional<std::string_view> look_up(const std::vector<Variable>& variables,
 
 void read_file(const std::string& path, Settings& settings, Places& places) {
     apply_geometry(read_text_file(path), path, settings, places);
-    settings.file = path;
+    settings.set_file(path);
 }
 
 // ---- Environment ----
 
 // The launcher and others have variables of their own under the same prefix; a name is refused only
 // where it cannot be anything but a misspelled setting.
-void check_unknown(std::string_view name) {
+void check_unknown(std::string_view name, const Schema& schema) {
     if (name.starts_with(handover_variable)) return;
     std::string_view best;
     std::size_t best_distance = 3;
     bool in_section = false;
     std::vector<std::string> known;
-    for (const Key& key : keys()) known.push_back(key.variable());
+    for (const AnySetting* setting : schema.settings()) known.push_back(setting->variable());
     for (std::size_t i = 0; i < known.size(); ++i) {
         const std::size_t distance = name.size() > 64 ? 64 : base::edit_distance(name, known[i]);
         if (distance < best_distance) {
             best = known[i];
             best_distance = distance;
         }
-        const std::size_t section = variable_prefix.size() + keys()[i].section().size();
-        if (keys()[i].section() != "launch" && name.starts_with(known[i].substr(0, section) + "_"))
+        const std::string_view section = schema.settings()[i]->section();
+        const std::size_t prefix = variable_prefix.size() + section.size();
+        if (section != "launch" && name.starts_with(known[i].substr(0, prefix) + "_"))
             in_section = true;
     }
     if (!best.empty())
@@ -94,17 +94,18 @@ void check_unknown(std::string_view name) {
 
 void read_environment(const std::vector<Variable>& variables, Settings& settings) {
     std::vector<bool> used(variables.size());
-    for (const Key& key : keys()) {
-        const std::string name = key.variable();
+    for (const AnySetting* setting : settings.schema().settings()) {
+        const std::string name = setting->variable();
         for (std::size_t i = 0; i < variables.size(); ++i) {
             if (variables[i].name != name) continue;
-            assign(key, Raw::words(variables[i].value), {Origin::Kind::environment, name},
-                   settings);
+            settings.assign(*setting, Raw::words(variables[i].value),
+                            {Origin::Kind::environment, name});
             used[i] = true;
         }
     }
     for (std::size_t i = 0; i < variables.size(); ++i)
-        if (!used[i] && variables[i].name != file_variable) check_unknown(variables[i].name);
+        if (!used[i] && variables[i].name != file_variable)
+            check_unknown(variables[i].name, settings.schema());
 }
 
 // ---- Flags ----
@@ -112,11 +113,12 @@ void read_environment(const std::vector<Variable>& variables, Settings& settings
 void read_flags(const std::vector<Flag>& flags, Settings& settings) {
     for (const Flag& flag : flags) {
         const std::string option = flag.option.empty() ? "--set " + flag.key : flag.option;
-        const Key* key = find_key(flag.key);
-        if (!key)
+        const AnySetting* setting = settings.schema().find(flag.key);
+        if (!setting)
             throw ConfigError(fmt::format("{}: unknown key '{}'{}", base::printable(option),
-                                          base::printable(flag.key), suggest_key(flag.key)));
-        assign(*key, Raw::words(flag.value), {Origin::Kind::flag, option}, settings);
+                                          base::printable(flag.key),
+                                          settings.schema().suggest(flag.key)));
+        settings.assign(*setting, Raw::words(flag.value), {Origin::Kind::flag, option});
     }
 }
 
@@ -237,12 +239,12 @@ void apply_records(const std::vector<Record>& records, bool flags, Settings& set
     for (const Record& record : records) {
         if ((record.origin.kind == Origin::Kind::flag) != flags) continue;
         if (record.key == "config") {
-            settings.file = record.value;
+            settings.set_file(record.value);
             continue;
         }
-        const Key* key = find_key(record.key);
-        if (!key) damaged(record.key);
-        assign(*key, Raw::words(record.value), record.origin, settings);
+        const AnySetting* setting = settings.schema().find(record.key);
+        if (!setting) damaged(record.key);
+        settings.assign(*setting, Raw::words(record.value), record.origin);
     }
 }
 
@@ -258,9 +260,10 @@ Flag parse_set_flag(const std::string& text) {
     return {text.substr(0, equals), text.substr(equals + 1), {}};
 }
 
-Settings load(const LoadRequest& request, std::span<const std::string> environment) {
+Settings load(const Schema& schema, const LoadRequest& request,
+              std::span<const std::string> environment) {
     const std::vector<Variable> variables = our_variables(environment);
-    Settings settings;
+    Settings settings(schema);
     Places places;
     if (!request.file.empty())
         read_file(request.file, settings, places);
@@ -276,11 +279,12 @@ Settings load(const LoadRequest& request, std::span<const std::string> environme
     return settings;
 }
 
-Settings load_for_rank(const LoadRequest& request, std::span<const std::string> environment) {
+Settings load_for_rank(const Schema& schema, const LoadRequest& request,
+                       std::span<const std::string> environment) {
     const std::vector<Variable> variables = our_variables(environment);
     const auto records = inherited_records(variables);
-    if (!records) return load(request, environment);
-    Settings settings;
+    if (!records) return load(schema, request, environment);
+    Settings settings(schema);
     Places places;
     apply_records(*records, false, settings);
     if (!request.file.empty()) read_file(request.file, settings, places);
@@ -291,22 +295,22 @@ Settings load_for_rank(const LoadRequest& request, std::span<const std::string> 
     return settings;
 }
 
-Settings load(const LoadRequest& request) {
-    return load(request, process_environment());
+Settings load(const Schema& schema, const LoadRequest& request) {
+    return load(schema, request, process_environment());
 }
 
-Settings load_for_rank(const LoadRequest& request) {
-    return load_for_rank(request, process_environment());
+Settings load_for_rank(const Schema& schema, const LoadRequest& request) {
+    return load_for_rank(schema, request, process_environment());
 }
 
 std::vector<std::string> export_environment(const Settings& settings) {
     std::string all;
-    if (!settings.file.empty())
-        all += encode_record("config", settings.file, {Origin::Kind::file, settings.file});
-    for (const Key& key : keys()) {
-        const Origin& origin = key.origin_in(settings);
+    if (!settings.file().empty())
+        all += encode_record("config", settings.file(), {Origin::Kind::file, settings.file()});
+    for (const AnySetting* setting : settings.schema().settings()) {
+        const Origin& origin = settings.origin(*setting);
         if (origin.kind != Origin::Kind::default_value)
-            all += encode_record(key.name, key.format(settings), origin);
+            all += encode_record(setting->key(), settings.text(*setting), origin);
     }
     std::vector<std::string> parts;
     for (std::size_t start = 0; start == 0 || start < all.size(); start += longest_string)

@@ -1,5 +1,6 @@
 // Makes the effective settings of a job from the command line, the environment, the geometry file
-// and the defaults, in this order of precedence, each value with its origin.
+// and the defaults, in this order of precedence, each value with its origin. The schema says which
+// settings there are (job::schema()).
 //
 // A launcher or tool calls load(), gives the ranks export_environment(), and a rank calls
 // load_for_rank(): it gets the same values and origins without reading a file. Everything is
@@ -30,14 +31,16 @@ struct LoadRequest {
 using Environment = std::vector<std::string>;
 
 // For launchers and tools. Throws ConfigError for the first setting that is wrong.
-Settings load(const LoadRequest& request = {});
-Settings load(const LoadRequest& request, std::span<const std::string> environment);
+Settings load(const Schema& schema, const LoadRequest& request = {});
+Settings load(const Schema& schema, const LoadRequest& request,
+              std::span<const std::string> environment);
 
 // For a rank. What the launcher handed over stands in for the file and the launcher's environment
 // and flags; without it, it is load(). The rank's own environment comes before what the launcher
 // took from environment or file; its own flags come before everything.
-Settings load_for_rank(const LoadRequest& request = {});
-Settings load_for_rank(const LoadRequest& request, std::span<const std::string> environment);
+Settings load_for_rank(const Schema& schema, const LoadRequest& request = {});
+Settings load_for_rank(const Schema& schema, const LoadRequest& request,
+                       std::span<const std::string> environment);
 
 // The "NAME=VALUE" strings that a rank needs to see these settings: all that is not default, in
 // TORUSMP_SETTINGS (and TORUSMP_SETTINGS_1, ... where that would be too long for one string).

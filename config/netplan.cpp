@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/address.h"
+#include "config/geometry.h"
+#include "core/transport/common/settings.h"
 #include "routing/pair_path.h"
 
 namespace torusmp::config {
@@ -35,7 +37,7 @@ std::uint64_t room(const base::Address& network) {
 }
 
 Torus torus_of(const Settings& settings) {
-    const auto torus = settings.node_torus();
+    const auto torus = node_torus(settings);
     if (!torus)
         throw ConfigError(
             "no torus is set, so there is nothing to plan: give a geometry file with --config, or "
@@ -92,15 +94,17 @@ PlannedLink plan_link(const Settings& settings, const Torus& torus, const Netpla
         throw ConfigError(
             fmt::format("{}node {} has a link {}, but [links] gives it no device: "
                         "expected \"{}\" = \"(device)\"",
-                        settings.links.origin.where.empty() ? std::string()
-                                                            : settings.links.origin.where + ": ",
+                        settings.origin(setting::links).where.empty()
+                            ? std::string()
+                            : settings.origin(setting::links).where + ": ",
                         node, direction_name(direction), direction_name(direction)));
     std::tie(link.own, link.peer) = cable_addresses(torus, options, node, direction);
     return link;
 }
 
 bool may_use_verbs(const Settings& settings) {
-    return *settings.use == TransportUse::automatic || *settings.use == TransportUse::verbs;
+    return settings[transport::setting::use] == transport::any_transport ||
+           settings[transport::setting::use] == "verbs";
 }
 
 const PlannedLink& link_of(const NodePlan& plan, Direction direction) {
@@ -135,7 +139,7 @@ NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& opt
     check_room(torus, options);
     NodePlan plan;
     plan.node = node;
-    if (!settings.hosts->empty()) plan.host = (*settings.hosts)[std::size_t(node)];
+    if (!host_names(settings).empty()) plan.host = host_names(settings)[std::size_t(node)];
     plan.address = node_address(options, node);
     plan.mtu = options.mtu;
     for (int i = 0; i < 2 * torus.dimensions(); ++i)

@@ -25,6 +25,7 @@
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "config/geometry.h"
 #include "config/geometry_file.h"
 
 namespace torusmp::config {
@@ -281,7 +282,7 @@ HostFacts this_host(const std::string& geometry_file, bool with_routes) {
 }
 
 HostFacts facts_of_links(const Settings& settings, int node) {
-    const auto torus = settings.node_torus();
+    const auto torus = node_torus(settings);
     std::vector<std::string> names;
     for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);

@@ -88,7 +88,7 @@ std::string link_device(const Settings& settings, int node, routing::Direction d
 // "0+", "2-"
 std::string direction_name(routing::Direction direction);
 
-// Where the parts of settings.file stand, for messages that name a line; empty without a file.
+// Where the parts of settings.file() stand, for messages that name a line; empty without a file.
 Places read_places(const Settings& settings);
 
 // What is wrong between the settings and the hosts as they are, one message each, all of them:

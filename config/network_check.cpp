@@ -10,9 +10,11 @@
 #include "base/address.h"
 #include "base/text.h"
 #include "config/choice.h"
+#include "config/geometry.h"
 #include "config/geometry_file.h"
 #include "config/network.h"
 #include "config/raw.h"
+#include "core/transport/common/settings.h"
 
 namespace torusmp::config {
 
@@ -85,12 +87,13 @@ class MachineCheck {
           hosts_(hosts),
           places_(places),
           geometry_(geometry),
-          torus_(*settings.node_torus()) {}
+          torus_(*node_torus(settings)) {}
 
     std::vector<std::string> run() {
         check_geometry_files();
-        if (torus_.size() > 1 && settings_.links->empty() && settings_.host_links->empty()) {
-            say(settings_.hosts.origin.where,
+        if (torus_.size() > 1 && settings_[setting::links].empty() &&
+            settings_[setting::host_links].empty()) {
+            say(settings_.origin(setting::hosts).where,
                 fmt::format("nodes.hosts names {} hosts, but no [links] say which devices join "
                             "them: expected a device for each direction, like \"0+\" = \"eth1\"",
                             torus_.size()));
@@ -99,7 +102,7 @@ class MachineCheck {
         check_aliases();
         for (int node = 0; node < torus_.size(); ++node) check_node(node);
         for (int node = 0; node < torus_.size(); ++node) check_cables(node);
-        if (*settings_.forward == Forward::kernel) check_routes();
+        if (settings_[setting::forward] == Forward::kernel) check_routes();
         return std::move(messages_);
     }
 
@@ -108,7 +111,7 @@ class MachineCheck {
         messages_.push_back(where.empty() ? message : where + ": " + message);
     }
 
-    const std::string& host(int node) const { return (*settings_.hosts)[std::size_t(node)]; }
+    const std::string& host(int node) const { return host_names(settings_)[std::size_t(node)]; }
     const HostFacts& facts(int node) const { return hosts_[std::size_t(node)]; }
 
     // The line of a part where the file gave the value, else wherever the value came from.
@@ -119,17 +122,17 @@ class MachineCheck {
     }
 
     std::string host_place(int node) const {
-        return place(settings_.hosts.origin, fmt::format("nodes.hosts.{}", node));
+        return place(settings_.origin(setting::hosts), fmt::format("nodes.hosts.{}", node));
     }
 
     // The line that gives a link its device.
     std::string link_place(const End& end) const {
         const std::string direction = direction_name(end.direction);
-        const auto own = settings_.host_links->find(host(end.node));
-        if (own != settings_.host_links->end() && own->second.count(direction) != 0)
-            return place(settings_.host_links.origin,
+        const auto own = settings_[setting::host_links].find(host(end.node));
+        if (own != settings_[setting::host_links].end() && own->second.count(direction) != 0)
+            return place(settings_.origin(setting::host_links),
                          fmt::format("links.hosts.{}/{}", host(end.node), direction));
-        return place(settings_.links.origin, "links." + direction);
+        return place(settings_.origin(setting::links), "links." + direction);
     }
 
     std::optional<End> end_at(int node, Direction direction) const {
@@ -153,7 +156,7 @@ class MachineCheck {
             if (found.empty()) continue;  // that host does not have the file, and need not
             if (expected.empty()) expected = found, whose = "on host " + host(node);
             if (found != expected)
-                say(base::printable(settings_.file, 512),
+                say(base::printable(settings_.file(), 512),
                     fmt::format("the geometry file differs between hosts: on host {} it has the "
                                 "hash {}, {} {}: expected the same file everywhere, or none but "
                                 "here",
@@ -195,7 +198,7 @@ class MachineCheck {
     void check_node(int node) {
         for (const End& end : ends_of(node)) {
             if (end.name.empty())
-                say(settings_.links.origin.where,
+                say(settings_.origin(setting::links).where,
                     fmt::format("host {} has a link {} to {}, but [links] gives it no device: "
                                 "expected \"{}\" = \"(device)\"",
                                 host(node), direction_name(end.direction),
@@ -253,7 +256,7 @@ class MachineCheck {
 
     // Where RDMA is asked for it must be there; `auto` takes what there is.
     void check_rdma(const End& end, const End& other) {
-        if (*settings_.use != TransportUse::verbs) return;
+        if (settings_[transport::setting::use] != "verbs") return;
         try {
             choose_link(settings_, {end.node, end.direction, &facts(end.node)},
                         {other.node, other.direction, &facts(other.node)}, false);
@@ -330,19 +333,20 @@ std::string direction_name(Direction direction) {
 
 std::string link_device(const Settings& settings, int node, Direction direction) {
     const std::string name = direction_name(direction);
-    if (std::size_t(node) < settings.hosts->size()) {
-        const auto own = settings.host_links->find((*settings.hosts)[std::size_t(node)]);
-        if (own != settings.host_links->end())
+    if (std::size_t(node) < host_names(settings).size()) {
+        const auto own =
+            settings[setting::host_links].find(host_names(settings)[std::size_t(node)]);
+        if (own != settings[setting::host_links].end())
             if (const auto found = own->second.find(name); found != own->second.end())
                 return found->second;
     }
-    const auto found = settings.links->find(name);
-    return found == settings.links->end() ? std::string() : found->second;
+    const auto found = settings[setting::links].find(name);
+    return found == settings[setting::links].end() ? std::string() : found->second;
 }
 
 std::optional<int> find_node(const Settings& settings, const std::string& host) {
     const auto short_name = [](std::string_view name) { return name.substr(0, name.find('.')); };
-    const auto& hosts = *settings.hosts;
+    const auto& hosts = host_names(settings);
     for (std::size_t node = 0; node < hosts.size(); ++node)
         if (hosts[node] == host || short_name(hosts[node]) == short_name(host)) return int(node);
     return std::nullopt;
@@ -350,19 +354,19 @@ std::optional<int> find_node(const Settings& settings, const std::string& host) 
 
 Places read_places(const Settings& settings) {
     Places places;
-    if (settings.file.empty()) return places;
-    Settings scratch;
-    apply_geometry(read_text_file(settings.file), settings.file, scratch, places);
+    if (settings.file().empty()) return places;
+    Settings scratch(settings.schema());
+    apply_geometry(read_text_file(settings.file()), settings.file(), scratch, places);
     return places;
 }
 
 std::vector<std::string> check_machine(const Settings& settings,
                                        const std::vector<HostFacts>& by_node, const Places& places,
                                        const std::string& geometry) {
-    if (settings.hosts->empty() || !settings.node_torus()) return {};
-    if (by_node.size() != settings.hosts->size())
-        throw std::invalid_argument(
-            fmt::format("facts of {} hosts, expected {}", by_node.size(), settings.hosts->size()));
+    if (host_names(settings).empty() || !node_torus(settings)) return {};
+    if (by_node.size() != host_names(settings).size())
+        throw std::invalid_argument(fmt::format("facts of {} hosts, expected {}", by_node.size(),
+                                                host_names(settings).size()));
     return MachineCheck(settings, by_node, places, geometry).run();
 }
 

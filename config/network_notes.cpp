@@ -6,7 +6,9 @@
 
 #include "base/units.h"
 #include "config/choice.h"
+#include "config/geometry.h"
 #include "config/network.h"
+#include "core/transport/common/settings.h"
 
 namespace torusmp::config {
 
@@ -42,7 +44,7 @@ void note_cable(const Settings& settings, const CableEnd& one, const CableEnd& o
                 Kinds& notes) {
     if (!has_rdma(settings, one) && !has_rdma(settings, other)) return;
     for (const CableEnd* end : {&one, &other})
-        if (*settings.use == TransportUse::automatic)
+        if (settings[transport::setting::use] == transport::any_transport)
             if (const auto trouble = rdma_trouble(settings, *end)) {
                 notes.add("tcp", fmt::format("{} goes over TCP although RDMA is there: {}{}{}",
                                              describe_link(settings, one, other), trouble->what,
@@ -67,7 +69,7 @@ void note_lock_limit(const Settings& settings, int node, const HostFacts& facts,
         "lock",
         fmt::format("host {} lets a process lock {} of memory, and each rank needs {} for "
                     "verbs: {}",
-                    (*settings.hosts)[std::size_t(node)], base::format_size(*facts.lock_limit),
+                    host_names(settings)[std::size_t(node)], base::format_size(*facts.lock_limit),
                     base::format_size(locked_memory_needed(settings)), lock_remedy()));
 }
 
@@ -75,13 +77,12 @@ void note_lock_limit(const Settings& settings, int node, const HostFacts& facts,
 
 std::vector<std::string> machine_notes(const Settings& settings,
                                        const std::vector<HostFacts>& by_node) {
-    const auto torus = settings.node_torus();
-    const TransportUse use = *settings.use;
-    if (settings.hosts->empty() || !torus || use == TransportUse::tcp || use == TransportUse::shm)
-        return {};
-    if (by_node.size() != settings.hosts->size())
-        throw std::invalid_argument(
-            fmt::format("facts of {} hosts, expected {}", by_node.size(), settings.hosts->size()));
+    const auto torus = node_torus(settings);
+    const std::string& use = settings[transport::setting::use];
+    if (host_names(settings).empty() || !torus || use == "tcp" || use == "shm") return {};
+    if (by_node.size() != host_names(settings).size())
+        throw std::invalid_argument(fmt::format("facts of {} hosts, expected {}", by_node.size(),
+                                                host_names(settings).size()));
     Kinds notes;
     for (int node = 0; node < torus->size(); ++node) {
         for (int d = 0; d < torus->dimensions(); ++d) {

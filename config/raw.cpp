@@ -28,6 +28,17 @@ Raw Raw::words(std::string_view text) {
     return raw;
 }
 
+std::vector<Raw> Raw::split(char separator) const {
+    std::vector<Raw> parts;
+    std::size_t start = 0;
+    while (!text.empty() && start <= text.size()) {
+        const std::size_t end = std::min(text.find(separator, start), text.size());
+        parts.push_back(words(std::string_view(text).substr(start, end - start)));
+        start = end + 1;
+    }
+    return parts;
+}
+
 std::string Raw::quoted() const {
     switch (form) {
         case Form::text:

@@ -1,5 +1,5 @@
 // A value as it was found in the geometry file, the environment or on the command line, before any
-// check. It keeps the file reader and the table of keys apart: only geometry_file.cpp knows TOML.
+// check. It keeps the file reader and the settings apart: only geometry_file.cpp knows TOML.
 // Plain values, owned by whoever holds them.
 #pragma once
 
@@ -34,6 +34,11 @@ struct Raw {
 
     static Raw words(std::string_view text);
 
+    bool is_words() const { return form == Form::text; }
+    bool is_text() const { return is_words() || form == Form::string; }
+    // The parts of the text "a,b,c" as words; an empty text has none, "a," has an empty second one.
+    std::vector<Raw> split(char separator) const;
+
     // How an error message quotes it: one short line, no control characters.
     std::string quoted() const;
 };
@@ -43,7 +48,7 @@ struct Raw::Member {
     Raw value;
 };
 
-// A Raw that a key does not accept; the reader of the key adds place, name and what was expected.
+// A Raw that a setting does not accept; Settings::assign() adds place, key and what was expected.
 class Mismatch : public std::runtime_error {
   public:
     explicit Mismatch(std::string why = {}, int line = 0)

@@ -6,6 +6,16 @@
 
 namespace torusmp::core {
 
+void Options::apply(const config::Settings& settings) {
+    eager_limit = settings[setting::eager_limit];
+    tokens = settings[setting::tokens];
+    relay_tokens = settings[setting::relay_tokens];
+    spin = settings[setting::spin];
+    progress_thread = settings[setting::progress] == ProgressMode::thread;
+    watchdog = settings[setting::watchdog];
+    far_direct = settings[config::setting::forward] == config::Forward::kernel;
+}
+
 void Options::check() const {
     const auto refuse = [](std::string_view what, auto found, std::string_view expected) {
         throw std::invalid_argument(

@@ -11,8 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "config/geometry.h"
 #include "core/packets.h"
 #include "core/request.h"
+#include "core/settings.h"
 #include "core/transport/api/interface.h"
 #include "routing/torus.h"
 
@@ -27,19 +29,23 @@ struct Options {
     // Ranks that are reached directly, without a link: those of this host, this one included. The
     // others are reached over the links, beyond the neighbours by relay. Empty: links only.
     std::vector<Rank> direct;
-    std::size_t eager_limit = 16384;  // bytes; messages of this size and more go by remote write
+    // bytes; messages of this size and more go by remote write
+    std::size_t eager_limit = setting::eager_limit.initial();
     // Messages of this size and more are spread over all shortest paths, where links are separate
     // wires.
     std::size_t spread_limit = 65536;  // bytes
-    bool far_direct = false;  // ranks beyond the links are reached directly: the network forwards
+    // Ranks beyond the links are reached directly: the network forwards.
+    bool far_direct = config::setting::forward.initial() == config::Forward::kernel;
     std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
-    int tokens = 64;                  // receive slots of a connection, for packets of its own ends
-    int relay_tokens = 16;            // and for each further slot class
-    std::chrono::nanoseconds spin = std::chrono::microseconds(20);  // polling before sleeping
-    bool oversubscribed = false;   // more ranks than cores: hardly poll, sleep
-    bool threads = false;          // several threads call
-    bool progress_thread = false;  // relays and remote writes move while the program computes
-    std::chrono::nanoseconds watchdog = std::chrono::seconds(60);  // zero: off
+    // Receive slots of a connection, for packets of its own ends, and for each further slot class.
+    int tokens = setting::tokens.initial();
+    int relay_tokens = setting::relay_tokens.initial();
+    std::chrono::nanoseconds spin = setting::spin.initial();  // polling before sleeping
+    bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
+    bool threads = false;         // several threads call
+    // Relays and remote writes move while the program computes.
+    bool progress_thread = setting::progress.initial() == ProgressMode::thread;
+    std::chrono::nanoseconds watchdog = setting::watchdog.initial();  // zero: off
     // Where reports of waits and faults go: whole lines without a newline at the end.
     std::function<void(std::string_view)> log;
     std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
@@ -55,6 +61,8 @@ struct Options {
     std::size_t fragment() const {
         return body() - sizeof(transport::PacketHeader) - sizeof(DataBody);
     }
+    // Takes over what the user may set.
+    void apply(const config::Settings& settings);
     // Throws std::invalid_argument that says what was found and what was expected.
     void check() const;
 };

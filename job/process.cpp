@@ -12,8 +12,12 @@
 #include <exception>
 #include <thread>
 
+#include "collectives/settings.h"
 #include "config/cpus.h"
+#include "config/geometry.h"
 #include "config/load.h"
+#include "core/settings.h"
+#include "job/settings.h"
 #include "job/transports.h"
 
 namespace torusmp::job {
@@ -48,8 +52,8 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
 
 Process::Process(bool threads)
     : bootstrap_(launch::connect_bootstrap()),
-      settings_(config::load_for_rank()),
-      policy_(settings_.collective_policy()),
+      settings_(config::load_for_rank(schema())),
+      policy_(collectives::policy_of(settings_)),
       death_watch_(*bootstrap_) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
@@ -75,27 +79,21 @@ Process::~Process() {
 
 core::Options Process::options(bool threads) {
     const auto& local = bootstrap_->local_ranks();
-    core::Options options{.torus = settings_.rank_torus(size()),
+    core::Options options{.torus = rank_torus(settings_, size()),
                           .rank = rank(),
                           .direct = {},
                           .log = [](std::string_view text) { fmt::print(stderr, "{}\n", text); },
                           .name_of = {}};
-    if (*settings_.local == config::LocalPaths::direct) options.direct = local;
-    options.eager_limit = *settings_.eager_limit;
-    options.tokens = *settings_.tokens;
-    options.relay_tokens = *settings_.relay_tokens;
-    options.spin = *settings_.spin;
+    if (settings_[core::setting::local] == core::LocalPaths::direct) options.direct = local;
+    options.apply(settings_);
     options.oversubscribed = double(local.size()) > processors_of_job();
     options.threads = threads;
-    options.progress_thread = *settings_.progress == config::ProgressMode::thread;
-    options.watchdog = *settings_.watchdog;
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
-    options.far_direct = *settings_.forward == config::Forward::kernel;
-    if (!settings_.hosts->empty() && !settings_.dims->empty())
+    if (!host_names(settings_).empty() && !settings_[config::setting::dims].empty())
         options.name_of = [this](core::Rank rank) {
             return fmt::format("rank {} ({})", rank,
-                               (*settings_.hosts)[std::size_t(settings_.node_of(rank))]);
+                               host_names(settings_)[std::size_t(node_of(settings_, rank))]);
         };
     return options;
 }

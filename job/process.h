@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/collectives.h"
 #include "config/settings.h"
 #include "core/api.h"
 #include "job/death_watch.h"

@@ -7,34 +7,26 @@
 #include <utility>
 #include <vector>
 
+#include "config/geometry.h"
 #include "config/network.h"
+#include "core/transport/common/settings.h"
 #include "core/transport/shm/interface.h"
+#include "core/transport/shm/settings.h"
 #include "core/transport/tcp/interface.h"
+#include "core/transport/tcp/settings.h"
 #include "core/transport/verbs/interface.h"
+#include "core/transport/verbs/settings.h"
 #include "job/wiring.h"
 
 namespace torusmp::job {
 namespace {
 
-using config::TransportUse;
 using Factory = core::Runtime::InterfaceFactory;
 using Ports = std::vector<transport::PortOptions>;
 
-transport::shm::CopyMode copy_mode(config::CopyMode mode) {
-    switch (mode) {
-        case config::CopyMode::cma:
-            return transport::shm::CopyMode::one_copy;
-        case config::CopyMode::pipeline:
-            return transport::shm::CopyMode::packets;
-        case config::CopyMode::automatic:
-            break;
-    }
-    return transport::shm::CopyMode::automatic;
-}
-
 std::string host_name(const config::Settings& settings, core::Rank rank) {
-    if (!settings.hosts->empty() && !settings.dims->empty())
-        return (*settings.hosts)[std::size_t(settings.node_of(rank))];
+    if (!host_names(settings).empty() && !settings[config::setting::dims].empty())
+        return host_names(settings)[std::size_t(node_of(settings, rank))];
     char name[256] = "localhost";
     gethostname(name, sizeof name - 1);
     return name;
@@ -42,7 +34,7 @@ std::string host_name(const config::Settings& settings, core::Rank rank) {
 
 Factory shm_factory(const config::Settings& settings, bool crowded, bool with_wire) {
     transport::shm::InterfaceOptions shm;
-    shm.copy = copy_mode(*settings.copy);
+    shm.copy = settings[transport::shm::setting::copy];
     shm.crowded = crowded;
     shm.by_descriptor = with_wire;
     return [shm](const Ports& ports) {
@@ -54,12 +46,12 @@ Factory shm_factory(const config::Settings& settings, bool crowded, bool with_wi
 std::vector<transport::tcp::InterfaceOptions::Device> link_devices(const config::Settings& settings,
                                                                    const core::Options& options) {
     std::vector<transport::tcp::InterfaceOptions::Device> devices;
-    if (settings.dims->empty()) return devices;
-    const int node = settings.node_of(options.rank);
+    if (settings[config::setting::dims].empty()) return devices;
+    const int node = node_of(settings, options.rank);
     for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto neighbour = options.torus.neighbour(options.rank, direction);
-        if (!neighbour || settings.node_of(*neighbour) == node) continue;
+        if (!neighbour || node_of(settings, *neighbour) == node) continue;
         const std::string device = config::link_device(settings, node, direction);
         if (!device.empty()) devices.push_back({std::uint32_t(direction.index()), device});
     }
@@ -72,9 +64,9 @@ Factory tcp_factory(const config::Settings& settings, const launch::Bootstrap& b
     tcp.secret = transport::derive_secret(bootstrap.secret());
     tcp.host = host_name(settings, options.rank);
     tcp.devices = link_devices(settings, options);
-    tcp.socket_buffer = *settings.socket_buffer;
-    tcp.timeout = *settings.timeout;
-    tcp.checksum = *settings.checksum;
+    tcp.socket_buffer = settings[transport::tcp::setting::socket_buffer];
+    tcp.timeout = settings[transport::setting::timeout];
+    tcp.checksum = settings[transport::setting::checksum];
     return [tcp](const Ports& ports) {
         return std::make_unique<transport::tcp::TcpInterface>(ports, tcp);
     };
@@ -86,13 +78,13 @@ Factory verbs_factory(const config::Settings& settings, const launch::Bootstrap&
     verbs.secret = transport::derive_secret(bootstrap.secret());
     verbs.host = host_name(settings, options.rank);
     for (const Wiring::Device& it : wiring.devices()) verbs.devices.push_back({it.port, it.name});
-    verbs.timeout = *settings.timeout;
-    verbs.ack_timeout = *settings.verbs_ack_timeout;
-    verbs.retries = *settings.verbs_retries;
-    verbs.rnr_timer = *settings.verbs_rnr_timer;
-    verbs.rnr_retries = *settings.verbs_rnr_retries;
-    verbs.gid_index = *settings.verbs_gid_index;
-    verbs.cache = *settings.verbs_cache;
+    verbs.timeout = settings[transport::setting::timeout];
+    verbs.ack_timeout = settings[transport::verbs::setting::ack_timeout];
+    verbs.retries = settings[transport::verbs::setting::retries];
+    verbs.rnr_timer = settings[transport::verbs::setting::rnr_timer];
+    verbs.rnr_retries = settings[transport::verbs::setting::rnr_retries];
+    verbs.gid_index = settings[transport::verbs::setting::gid_index];
+    verbs.cache = settings[transport::verbs::setting::cache];
     verbs.log = options.log;
     return [verbs](const Ports& ports) {
         return std::make_unique<transport::verbs::VerbsInterface>(ports, verbs);
@@ -100,7 +92,7 @@ Factory verbs_factory(const config::Settings& settings, const launch::Bootstrap&
 }
 
 [[noreturn]] void refuse(const config::Settings& settings, std::string_view what) {
-    const std::string& where = settings.use.origin.where;
+    const std::string& where = settings.origin(transport::setting::use).where;
     const bool named = where.find("transport.use") != std::string::npos;  // by the flag itself
     throw config::ConfigError(fmt::format("{}{}{}", where.empty() ? "" : where + ": ",
                                           named ? "" : "transport.use: ", what));
@@ -112,9 +104,9 @@ std::unique_ptr<core::Runtime> open_mixed(const config::Settings& settings,
     const Wiring wiring(settings, bootstrap, options);
     // Ranks of other nodes are meant to be reached over the links, even where one host plays many
     // nodes.
-    if (*settings.use == TransportUse::verbs)
-        std::erase_if(options.direct, [&, node = settings.node_of(options.rank)](core::Rank rank) {
-            return settings.node_of(rank) != node;
+    if (settings[transport::setting::use] == "verbs")
+        std::erase_if(options.direct, [&, node = node_of(settings, options.rank)](core::Rank rank) {
+            return node_of(settings, rank) != node;
         });
     const bool crowded = options.oversubscribed;
     std::vector<core::Runtime::Wire> wires;
@@ -133,33 +125,28 @@ std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
                                             launch::Bootstrap& bootstrap, core::Options options) {
     const bool crowded = options.oversubscribed;
     const bool one_host = int(bootstrap.local_ranks().size()) == bootstrap.size();
-    switch (*settings.use) {
-        case TransportUse::verbs:
-            if (settings.dims->empty() && bootstrap.size() > 1)
-                refuse(settings,
-                       "found verbs, but no torus is set, so no link has a device: give a geometry "
-                       "file with [torus] and [links], or expected auto, shm or tcp");
-            if (bootstrap.size() > 1) return open_mixed(settings, bootstrap, std::move(options));
-            break;
-        case TransportUse::shm:
-            if (!one_host)
-                refuse(settings,
-                       fmt::format("found shm, but {} of {} ranks are on other hosts: expected "
-                                   "auto, tcp or verbs",
-                                   bootstrap.size() - int(bootstrap.local_ranks().size()),
-                                   bootstrap.size()));
-            break;
-        case TransportUse::tcp: {
-            const Factory tcp = tcp_factory(settings, bootstrap, options);
-            return std::make_unique<core::Runtime>(std::move(options), tcp);
-        }
-        case TransportUse::automatic:
-            break;
+    const std::string& use = settings[transport::setting::use];
+    if (use == "verbs" && bootstrap.size() > 1) {
+        if (settings[config::setting::dims].empty())
+            refuse(settings,
+                   "found verbs, but no torus is set, so no link has a device: give a geometry "
+                   "file with [torus] and [links], or expected auto, shm or tcp");
+        return open_mixed(settings, bootstrap, std::move(options));
+    }
+    if (use == "shm" && !one_host)
+        refuse(settings, fmt::format("found shm, but {} of {} ranks are on other hosts: expected "
+                                     "auto, tcp or verbs",
+                                     bootstrap.size() - int(bootstrap.local_ranks().size()),
+                                     bootstrap.size()));
+    if (use == "tcp") {
+        const Factory tcp = tcp_factory(settings, bootstrap, options);
+        return std::make_unique<core::Runtime>(std::move(options), tcp);
     }
     if (one_host)
         return std::make_unique<core::Runtime>(std::move(options),
                                                shm_factory(settings, crowded, false));
-    if (!settings.dims->empty()) return open_mixed(settings, bootstrap, std::move(options));
+    if (!settings[config::setting::dims].empty())
+        return open_mixed(settings, bootstrap, std::move(options));
     const Factory tcp = tcp_factory(settings, bootstrap, options);
     return std::make_unique<core::Runtime>(std::move(options), shm_factory(settings, crowded, true),
                                            std::vector<core::Runtime::Wire>{{tcp}});

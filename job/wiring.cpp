@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config/geometry.h"
 #include "routing/pair_path.h"
 
 namespace torusmp::job {
@@ -25,9 +26,9 @@ const HostFacts* facts_of(const std::vector<std::optional<HostFacts>>& facts, in
 
 // Whether this is the first rank of its node, which speaks for it.
 bool speaks(const Settings& settings, Rank rank) {
-    const int node = settings.node_of(rank);
+    const int node = node_of(settings, rank);
     for (Rank before = 0; before < rank; ++before)
-        if (settings.node_of(before) == node) return false;
+        if (node_of(settings, before) == node) return false;
     return true;
 }
 
@@ -44,12 +45,12 @@ Wiring::Wiring(const Settings& settings, launch::Bootstrap& bootstrap, const cor
 Wiring::Facts Wiring::exchange(const Settings& settings, launch::Bootstrap& bootstrap) {
     const Rank self = bootstrap.rank();
     std::string mine;
-    if (speaks(settings, self)) mine = config::link_facts(settings, settings.node_of(self));
+    if (speaks(settings, self)) mine = config::link_facts(settings, node_of(settings, self));
     const auto told = bootstrap.exchange(std::as_bytes(std::span(mine)));
-    Facts facts(std::size_t(settings.node_torus()->size()));
+    Facts facts(std::size_t(node_torus(settings)->size()));
     for (std::size_t rank = 0; rank < told.size(); ++rank) {
         if (told[rank].empty()) continue;
-        const int node = settings.node_of(Rank(rank));
+        const int node = node_of(settings, Rank(rank));
         try {
             facts[std::size_t(node)] = config::parse_facts(
                 {reinterpret_cast<const char*>(told[rank].data()), told[rank].size()});
@@ -63,14 +64,14 @@ Wiring::Facts Wiring::exchange(const Settings& settings, launch::Bootstrap& boot
 
 void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& bootstrap,
                           const core::Options& options, const Facts& facts) {
-    const int node = settings.node_of(options.rank);
+    const int node = node_of(settings, options.rank);
     const auto& local = bootstrap.local_ranks();
     const bool speaker = speaks(settings, options.rank);
     for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
         const auto direction = Direction::from_index(i);
         const auto neighbour = options.torus.neighbour(options.rank, direction);
-        if (!neighbour || settings.node_of(*neighbour) == node) continue;
-        const int other = settings.node_of(*neighbour);
+        if (!neighbour || node_of(settings, *neighbour) == node) continue;
+        const int other = node_of(settings, *neighbour);
         const LinkChoice choice =
             config::choose_link(settings, CableEnd{node, direction, facts_of(facts, node)},
                                 CableEnd{other, direction.opposite(), facts_of(facts, other)},
@@ -86,10 +87,10 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
 // Queue pairs to ranks without a link to this one, through the kernels between.
 void Wiring::choose_far(const Settings& settings, const core::Options& options,
                         const Facts& facts) {
-    const auto nodes = *settings.node_torus();
-    const int node = settings.node_of(options.rank);
+    const auto nodes = *node_torus(settings);
+    const int node = node_of(settings, options.rank);
     for (Rank rank = 0; rank < options.torus.size(); ++rank) {
-        const int other = settings.node_of(rank);
+        const int other = node_of(settings, rank);
         if (other == node || options.torus.distance(options.rank, rank) <= 1) continue;
         const Direction out = routing::pair_direction(nodes, node, other);
         const Direction in = routing::pair_direction(nodes, other, node);

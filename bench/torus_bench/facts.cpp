@@ -11,6 +11,8 @@
 
 #include "bench/torus_bench/qmp_objects.h"
 #include "config/cpus.h"
+#include "core/settings.h"
+#include "core/transport/common/settings.h"
 
 namespace torusmp::bench {
 namespace {
@@ -34,22 +36,8 @@ double usable_cores() {
 }
 
 std::string transport_name(const config::Settings& settings) {
-    std::string name;
-    switch (*settings.use) {
-        case config::TransportUse::automatic:
-            name = "auto";
-            break;
-        case config::TransportUse::shm:
-            name = "shm";
-            break;
-        case config::TransportUse::tcp:
-            name = "tcp";
-            break;
-        case config::TransportUse::verbs:
-            name = "verbs";
-            break;
-    }
-    if (*settings.local == config::LocalPaths::links) name += ", torus links only";
+    std::string name = settings[transport::setting::use];
+    if (settings[core::setting::local] == core::LocalPaths::links) name += ", torus links only";
     return name;
 }
 
@@ -80,7 +68,7 @@ std::vector<Fact> gather_facts(const config::Settings& settings, const routing::
         {"ranks", fmt::format("{}", ranks()), true},
         {"torus", torus.describe()},
         {"transport", transport_name(settings)},
-        {"eager_limit", fmt::format("{}", *settings.eager_limit), true},
+        {"eager_limit", fmt::format("{}", settings[core::setting::eager_limit]), true},
         {"ranks_per_core", fmt::format("{:.3g}", load), true},
         {"oversubscribed", load > 1 ? "true" : "false", true},
     };

@@ -7,6 +7,7 @@
 
 #include "bench/torus_bench/below.h"
 #include "bench/torus_bench/qmp_objects.h"
+#include "config/geometry.h"
 #include "config/network.h"
 
 namespace torusmp::bench {
@@ -16,9 +17,9 @@ constexpr core::Tag tag = 1;
 constexpr std::size_t most_links = 2 * routing::max_dimensions;
 
 std::string device_of(const config::Settings& settings, int rank, routing::Direction direction) {
-    return settings.dims->empty()
+    return settings[config::setting::dims].empty()
                ? ""
-               : config::link_device(settings, settings.node_of(rank), direction);
+               : config::link_device(settings, node_of(settings, rank), direction);
 }
 
 }  // namespace

@@ -19,8 +19,10 @@
 #include "bench/torus_bench/simulate.h"
 #include "bench/torus_bench/start.h"
 #include "bench/torus_bench/svg.h"
+#include "config/geometry.h"
 #include "config/load.h"
 #include "config/options.h"
+#include "job/settings.h"
 
 using namespace torusmp;
 using namespace torusmp::bench;
@@ -86,8 +88,8 @@ void show(bool terminal, const std::string& step) {
 }
 
 void measure_as_rank(const Options& options, const Started& started) {
-    const config::Settings settings = config::load_for_rank();
-    const routing::Torus torus = settings.rank_torus(ranks());
+    const config::Settings settings = config::load_for_rank(job::schema());
+    const routing::Torus torus = rank_torus(settings, ranks());
     declare_grid(torus);
     const std::vector<Fact> facts =
         rank() == 0 ? gather_facts(settings, torus) : std::vector<Fact>{};

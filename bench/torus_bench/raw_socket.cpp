@@ -21,6 +21,7 @@
 #include "bench/torus_bench/qmp_objects.h"
 #include "config/network.h"
 #include "config/options.h"
+#include "core/transport/tcp/settings.h"
 
 namespace torusmp::bench {
 namespace {
@@ -102,7 +103,7 @@ base::Descriptor open_socket(Local& local) {
     base::Descriptor socket(::socket(local.place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket) refuse(local.place, "cannot open a socket");
     const int on = 1;
-    const int buffer = int(*settings().socket_buffer);
+    const int buffer = int(settings()[transport::tcp::setting::socket_buffer]);
     setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);

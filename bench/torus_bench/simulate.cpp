@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "config/geometry.h"
 #include "config/options.h"
+#include "job/settings.h"
 #include "routing/steps.h"
 
 namespace torusmp::bench {
@@ -39,10 +41,10 @@ std::vector<Torus> usual_shapes() {
 }
 
 std::vector<Torus> shapes_of(const Options& options) {
-    const config::Settings settings = config::load(options.settings);
-    const auto nodes = settings.node_torus();
+    const config::Settings settings = config::load(job::schema(), options.settings);
+    const auto nodes = node_torus(settings);
     if (!nodes) return usual_shapes();
-    return {settings.rank_torus(nodes->size() * settings.ranks_on_a_node())};
+    return {rank_torus(settings, nodes->size() * ranks_on_a_node(settings))};
 }
 
 void check(const Torus& torus, int root) {

@@ -10,7 +10,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "config/geometry.h"
 #include "config/options.h"
+#include "job/settings.h"
 #include "launch/environment.h"
 #include "launch/implementations.h"
 
@@ -53,8 +55,8 @@ void check_writable(const std::string& option, const std::string& file) {
 
 std::vector<std::string> launcher_words(const Options& options) {
     std::vector<std::string> words = options.for_launcher;
-    const config::Settings settings = config::load(options.settings);
-    if (!settings.dims->empty() || options.ranks) return words;
+    const config::Settings settings = config::load(job::schema(), options.settings);
+    if (!settings[config::setting::dims].empty() || options.ranks) return words;
     if (options.command == Command::aggregate || options.command == Command::collectives)
         words.insert(words.end(), {"--torus", "2x2x2"});
     else if (options.command == Command::relay)

@@ -11,6 +11,7 @@
 #include "collectives/exchange.h"
 #include "config/load.h"
 #include "job/front_ends.h"
+#include "job/settings.h"
 #include "mpi11/attribute/attributes.h"
 #include "mpi11/coll/operation.h"
 #include "mpi11/comm/group.h"
@@ -105,7 +106,7 @@ void end() {
     delete_attributes(*lib.world);
     finish_buffered_sends();
     lib.process->runtime().progress();
-    if (*lib.process->settings().check_mpi) list_leftovers();
+    if (lib.process->settings()[job::setting::mpi_check]) list_leftovers();
     finish_orphans();
     if (!up_for_qmp) job::go_down(*lib.process);
     up_for_qmp = false;

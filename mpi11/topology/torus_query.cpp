@@ -1,4 +1,6 @@
 // What a program may ask about the machine (torusmp_mpi.h).
+#include "config/geometry.h"
+#include "core/transport/common/settings.h"
 #include "mpi11/torusmp_mpi.h"
 
 #include <algorithm>
@@ -29,9 +31,9 @@ Rank checked_peer(const Communicator& comm, int rank) {
 // The device of a link that leaves this node by [links]; empty: none is named.
 std::string device_of(routing::Direction direction, Rank peer) {
     const config::Settings& settings = library().process->settings();
-    if (settings.dims->empty()) return "";
-    const int node = settings.node_of(runtime().rank());
-    return settings.node_of(peer) == node ? "" : config::link_device(settings, node, direction);
+    if (settings[config::setting::dims].empty()) return "";
+    const int node = node_of(settings, runtime().rank());
+    return node_of(settings, peer) == node ? "" : config::link_device(settings, node, direction);
 }
 
 // What carries messages over one link of this process.
@@ -45,7 +47,7 @@ std::string link_name(routing::Direction direction) {
         if (connection.peer == *peer && (!connection.link || *connection.link == direction))
             return std::string(connection.transport);
     // Not yet opened, as it is on one's own host.
-    return *library().process->settings().use == config::TransportUse::tcp ? "tcp" : "shm";
+    return library().process->settings()[transport::setting::use] == "tcp" ? "tcp" : "shm";
 }
 
 }  // namespace

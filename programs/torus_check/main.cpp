@@ -15,10 +15,12 @@
 #include "base/printing.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "config/keys.h"
+#include "config/geometry.h"
 #include "config/network.h"
 #include "config/options.h"
 #include "config/raw.h"
+#include "job/settings.h"
+#include "launch/settings.h"
 #include "programs/torus_check/crew.h"
 #include "programs/torus_check/discover.h"
 #include "programs/torus_check/probe.h"
@@ -111,12 +113,12 @@ config::Settings load_settings(const po::variables_map& given) {
     config::LoadRequest request = config::request_from(given);
     if (given.count("agent"))
         request.flags.push_back({"launch.agent", given["agent"].as<std::string>(), "--agent"});
-    return config::load(request);
+    return config::load(job::schema(), request);
 }
 
 std::vector<std::string> hosts_to_discover(const po::variables_map& given,
                                            const config::Settings& settings) {
-    std::vector<std::string> hosts = *settings.hosts;
+    std::vector<std::string> hosts = host_names(settings);
     if (given.count("hosts")) hosts = split_list(given["hosts"].as<std::string>());
     if (hosts.empty()) throw UsageError("--discover needs hosts to ask: expected --hosts a,b,c");
     for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -172,7 +174,7 @@ class Terminal {
 check::CrewPlan make_plan(const po::variables_map& given, const config::Settings& settings,
                           const std::vector<std::string>& hosts) {
     check::CrewPlan plan;
-    plan.agent = *settings.agent;
+    plan.agent = settings[launch::setting::agent];
     plan.program = given.count("program") ? given["program"].as<std::string>() : own_path();
     plan.hosts = hosts;
     plan.timeout = timeout_option(given);
@@ -183,9 +185,10 @@ check::CrewPlan make_plan(const po::variables_map& given, const config::Settings
     job.nodes = int(hosts.size());
     job.small_probes = *number_option(given, "probes", 1, 100000);
     job.large_probes = large_probes;
-    job.routes = *settings.forward == config::Forward::kernel;
+    job.routes = settings[config::setting::forward] == config::Forward::kernel;
     // Absolute: an agent starts elsewhere.
-    if (!settings.file.empty()) job.geometry = std::filesystem::absolute(settings.file).string();
+    if (!settings.file().empty())
+        job.geometry = std::filesystem::absolute(settings.file()).string();
     for (std::size_t node = 0; node < hosts.size(); ++node) {
         job.node = int(node);
         plan.jobs.push_back(job);
@@ -203,7 +206,7 @@ std::vector<check::HostResult> question(const check::CrewPlan& plan) {
 
 // Only the devices that the geometry file names speak; all listen.
 void restrict_devices(const config::Settings& settings, check::CrewPlan& plan) {
-    const routing::Torus torus = *settings.node_torus();
+    const routing::Torus torus = *node_torus(settings);
     for (int node = 0; node < torus.size(); ++node)
         for (int i = 0; i < 2 * torus.dimensions(); ++i) {
             const auto direction = routing::Direction::from_index(i);
@@ -222,21 +225,21 @@ void compare_settings(const config::Settings& settings,
         facts.push_back(result.facts);
     }
     report.messages = config::check_machine(settings, facts, config::read_places(settings),
-                                            config::file_hash(settings.file));
+                                            config::file_hash(settings.file()));
     report.notes = config::machine_notes(settings, facts);
 }
 
 int test_cables(const po::variables_map& given) {
     const config::Settings settings = load_settings(given);
-    if (settings.hosts->empty())
+    if (host_names(settings).empty())
         throw UsageError(
             "no hosts are named: expected a geometry file with nodes.hosts (--config FILE), or "
             "--discover FILE --hosts a,b,c to write one");
-    check::CrewPlan plan = make_plan(given, settings, *settings.hosts);
+    check::CrewPlan plan = make_plan(given, settings, host_names(settings));
     restrict_devices(settings, plan);
     const std::vector<check::HostResult> results = question(plan);
     check::CheckReport report;
-    report.hosts = *settings.hosts;
+    report.hosts = host_names(settings);
     compare_settings(settings, results, report);
     for (const check::HostResult& result : results) report.troubles.push_back(result.trouble);
     report.cables = check::judge(
@@ -264,10 +267,11 @@ int discover_torus(const po::variables_map& given) {
             return ::fnmatch(glob.c_str(), device.c_str(), 0) == 0;
         });
     };
-    const bool own_agent = settings.agent.origin.kind != config::Origin::Kind::default_value;
+    const bool own_agent =
+        settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
     const check::Discovery found =
         check::discover(hosts, question(make_plan(given, settings, hosts)), wanted,
-                        own_agent ? *settings.agent : "");
+                        own_agent ? settings[launch::setting::agent] : "");
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
     if (!found.torus)
         throw std::runtime_error(

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "config/geometry.h"
 #include "config/network.h"
 
 namespace torusmp::check {
@@ -39,7 +40,7 @@ class Judge {
         : settings_(settings),
           results_(results),
           expectation_(expectation),
-          torus_(*settings.node_torus()) {
+          torus_(*node_torus(settings)) {
         collect_expected();
         collect_heard();
     }
@@ -58,7 +59,7 @@ class Judge {
 
   private:
     const HostResult& result(int node) const { return results_[std::size_t(node)]; }
-    const std::string& host(int node) const { return (*settings_.hosts)[std::size_t(node)]; }
+    const std::string& host(int node) const { return host_names(settings_)[std::size_t(node)]; }
 
     LinkEnd end_at(int node, Direction direction) const {
         return {node, host(node), config::link_device(settings_, node, direction), direction};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/printing.h"
+#include "config/geometry.h"
 
 namespace torusmp::config {
 
@@ -12,7 +13,7 @@ LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
     LinkReport link;
     link.direction = end.direction;
     link.device = link_device(settings, end.node, end.direction);
-    link.to = (*settings.hosts)[std::size_t(peer)];
+    link.to = host_names(settings)[std::size_t(peer)];
     try {
         const LinkChoice choice =
             choose_link(settings, end, {peer, end.direction.opposite(), nullptr}, false);
@@ -27,7 +28,7 @@ LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
 }  // namespace
 
 std::vector<LinkReport> links_of(const Settings& settings, int node) {
-    const routing::Torus torus = *settings.node_torus();
+    const routing::Torus torus = *node_torus(settings);
     const HostFacts facts = facts_of_links(settings, node);
     std::vector<LinkReport> links;
     for (int i = 0; i < 2 * torus.dimensions(); ++i) {

@@ -8,9 +8,11 @@
 #include "base/printing.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "config/geometry.h"
 #include "config/load.h"
 #include "config/options.h"
 #include "config/raw.h"
+#include "job/settings.h"
 #include "programs/torus_info/netplan.h"
 #include "programs/torus_info/report.h"
 
@@ -65,11 +67,12 @@ std::optional<int> asked_ranks(const po::variables_map& given) {
 }
 
 int explain(const std::string& name, const Settings& settings) {
-    const Key* key = find_key(name);
-    if (!key)
+    const AnySetting* setting = settings.schema().find(name);
+    if (!setting)
         throw UsageError(fmt::format("--explain: unknown key '{}'{}",
-                                     torusmp::base::printable(name), suggest_key(name)));
-    fmt::print("{}", explain_key(*key, settings));
+                                     torusmp::base::printable(name),
+                                     settings.schema().suggest(name)));
+    fmt::print("{}", explain_key(*setting, settings));
     return exit_ok;
 }
 
@@ -82,7 +85,7 @@ int run(int argc, const char* const* argv) {
         return exit_ok;
     }
     // Inside a job it tells what the ranks of the job see.
-    const Settings settings = load_for_rank(request_from(given));
+    const Settings settings = load_for_rank(torusmp::job::schema(), request_from(given));
     if (given.count("explain")) return explain(given["explain"].as<std::string>(), settings);
     const Report report = make_report(settings, asked_ranks(given));
     const std::string json = given.count("json") ? given["json"].as<std::string>() : "";

@@ -14,9 +14,11 @@
 #include "base/printing.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "config/geometry.h"
 #include "config/netplan.h"
 #include "config/options.h"
 #include "config/raw.h"
+#include "job/settings.h"
 
 namespace po = boost::program_options;
 
@@ -80,10 +82,10 @@ NetplanOptions netplan_from(const po::variables_map& given) {
 }
 
 int named_node(const Settings& settings, const std::string& word) {
-    const auto& hosts = *settings.hosts;
+    const auto& hosts = host_names(settings);
     const auto found = std::find(hosts.begin(), hosts.end(), word);
     if (found != hosts.end()) return int(found - hosts.begin());
-    const int nodes = settings.node_torus() ? settings.node_torus()->size() : 0;
+    const int nodes = node_torus(settings) ? node_torus(settings)->size() : 0;
     const auto number = base::parse_integer(word);
     if (!number || *number < 0 || *number >= nodes)
         throw UsageError(fmt::format("--node is \"{}\": expected 0 to {}, or the name of a host",
@@ -172,7 +174,7 @@ void write(const NodePlan& plan, bool networkd, const std::filesystem::path& fol
 std::vector<int> chosen_nodes(const Settings& settings, const po::variables_map& given) {
     if (given.count("node")) return {named_node(settings, given["node"].as<std::string>())};
     if (given.count("apply")) return {node_of_this_host(settings)};
-    std::vector<int> all(settings.node_torus() ? std::size_t(settings.node_torus()->size()) : 1);
+    std::vector<int> all(node_torus(settings) ? std::size_t(node_torus(settings)->size()) : 1);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = int(i);
     return all;
 }
@@ -197,7 +199,7 @@ int run_netplan(int argc, const char* const* argv) {
             fmt::format("--format is \"{}\": expected ip or networkd", base::printable(format)));
     if (given.count("apply") && given.count("output"))
         throw UsageError("--apply and --output: expected one of the two");
-    const Settings settings = load(request_from(given));
+    const Settings settings = load(job::schema(), request_from(given));
     const NetplanOptions netplan = netplan_from(given);
     for (const int node : chosen_nodes(settings, given)) {
         const NodePlan plan = plan_node(settings, node, netplan);

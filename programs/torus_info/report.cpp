@@ -9,7 +9,9 @@
 #include "base/printing.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "config/geometry.h"
 #include "config/raw.h"
+#include "launch/settings.h"
 
 namespace torusmp::config {
 
@@ -39,27 +41,28 @@ std::string wrap(std::string_view text) {
 }
 
 // For people: what an empty value means, and no more of a long one than fits.
-std::string shown_value(const Key& key, const Settings& settings) {
-    const std::string value = key.format(settings);
-    if (value.empty()) return fmt::format("({})", key.unset);
-    if (key.name == "nodes.hosts" && settings.hosts_pattern.empty() && value.size() > widest_value)
-        return fmt::format("{} hosts, {} to {}", settings.hosts->size(), settings.hosts->front(),
-                           settings.hosts->back());
+std::string shown_value(const AnySetting& setting, const Settings& settings) {
+    const std::string value = settings.text(setting);
+    if (value.empty()) return fmt::format("({})", setting.unset());
+    if (&setting == &setting::hosts && settings[setting::hosts].pattern.empty() &&
+        value.size() > widest_value)
+        return fmt::format("{} hosts, {} to {}", host_names(settings).size(),
+                           host_names(settings).front(), host_names(settings).back());
     return base::printable(value, widest_value);
 }
 
 void print_settings(std::string& out, const Settings& settings) {
     line(out, "Settings (flag before environment before file before default)");
     std::vector<base::Row> rows{{"key", "value", "from"}};
-    for (const Key& key : keys()) {
-        const std::string from = describe_origin(key.origin_in(settings));
-        if (key.type != "forms") {
-            rows.push_back({std::string(key.name), shown_value(key, settings), from});
+    for (const AnySetting* setting : settings.schema().settings()) {
+        const std::string from = describe_origin(settings.origin(*setting));
+        if (setting->type_name() != "forms") {
+            rows.push_back({std::string(setting->key()), shown_value(*setting, settings), from});
             continue;
         }
         // A line a situation: "host: ...; crowded: ...; links: ...".
-        std::string_view rest, name = key.name;
-        const std::string value = key.format(settings);
+        std::string_view rest, name = setting->key();
+        const std::string value = settings.text(*setting);
         for (rest = value; !rest.empty(); name = {}) {
             const std::size_t end = std::min(rest.find("; "), rest.size());
             rows.push_back({std::string(name), std::string(rest.substr(0, end)),
@@ -97,14 +100,14 @@ void print_torus(std::string& out, const Report& report) {
     line(out, "Torus");
     std::vector<base::Row> rows;
     rows.push_back({"ranks", fmt::format("{}: {}", report.torus.describe(), report.ranks)});
-    if (const auto nodes = report.settings.node_torus()) {
+    if (const auto nodes = node_torus(report.settings)) {
         const LinkCount links = count_links(*nodes);
         rows.push_back({"nodes", fmt::format("{}: {}", nodes->describe(), nodes->size())});
-        rows.push_back({"ranks a node", std::to_string(report.settings.ranks_on_a_node())});
+        rows.push_back({"ranks a node", std::to_string(ranks_on_a_node(report.settings))});
         rows.push_back({"links a node", range(links.fewest, links.most)});
         rows.push_back({"cables", std::to_string(links.cables)});
     }
-    const std::vector<std::string>& hosts = *report.settings.hosts;
+    const std::vector<std::string>& hosts = host_names(report.settings);
     if (hosts.empty())
         rows.push_back({"hosts", "every rank on this host, over shared memory"});
     else if (hosts.size() == 1)
@@ -170,7 +173,7 @@ void print_host(std::string& out, const Host& host) {
 }
 
 std::string why_unbound(const Report& report) {
-    if (*report.settings.bind == Bind::none) return "launch.bind is none";
+    if (report.settings[launch::setting::bind] == Bind::none) return "launch.bind is none";
     return fmt::format("{} ranks outnumber {} usable cores", report.local_ranks,
                        report.host.usable_cores());
 }
@@ -198,7 +201,7 @@ void print_binding(std::string& out, const Report& report) {
 }
 
 void print_links(std::string& out, const Report& report) {
-    if (report.settings.hosts->size() < 2) return;
+    if (host_names(report.settings).size() < 2) return;
     if (!report.node) {
         line(out, fmt::format("Links\n  {} is not among nodes.hosts, so it has no links here",
                               base::printable(report.host.name)));
@@ -239,11 +242,11 @@ std::string_view kind_name(Origin::Kind kind) {
 
 std::string settings_json(const Settings& settings) {
     std::vector<std::string> parts;
-    for (const Key& key : keys()) {
-        const Origin& origin = key.origin_in(settings);
+    for (const AnySetting* setting : settings.schema().settings()) {
+        const Origin& origin = settings.origin(*setting);
         parts.push_back(
             fmt::format("{}: {{\"value\": {}, \"origin\": {}, \"where\": {}}}",
-                        base::json_quote(key.name), base::json_quote(key.format(settings)),
+                        base::json_quote(setting->key()), base::json_quote(settings.text(*setting)),
                         base::json_quote(kind_name(origin.kind)), base::json_quote(origin.where)));
     }
     return base::json_enclose(parts, '{', '}', 1);
@@ -254,13 +257,14 @@ std::string torus_json(const Report& report) {
     for (int d = 0; d < report.torus.dimensions(); ++d)
         periodic.push_back(report.torus.periodic(d));
     std::vector<std::string> hosts;
-    for (const std::string& host : *report.settings.hosts) hosts.push_back(base::json_quote(host));
+    for (const std::string& host : host_names(report.settings))
+        hosts.push_back(base::json_quote(host));
     std::vector<std::string> parts{
         fmt::format("\"ranks\": {}", report.ranks),
         fmt::format("\"dims\": {}", flat(report.torus.extents())),
         fmt::format("\"periodic\": {}", flat(periodic)),
-        fmt::format("\"ranks_per_node\": {}", report.settings.ranks_on_a_node())};
-    if (const auto nodes = report.settings.node_torus())
+        fmt::format("\"ranks_per_node\": {}", ranks_on_a_node(report.settings))};
+    if (const auto nodes = node_torus(report.settings))
         parts.push_back(fmt::format("\"nodes\": {}, \"cables\": {}", nodes->size(),
                                     count_links(*nodes).cables));
     parts.push_back(fmt::format("\"hosts\": {}", flat(hosts)));
@@ -308,18 +312,18 @@ std::string describe_origin(const Origin& origin) {
 
 Report make_report(const Settings& settings, std::optional<int> ranks) {
     // A wrong number is told before the host is asked, which takes time.
-    if (!ranks && !settings.dims->empty())
-        ranks = settings.node_torus()->size() * settings.ranks_on_a_node();
-    if (ranks) settings.rank_torus(*ranks);
+    if (!ranks && !settings[setting::dims].empty())
+        ranks = node_torus(settings)->size() * ranks_on_a_node(settings);
+    if (ranks) rank_torus(settings, *ranks);
     Host host = discover_host();
     if (!ranks) ranks = host.usable_cores();
-    const int local = settings.hosts->empty() ? *ranks : settings.ranks_on_a_node();
-    std::vector<CpuList> binding = plan_binding(host, local, *settings.bind);
+    const int local = host_names(settings).empty() ? *ranks : ranks_on_a_node(settings);
+    std::vector<CpuList> binding = plan_binding(host, local, settings[launch::setting::bind]);
     const std::optional<int> node = find_node(settings, host.name);
     std::vector<LinkReport> links;
-    if (node && settings.node_torus()) links = links_of(settings, *node);
+    if (node && node_torus(settings)) links = links_of(settings, *node);
     return {
-        settings,           *ranks, local,           settings.rank_torus(*ranks), std::move(host),
+        settings,           *ranks, local,           rank_torus(settings, *ranks), std::move(host),
         std::move(binding), node,   std::move(links)};
 }
 
@@ -332,7 +336,7 @@ std::string report_text(const Report& report) {
     print_host(out, report.host);
     out += "\n";
     print_binding(out, report);
-    if (report.settings.hosts->size() > 1) out += "\n";
+    if (host_names(report.settings).size() > 1) out += "\n";
     print_links(out, report);
     return out;
 }
@@ -342,9 +346,9 @@ std::string report_json(const Report& report) {
     for (const CpuList& cpus : report.binding) binding.push_back(flat(cpus));
     return base::json_enclose(
                {fmt::format("\"version\": {}", base::json_quote(TORUSMP_VERSION)),
-                fmt::format("\"file\": {}", report.settings.file.empty()
+                fmt::format("\"file\": {}", report.settings.file().empty()
                                                 ? "null"
-                                                : base::json_quote(report.settings.file)),
+                                                : base::json_quote(report.settings.file())),
                 fmt::format("\"settings\": {}", settings_json(report.settings)),
                 fmt::format("\"torus\": {}", torus_json(report)),
                 fmt::format("\"host\": {}", host_json(report.host)),
@@ -355,26 +359,19 @@ std::string report_json(const Report& report) {
            "\n";
 }
 
-std::string explain_key(const Key& key, const Settings& settings) {
-    const Settings defaults;
-    const std::string initial = key.format(defaults);
-    const std::size_t dot = key.name.find('.');
+std::string explain_key(const AnySetting& setting, const Settings& settings) {
+    const std::string initial = setting.format(setting.initial_value());
     std::string out;
-    line(out, fmt::format("{} ({})", key.name, key.type));
-    out += wrap(key.help);
+    line(out, fmt::format("{} ({})", setting.key(), setting.type_name()));
+    out += wrap(setting.help());
     line(out, "");
-    table(out,
-          {{"accepts", std::string(key.expected)},
-           {"default", initial.empty() ? std::string(key.unset) : initial},
-           {"in the file",
-            dot == std::string_view::npos ? fmt::format("the table [{}]", key.name)
-            : key.name == "links.hosts"
-                ? std::string("a table [links.\"host\"] for each host")
-                : fmt::format("{} in the table [{}]", key.name.substr(dot + 1), key.section())},
-           {"environment", fmt::format("{}={}", key.variable(), key.example)},
-           {"flag", fmt::format("--set {}={}", key.name, key.example)},
-           {"now", fmt::format("{}, from {}", shown_value(key, settings),
-                               describe_origin(key.origin_in(settings)))}});
+    table(out, {{"accepts", setting.expected()},
+                {"default", initial.empty() ? std::string(setting.unset()) : initial},
+                {"in the file", setting.in_file()},
+                {"environment", fmt::format("{}={}", setting.variable(), setting.example())},
+                {"flag", fmt::format("--set {}={}", setting.key(), setting.example())},
+                {"now", fmt::format("{}, from {}", shown_value(setting, settings),
+                                    describe_origin(settings.origin(setting)))}});
     return out;
 }
 

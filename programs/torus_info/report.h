@@ -10,7 +10,6 @@
 
 #include "config/binding.h"
 #include "config/host.h"
-#include "config/keys.h"
 #include "config/settings.h"
 #include "programs/torus_info/links.h"
 
@@ -35,7 +34,7 @@ std::string report_text(const Report& report);
 std::string report_json(const Report& report);
 
 // Everything about one key: what it is for, what it accepts, how to set it, what it is now.
-std::string explain_key(const Key& key, const Settings& settings);
+std::string explain_key(const AnySetting& setting, const Settings& settings);
 
 // "default", "geometry.toml:3", "--torus", "TORUSMP_TRANSPORT_TOKENS"
 std::string describe_origin(const Origin& origin);

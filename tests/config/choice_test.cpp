@@ -1,6 +1,8 @@
 // Which transport carries a link: the rule on made-up facts, the check of a machine that asks for
 // RDMA, and the notes where it is there and not used.
 #include "config/choice.h"
+#include "config/geometry.h"
+#include "core/settings.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -9,6 +11,7 @@
 
 using namespace torusmp;
 using namespace torusmp::config;
+namespace core = torusmp::core;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using test::ip;
@@ -134,8 +137,8 @@ TEST_CASE("Verbs that an end does not have is TCP by itself, and an error where 
          "network",
          "torus-info netplan"},
         {[](Machine& m) { m.device(1, "eth0").name = "eth9"; }, "b has no device eth0", ""},
-        {[](Machine& m) { m.settings.links.value.erase("0-"); },
-         "[links] gives link 0- of c no device", "name the device"},
+        {[](Machine& m) { m.forget_link("0-"); }, "[links] gives link 0- of c no device",
+         "name the device"},
     };
     for (const Trial& trial : trials) {
         INFO(trial.found);
@@ -196,9 +199,9 @@ TEST_CASE("Too little memory to lock at one end takes TCP, and verbs where it is
     CHECK(choose(machine).carrier == Carrier::verbs);
     // More links, on more devices, need more: about 18 MiB of slots with each of six.
     CHECK(locked_memory_needed(machine.settings) == 64 << 20);
-    machine.settings.dims.value = {2, 2, 2};
+    machine.settings.set(setting::dims, {2, 2, 2});
     CHECK(locked_memory_needed(machine.settings) == 125 << 20);
-    machine.settings.eager_limit.value = 1024;
+    machine.settings.set(core::setting::eager_limit, 1024);
     CHECK(locked_memory_needed(machine.settings) == 64 << 20);
 }
 
@@ -217,12 +220,12 @@ TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
 
 TEST_CASE("What a rank tells of its links is facts of their devices alone") {
     Machine machine;
-    machine.settings.links.value = {{"0+", "lo"}, {"0-", "no-such-device"}};
+    machine.settings.set(setting::links, {{"0+", "lo"}, {"0-", "no-such-device"}});
     const HostFacts facts = parse_facts(link_facts(machine.settings, 1));
     REQUIRE(facts.devices.size() == 1);
     CHECK(facts.devices[0].name == "lo");
     CHECK(facts.rdma.empty());
-    machine.settings.links.value.clear();
+    machine.settings.set(setting::links, {});
     CHECK(parse_facts(link_facts(machine.settings, 1)).devices.empty());
     CHECK_THROWS_AS(parse_facts("verbs please"), ConfigError);
 }

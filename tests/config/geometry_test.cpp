@@ -6,14 +6,26 @@
 #include <catch2/catch.hpp>
 
 #include "base/text.h"
+#include "config/geometry.h"
 #include "config/geometry_file.h"
 #include "config/load.h"
+#include "core/settings.h"
+#include "core/transport/common/settings.h"
+#include "core/transport/shm/settings.h"
+#include "core/transport/tcp/settings.h"
+#include "core/transport/verbs/settings.h"
+#include "job/settings.h"
+#include "launch/settings.h"
 #include "tests/config/temporary.h"
 
 using namespace torusmp::config;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
+using torusmp::job::schema;
 using torusmp::test::TemporaryFolder;
+namespace core = torusmp::core;
+namespace launch = torusmp::launch;
+namespace transport = torusmp::transport;
 
 namespace {
 
@@ -71,7 +83,7 @@ Settings read(const std::string& text, const std::vector<std::string>& environme
     const TemporaryFolder folder;
     LoadRequest request;
     request.file = folder.write("geometry.toml", text);
-    return load(request, environment);
+    return load(schema(), request, environment);
 }
 
 // The message, with the path in front of "geometry.toml" cut off; empty: it was accepted.
@@ -106,54 +118,56 @@ void check_refused(const std::vector<BadFile>& files) {
 
 TEST_CASE("A geometry file sets every key, each with file and line as its origin") {
     const Settings settings = read(whole_file);
-    CHECK(*settings.dims == std::vector<int>{4, 8, 8});
-    CHECK(*settings.periodic == std::vector<bool>{true, true, false});
-    CHECK(*settings.ranks_per_node == std::vector<int>{1, 1, 2});
-    REQUIRE(settings.hosts->size() == 256);
-    CHECK(settings.hosts->front() == "qcd000");
-    CHECK(settings.hosts.value[1] == "qcd001");
-    CHECK(settings.hosts->back() == "qcd377");
-    CHECK(settings.links->at("0-") == "enp1s0f1");
-    CHECK(settings.host_links->at("qcd011").at("0+") == "enp4s0f0");
-    CHECK(*settings.use == TransportUse::tcp);
-    CHECK(*settings.local == LocalPaths::links);
-    CHECK(*settings.copy == CopyMode::pipeline);
-    CHECK(*settings.eager_limit == 8192);
-    CHECK(*settings.tokens == 32);
-    CHECK(*settings.relay_tokens == 4);
-    CHECK(*settings.verbs_gid_index == 3);
-    CHECK(*settings.verbs_ack_timeout == 18);
-    CHECK(*settings.verbs_retries == 5);
-    CHECK(*settings.verbs_rnr_timer == 1);
-    CHECK(*settings.verbs_rnr_retries == 6);
-    CHECK(*settings.verbs_cache == 0);
-    CHECK(*settings.socket_buffer == 1048576);
-    CHECK(*settings.forward == Forward::kernel);
-    CHECK(*settings.progress == ProgressMode::thread);
-    CHECK(*settings.spin == std::chrono::microseconds(1500));
-    CHECK(*settings.bind == Bind::numa);
-    CHECK(*settings.timeout == std::chrono::seconds(3));
-    CHECK(*settings.checksum);
-    CHECK(*settings.agent == "ssh -p 2222");
-    CHECK(*settings.through == LaunchThrough::torus);
-    CHECK(*settings.watchdog == std::chrono::minutes(2));
-    CHECK(settings.tokens.origin.kind == Origin::Kind::file);
-    CHECK_THAT(settings.dims.origin.where, Catch::Matchers::EndsWith("geometry.toml:3"));
-    CHECK_THAT(settings.tokens.origin.where, Catch::Matchers::EndsWith("geometry.toml:21"));
-    CHECK_THAT(settings.watchdog.origin.where, Catch::Matchers::EndsWith("geometry.toml:48"));
-    CHECK_THAT(settings.file, Catch::Matchers::EndsWith("geometry.toml"));
+    CHECK(settings[setting::dims] == std::vector<int>{4, 8, 8});
+    CHECK(settings[setting::periodic] == std::vector<bool>{true, true, false});
+    CHECK(settings[setting::ranks_per_node] == std::vector<int>{1, 1, 2});
+    REQUIRE(host_names(settings).size() == 256);
+    CHECK(host_names(settings).front() == "qcd000");
+    CHECK(host_names(settings)[1] == "qcd001");
+    CHECK(host_names(settings).back() == "qcd377");
+    CHECK(settings[setting::links].at("0-") == "enp1s0f1");
+    CHECK(settings[setting::host_links].at("qcd011").at("0+") == "enp4s0f0");
+    CHECK(settings[transport::setting::use] == "tcp");
+    CHECK(settings[core::setting::local] == core::LocalPaths::links);
+    CHECK(settings[transport::shm::setting::copy] == transport::shm::CopyMode::packets);
+    CHECK(settings[core::setting::eager_limit] == 8192);
+    CHECK(settings[core::setting::tokens] == 32);
+    CHECK(settings[core::setting::relay_tokens] == 4);
+    CHECK(settings[transport::verbs::setting::gid_index] == 3);
+    CHECK(settings[transport::verbs::setting::ack_timeout] == 18);
+    CHECK(settings[transport::verbs::setting::retries] == 5);
+    CHECK(settings[transport::verbs::setting::rnr_timer] == 1);
+    CHECK(settings[transport::verbs::setting::rnr_retries] == 6);
+    CHECK(settings[transport::verbs::setting::cache] == 0);
+    CHECK(settings[transport::tcp::setting::socket_buffer] == 1048576);
+    CHECK(settings[setting::forward] == Forward::kernel);
+    CHECK(settings[core::setting::progress] == core::ProgressMode::thread);
+    CHECK(settings[core::setting::spin] == std::chrono::microseconds(1500));
+    CHECK(settings[launch::setting::bind] == Bind::numa);
+    CHECK(settings[transport::setting::timeout] == std::chrono::seconds(3));
+    CHECK(settings[transport::setting::checksum]);
+    CHECK(settings[launch::setting::agent] == "ssh -p 2222");
+    CHECK(settings[launch::setting::through] == launch::Through::torus);
+    CHECK(settings[core::setting::watchdog] == std::chrono::minutes(2));
+    CHECK(settings.origin(core::setting::tokens).kind == Origin::Kind::file);
+    CHECK_THAT(settings.origin(setting::dims).where, Catch::Matchers::EndsWith("geometry.toml:3"));
+    CHECK_THAT(settings.origin(core::setting::tokens).where,
+               Catch::Matchers::EndsWith("geometry.toml:21"));
+    CHECK_THAT(settings.origin(core::setting::watchdog).where,
+               Catch::Matchers::EndsWith("geometry.toml:48"));
+    CHECK_THAT(settings.file(), Catch::Matchers::EndsWith("geometry.toml"));
 }
 
 TEST_CASE("A list of hosts, padded patterns and times of zero are understood") {
-    CHECK(*read("[torus]\ndims = [2]\n[nodes]\nhosts = [\"a\", \"b\"]").hosts ==
+    CHECK(host_names(read("[torus]\ndims = [2]\n[nodes]\nhosts = [\"a\", \"b\"]")) ==
           std::vector<std::string>{"a", "b"});
-    CHECK(*read("[torus]\ndims = [1, 2]\n[nodes]\nhosts = \"n{1:03}.lab\"").hosts ==
+    CHECK(host_names(read("[torus]\ndims = [1, 2]\n[nodes]\nhosts = \"n{1:03}.lab\"")) ==
           std::vector<std::string>{"n000.lab", "n001.lab"});
-    CHECK(*read("[torus]\ndims = [1]\n[nodes]\nhosts = \"lonely\"").hosts ==
+    CHECK(host_names(read("[torus]\ndims = [1]\n[nodes]\nhosts = \"lonely\"")) ==
           std::vector<std::string>{"lonely"});
-    CHECK(read("[progress]\nspin = 0\n").spin->count() == 0);
-    CHECK(read("[watchdog]\nafter = \"0\"\n").watchdog->count() == 0);
-    CHECK(*read("[torus]\ndims = \"4x2\"\n").dims == std::vector<int>{4, 2});
+    CHECK(read("[progress]\nspin = 0\n")[core::setting::spin].count() == 0);
+    CHECK(read("[watchdog]\nafter = \"0\"\n")[core::setting::watchdog].count() == 0);
+    CHECK(read("[torus]\ndims = \"4x2\"\n")[setting::dims] == std::vector<int>{4, 2});
 }
 
 TEST_CASE("An unknown key or table is refused and the base::nearest right one named") {
@@ -439,7 +453,7 @@ TEST_CASE("Every cut of a whole file is either refused or a whole file itself") 
     const std::string text = whole_file;
     int refused = 0;
     for (std::size_t length = 0; length < text.size(); ++length) {
-        Settings settings;
+        Settings settings(schema());
         Places places;
         try {
             apply_geometry(text.substr(0, length), "cut.toml", settings, places);
@@ -456,7 +470,7 @@ TEST_CASE("What is no readable regular file is refused by its name") {
     const TemporaryFolder folder;
     const auto message = [](const std::string& path) {
         try {
-            load({{}, path}, {});
+            load(schema(), {{}, path}, {});
         } catch (const ConfigError& error) {
             return std::string(error.what());
         }
@@ -479,6 +493,6 @@ TEST_CASE("What is no readable regular file is refused by its name") {
 
 TEST_CASE("A file that the environment names is said to be named there") {
     const std::vector<std::string> environment{"TORUSMP_CONFIG=/nonexistent/g.toml"};
-    CHECK_THROWS_WITH(load({}, environment),
+    CHECK_THROWS_WITH(load(schema(), {}, environment),
                       StartsWith("/nonexistent/g.toml: ") && Contains("named by TORUSMP_CONFIG"));
 }

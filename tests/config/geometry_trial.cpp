@@ -3,15 +3,17 @@
 
 #include "config/geometry_file.h"
 #include "config/load.h"
+#include "job/settings.h"
 #include "tests/config/fuzz_geometry.h"
 
 using namespace torusmp::config;
+using torusmp::job::schema;
 
 namespace torusmp::test {
 
 std::string try_geometry(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    Settings settings;
+    Settings settings(schema());
     try {
         Places places;
         apply_geometry(text, "fuzz.toml", settings, places);
@@ -27,7 +29,7 @@ std::string try_geometry(const std::uint8_t* data, std::size_t size) {
         if (message.size() > 2000) return "is too long to read";
         return {};
     }
-    const Settings rank = load_for_rank({}, export_environment(settings));
+    const Settings rank = load_for_rank(schema(), {}, export_environment(settings));
     return rank == settings ? std::string() : "is not the same in a rank";
 }
 

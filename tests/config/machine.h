@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/address.h"
+#include "config/geometry.h"
 #include "config/load.h"
 #include "config/network.h"
+#include "job/settings.h"
 #include "tests/config/temporary.h"
 
 namespace torusmp::test {
@@ -105,7 +107,7 @@ class TemporaryFile {
 };
 
 inline config::Settings load_file(const TemporaryFile& file) {
-    return config::load({{}, file.path()}, std::vector<std::string>{});
+    return config::load(job::schema(), {{}, file.path()}, std::vector<std::string>{});
 }
 
 // A ring of four and its geometry file, which ends with `more`.
@@ -124,6 +126,11 @@ struct Machine {
           places(config::read_places(settings)),
           hosts(good_ring(4, with_rdma)) {}
 
+    void forget_link(const std::string& direction) {
+        config::Links links = settings[config::setting::links];
+        links.erase(direction);
+        settings.set(config::setting::links, links);
+    }
     config::HostFacts& host(int node) { return hosts[static_cast<std::size_t>(node)]; }
     config::Device& device(int node, const std::string& name) {
         return const_cast<config::Device&>(*host(node).find(name));

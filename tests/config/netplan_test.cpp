@@ -1,6 +1,8 @@
 // The address plan: routes as they are printed, walked from every node to every other.
 #include "config/netplan.h"
 #include "base/address.h"
+#include "config/geometry.h"
+#include "core/transport/common/settings.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -8,11 +10,14 @@
 #include <sstream>
 
 #include "config/load.h"
+#include "job/settings.h"
 #include "routing/pair_path.h"
 #include "routing/torus.h"
 #include "tests/config/temporary.h"
 
 using namespace torusmp::config;
+namespace transport = torusmp::transport;
+using torusmp::job::schema;
 using torusmp::routing::Torus;
 
 namespace {
@@ -28,7 +33,7 @@ Settings settings_for(const std::string& dims, const std::string& periodic) {
     LoadRequest request{{{"torus.dims", dims}}, {}};
     if (!links.empty()) request.flags.push_back({"links", links});
     if (!periodic.empty()) request.flags.push_back({"torus.periodic", periodic});
-    return load(request, std::vector<std::string>{});
+    return load(schema(), request, std::vector<std::string>{});
 }
 
 // What a printed plan says, understood without the code that made it.
@@ -125,7 +130,7 @@ TEST_CASE("Printed routes lead from every node to every other along SDF hops wit
     for (const auto& [dims, periodic] : machines) {
         CAPTURE(dims, periodic);
         const Settings settings = settings_for(dims, periodic);
-        const Torus torus = *settings.node_torus();
+        const Torus torus = *node_torus(settings);
         std::vector<Reading> batch, networkd;
         for (int node = 0; node < torus.size(); ++node) {
             const NodePlan plan = plan_node(settings, node);
@@ -143,7 +148,7 @@ TEST_CASE("Routes to the addresses of links enter and leave every two nodes by t
     for (const char* dims : {"2", "5", "2x2x2", "4x3x2", "4x4", "1x4x1x3"}) {
         CAPTURE(dims);
         const Settings settings = settings_for(dims, "");
-        const Torus torus = *settings.node_torus();
+        const Torus torus = *node_torus(settings);
         std::vector<NodePlan> plans;
         for (int node = 0; node < torus.size(); ++node) plans.push_back(plan_node(settings, node));
         const auto link_of = [&](int node, torusmp::routing::Direction direction) {
@@ -183,7 +188,7 @@ TEST_CASE("Routes to the addresses of links enter and leave every two nodes by t
             }
     }
     Settings settings = settings_for("4x3x2", "");
-    settings.use.value = TransportUse::tcp;  // which asks for no device
+    settings.set(transport::setting::use, "tcp");  // which asks for no device
     CHECK(plan_node(settings, 0).routes.size() == 23);
 }
 
@@ -192,7 +197,7 @@ TEST_CASE(
     for (const char* dims : {"2", "2x2x2", "4x3x2", "1x5", "2x1x2"}) {
         CAPTURE(dims);
         const Settings settings = settings_for(dims, "");
-        const Torus torus = *settings.node_torus();
+        const Torus torus = *node_torus(settings);
         std::set<std::string> seen;
         for (int node = 0; node < torus.size(); ++node) {
             const NodePlan plan = plan_node(settings, node);
@@ -213,8 +218,8 @@ TEST_CASE(
 
 TEST_CASE("A planned machine is one that check_machine finds nothing wrong with") {
     Settings settings = settings_for("3x2", "");
-    settings.forward.value = Forward::kernel;
-    settings.hosts.value = {"a", "b", "c", "d", "e", "f"};
+    settings.set(setting::forward, Forward::kernel);
+    settings.set(setting::hosts, {{"a", "b", "c", "d", "e", "f"}, ""});
     std::vector<HostFacts> hosts(6);
     for (int node = 0; node < 6; ++node) {
         const NodePlan plan = plan_node(settings, node);
@@ -253,9 +258,11 @@ TEST_CASE("A plan without a torus, without devices or without room is refused wi
         return std::string("no refusal");
     };
     using Catch::Matchers::Contains;
-    CHECK_THAT(refusal(Settings{}, default_netplan()), Contains("no torus"));
+    CHECK_THAT(refusal(Settings(schema()), default_netplan()), Contains("no torus"));
     Settings settings = settings_for("4x4", "");
-    settings.links.value.erase("1-");
+    Links links = settings[setting::links];
+    links.erase("1-");
+    settings.set(setting::links, links);
     CHECK_THAT(refusal(settings, default_netplan()), Contains("link 1-") && Contains("no device"));
     settings = settings_for("4x4", "");
     CHECK_THAT(refusal(settings, {*base::parse_address("10.0.0.0/26"),
@@ -264,7 +271,8 @@ TEST_CASE("A plan without a torus, without devices or without room is refused wi
     CHECK_THAT(refusal(settings, {*base::parse_address("10.0.0.0/25"),
                                   *base::parse_address("10.255.0.0/28")}),
                Contains("10.255.0.0/28") && Contains("one a node"));
-    settings.use.value = TransportUse::tcp;  // else there are routes to link addresses too
+    // Else there are routes to link addresses too.
+    settings.set(transport::setting::use, "tcp");
     CHECK(plan_node(settings, 15,
                     {*base::parse_address("10.0.0.0/25"), *base::parse_address("10.9.0.0/27")})
               .routes.size() == 15);

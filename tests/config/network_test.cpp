@@ -1,6 +1,7 @@
 // Facts of hosts: as text, believed only when whole; and the check of a machine made up of them.
 #include "config/network.h"
 #include "base/address.h"
+#include "config/geometry.h"
 
 #include <catch2/catch.hpp>
 #include <random>
@@ -139,11 +140,11 @@ TEST_CASE("Ends of a cable that do not fit together are named, both of them") {
 
 TEST_CASE("A link without a device, and hosts without any links, are found") {
     Machine machine;
-    machine.settings.links.value.erase("0-");
+    machine.forget_link("0-");
     const auto messages = machine.check();
     REQUIRE(messages.size() == 4);
     CHECK_THAT(messages[0], Contains("host a has a link 0- to d") && Contains("no device"));
-    machine.settings.links.value.clear();
+    machine.settings.set(setting::links, {});
     CHECK_THAT(machine.complaint(), Contains("no [links]"));
 }
 

@@ -3,14 +3,18 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "config/keys.h"
+#include "config/geometry.h"
 #include "config/load.h"
+#include "core/settings.h"
+#include "job/settings.h"
 #include "tests/config/temporary.h"
 
 using namespace torusmp::config;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
+using torusmp::job::schema;
 using torusmp::test::TemporaryFolder;
+namespace core = torusmp::core;
 
 namespace {
 
@@ -61,17 +65,17 @@ const std::vector<Variant> variants{
 };
 
 std::string text_of(const Settings& settings, const std::string& key) {
-    return find_key(key)->format(settings);
+    return settings.text(*schema().find(key));
 }
 
 Origin origin_of(const Settings& settings, const std::string& key) {
-    return find_key(key)->origin_in(settings);
+    return settings.origin(*schema().find(key));
 }
 
 // The value as the settings print it, whatever way it was written.
 std::string canonical(const std::string& key, const std::string& words) {
-    Settings settings;
-    assign(*find_key(key), Raw::words(words), {}, settings);
+    Settings settings(schema());
+    settings.assign(*schema().find(key), Raw::words(words), {});
     return text_of(settings, key);
 }
 
@@ -100,10 +104,10 @@ TEST_CASE("The sources are ranked for every key, in every combination, and each 
             if (!by_file && variant.key != "torus.dims")
                 environment.push_back("TORUSMP_TORUS_DIMS=2x1x1");
             if (by_file) request.file = path;
-            const std::string variable = find_key(variant.key)->variable();
+            const std::string variable = schema().find(variant.key)->variable();
             if (by_environment) environment.push_back(variable + "=" + variant.other);
             if (by_flag) request.flags.push_back(parse_set_flag(variant.key + "=" + variant.third));
-            const Settings settings = load(request, environment);
+            const Settings settings = load(schema(), request, environment);
             const Origin origin = origin_of(settings, variant.key);
             if (by_flag) {
                 CHECK(text_of(settings, variant.key) == canonical(variant.key, variant.third));
@@ -113,13 +117,13 @@ TEST_CASE("The sources are ranked for every key, in every combination, and each 
                 CHECK(origin == Origin{Origin::Kind::environment, variable});
             } else if (by_file) {
                 CHECK(origin == Origin{Origin::Kind::file, path + ":5"});
-                CHECK(text_of(settings, variant.key) != text_of(Settings(), variant.key));
+                CHECK(text_of(settings, variant.key) != text_of(Settings(schema()), variant.key));
             } else {
                 CHECK(origin == Origin{});
-                CHECK(text_of(settings, variant.key) == text_of(Settings(), variant.key));
+                CHECK(text_of(settings, variant.key) == text_of(Settings(schema()), variant.key));
             }
             // What the launcher sees, its ranks see.
-            CHECK(load_for_rank({}, export_environment(settings)) == settings);
+            CHECK(load_for_rank(schema(), {}, export_environment(settings)) == settings);
         }
     }
 }
@@ -130,24 +134,24 @@ TEST_CASE("Links from the environment and from flags replace those of the file")
         folder.write("g.toml",
                      "[torus]\ndims = [4]\n[nodes]\nhosts = \"q{0}\"\n[links]\n"
                      "\"0+\" = \"a\"\n\"0-\" = \"b\"\n[links.q1]\n\"0+\" = \"c\"\n");
-    const Settings by_file = load({{}, path}, {});
-    CHECK(by_file.links->size() == 2);
-    CHECK(load_for_rank({}, export_environment(by_file)) == by_file);
+    const Settings by_file = load(schema(), {{}, path}, {});
+    CHECK(by_file[setting::links].size() == 2);
+    CHECK(load_for_rank(schema(), {}, export_environment(by_file)) == by_file);
     const std::vector<std::string> environment{"TORUSMP_LINKS=0+=x,0-=y",
                                                "TORUSMP_LINKS_HOSTS=q2/0+=z,q3/0-=w"};
-    const Settings settings = load({{}, path}, environment);
-    CHECK(settings.links->at("0+") == "x");
-    CHECK(settings.host_links->size() == 2);
-    CHECK(settings.host_links->at("q3").at("0-") == "w");
-    CHECK(load_for_rank({}, export_environment(settings)) == settings);
-    CHECK(load({{{"links", "0+=m"}}, path}, environment).links->size() == 1);
+    const Settings settings = load(schema(), {{}, path}, environment);
+    CHECK(settings[setting::links].at("0+") == "x");
+    CHECK(settings[setting::host_links].size() == 2);
+    CHECK(settings[setting::host_links].at("q3").at("0-") == "w");
+    CHECK(load_for_rank(schema(), {}, export_environment(settings)) == settings);
+    CHECK(load(schema(), {{{"links", "0+=m"}}, path}, environment)[setting::links].size() == 1);
     for (const char* bad : {"0+", "0+=", "9+=x", "0+=x,0+=y", "", ",", "0+=x,0-=x"}) {
         CAPTURE(bad);
-        CHECK_THROWS_AS(load({{{"links", bad, {}}}, path}, {}), ConfigError);
+        CHECK_THROWS_AS(load(schema(), {{{"links", bad, {}}}, path}, {}), ConfigError);
     }
     for (const char* bad : {"0+=x", "q2/0+", "/0+=x", "q2/=x", "-q/0+=x", "nobody/0+=x"}) {
         CAPTURE(bad);
-        CHECK_THROWS_AS(load({{{"links.hosts", bad, {}}}, path}, {}), ConfigError);
+        CHECK_THROWS_AS(load(schema(), {{{"links.hosts", bad, {}}}, path}, {}), ConfigError);
     }
 }
 
@@ -156,22 +160,26 @@ TEST_CASE("The flag --config comes before TORUSMP_CONFIG, and an empty TORUSMP_C
     const std::string one = folder.write("one.toml", "[transport]\ntokens = 11\n");
     const std::string two = folder.write("two.toml", "[transport]\ntokens = 22\n");
     const std::vector<std::string> environment{"TORUSMP_CONFIG=" + two};
-    CHECK(*load({{}, one}, environment).tokens == 11);
-    CHECK(*load({}, environment).tokens == 22);
-    CHECK(load({}, environment).file == two);
-    CHECK(load({}, std::vector<std::string>{"TORUSMP_CONFIG="}) == Settings());
+    CHECK(load(schema(), {{}, one}, environment)[core::setting::tokens] == 11);
+    CHECK(load(schema(), {}, environment)[core::setting::tokens] == 22);
+    CHECK(load(schema(), {}, environment).file() == two);
+    CHECK(load(schema(), {}, std::vector<std::string>{"TORUSMP_CONFIG="}) == Settings(schema()));
 }
 
 TEST_CASE("The last of several flags for one key wins, and --torus is named as such") {
     const LoadRequest request{{{"torus.dims", "4", {}}, {"torus.dims", "2x2x2", "--torus"}}, {}};
-    const Settings settings = load(request, {});
-    CHECK(*settings.dims == std::vector<int>{2, 2, 2});
-    CHECK(settings.dims.origin == Origin{Origin::Kind::flag, "--torus"});
+    const Settings settings = load(schema(), request, {});
+    CHECK(settings[setting::dims] == std::vector<int>{2, 2, 2});
+    CHECK(settings.origin(setting::dims) == Origin{Origin::Kind::flag, "--torus"});
 }
 
 TEST_CASE("A wrong value names the variable or the flag from which it came") {
-    const auto flag = [](const std::string& text) { load({{parse_set_flag(text)}, {}}, {}); };
-    const auto variable = [](const std::string& text) { load({}, std::vector<std::string>{text}); };
+    const auto flag = [](const std::string& text) {
+        load(schema(), {{parse_set_flag(text)}, {}}, {});
+    };
+    const auto variable = [](const std::string& text) {
+        load(schema(), {}, std::vector<std::string>{text});
+    };
     CHECK_THROWS_WITH(variable("TORUSMP_TRANSPORT_TOKENS=many"),
                       StartsWith("TORUSMP_TRANSPORT_TOKENS: transport.tokens is \"many\": expected "
                                  "a whole number from 2 to 120"));
@@ -188,7 +196,9 @@ TEST_CASE("A wrong value names the variable or the flag from which it came") {
 }
 
 TEST_CASE("A misspelled variable is refused, one that belongs to others is left alone") {
-    const auto variable = [](const std::string& text) { load({}, std::vector<std::string>{text}); };
+    const auto variable = [](const std::string& text) {
+        load(schema(), {}, std::vector<std::string>{text});
+    };
     CHECK_THROWS_WITH(variable("TORUSMP_TRANSPORT_TOKEN=8"),
                       Contains("did you mean TORUSMP_TRANSPORT_TOKENS?"));
     CHECK_THROWS_WITH(variable("TORUSMP_TRANSPORT_BANDWIDTH=8"),
@@ -204,46 +214,47 @@ TEST_CASE("A misspelled variable is refused, one that belongs to others is left 
 }
 
 TEST_CASE("A rank gets values and origins without the file that the launcher read") {
-    Settings settings;
+    Settings settings(schema());
     {
         const TemporaryFolder folder;
         const std::string path = folder.write("odd name @%=:\xc3\xa9.toml",
                                               "[transport]\ntokens = 3\nrelay_tokens = 4\n");
-        settings = load({{{"transport.relay_tokens", "5", {}}}, path},
+        settings = load(schema(), {{{"transport.relay_tokens", "5", {}}}, path},
                         std::vector<std::string>{"TORUSMP_PROGRESS_SPIN=7us"});
     }
-    const Settings rank = load_for_rank({}, export_environment(settings));
+    const Settings rank = load_for_rank(schema(), {}, export_environment(settings));
     CHECK(rank == settings);
-    CHECK(rank.file == settings.file);
-    CHECK_THAT(rank.tokens.origin.where, Contains("odd name @%=:\xc3\xa9.toml:2"));
+    CHECK(rank.file() == settings.file());
+    CHECK_THAT(rank.origin(core::setting::tokens).where, Contains("odd name @%=:\xc3\xa9.toml:2"));
 }
 
 TEST_CASE("A rank's own environment comes before the launcher's file, not before its flags") {
     const TemporaryFolder folder;
     const std::string path = folder.write("g.toml", "[transport]\ntokens = 3\nrelay_tokens = 4\n");
-    const Settings launcher = load({{{"transport.relay_tokens", "5", {}}}, path}, {});
+    const Settings launcher = load(schema(), {{{"transport.relay_tokens", "5", {}}}, path}, {});
     std::vector<std::string> environment = export_environment(launcher);
     environment.push_back("TORUSMP_TRANSPORT_TOKENS=6");
     environment.push_back("TORUSMP_TRANSPORT_RELAY_TOKENS=7");
-    const Settings rank = load_for_rank({}, environment);
-    CHECK(*rank.tokens == 6);
-    CHECK(rank.tokens.origin.kind == Origin::Kind::environment);
-    CHECK(*rank.relay_tokens == 5);
-    CHECK(rank.relay_tokens.origin.kind == Origin::Kind::flag);
-    const Settings own = load_for_rank({{{"transport.relay_tokens", "8", {}}}, {}}, environment);
-    CHECK(*own.relay_tokens == 8);
+    const Settings rank = load_for_rank(schema(), {}, environment);
+    CHECK(rank[core::setting::tokens] == 6);
+    CHECK(rank.origin(core::setting::tokens).kind == Origin::Kind::environment);
+    CHECK(rank[core::setting::relay_tokens] == 5);
+    CHECK(rank.origin(core::setting::relay_tokens).kind == Origin::Kind::flag);
+    const Settings own =
+        load_for_rank(schema(), {{{"transport.relay_tokens", "8", {}}}, {}}, environment);
+    CHECK(own[core::setting::relay_tokens] == 8);
 }
 
 TEST_CASE("A launcher inside a job does not take the settings of that job for its own") {
-    const Settings outer = load({{{"transport.tokens", "5", {}}}, {}}, {});
-    CHECK(*load({}, export_environment(outer)).tokens == 64);
-    CHECK(*load_for_rank({}, export_environment(outer)).tokens == 5);
+    const Settings outer = load(schema(), {{{"transport.tokens", "5", {}}}, {}}, {});
+    CHECK(load(schema(), {}, export_environment(outer))[core::setting::tokens] == 64);
+    CHECK(load_for_rank(schema(), {}, export_environment(outer))[core::setting::tokens] == 5);
 }
 
 TEST_CASE("A rank without a launcher of ours loads like any program") {
     const std::vector<std::string> environment{"TORUSMP_TRANSPORT_TOKENS=9"};
-    CHECK(load_for_rank({}, environment) == load({}, environment));
-    CHECK(load_for_rank({}, {}) == Settings());
+    CHECK(load_for_rank(schema(), {}, environment) == load(schema(), {}, environment));
+    CHECK(load_for_rank(schema(), {}, {}) == Settings(schema()));
 }
 
 TEST_CASE("A handover too long for one variable is split and joined again") {
@@ -251,18 +262,19 @@ TEST_CASE("A handover too long for one variable is split and joined again") {
     for (int i = 0; i < 4096; ++i)
         hosts += (i ? "," : "") + std::string("a-rather-long-name-of-a-host-") + std::to_string(i);
     const Settings settings =
-        load({{{"torus.dims", "16x16x16", {}}, {"nodes.hosts", hosts, {}}}, {}}, {});
+        load(schema(), {{{"torus.dims", "16x16x16", {}}, {"nodes.hosts", hosts, {}}}, {}}, {});
     const std::vector<std::string> handover = export_environment(settings);
     REQUIRE(handover.size() > 1);
     for (const std::string& string : handover) CHECK(string.size() < 128 * 1024);
-    CHECK(load_for_rank({}, handover) == settings);
+    CHECK(load_for_rank(schema(), {}, handover) == settings);
     const std::vector<std::string> part{handover[0]};
-    CHECK_THROWS_WITH(load_for_rank({}, part), Contains("TORUSMP_SETTINGS_1 cannot be read"));
+    CHECK_THROWS_WITH(load_for_rank(schema(), {}, part),
+                      Contains("TORUSMP_SETTINGS_1 cannot be read"));
 }
 
 TEST_CASE("A damaged handover is refused and never misread") {
     const Settings settings =
-        load({{{"transport.tokens", "5", {}}, {"torus.dims", "2x2", "--torus"}}, {}},
+        load(schema(), {{{"transport.tokens", "5", {}}, {"torus.dims", "2x2", "--torus"}}, {}},
              std::vector<std::string>{"TORUSMP_LAUNCH_BIND=numa"});
     const std::string whole = export_environment(settings).at(0);
     for (const char* bad : {"2 1", "1", "1 x", "1 0", "1 99999", "1 -1", " ", "1 1 x", "1 1 a=b",
@@ -271,7 +283,8 @@ TEST_CASE("A damaged handover is refused and never misread") {
                             "1 1 transport.tokens=5%@flag:x", "1 1 @=:"}) {
         CAPTURE(bad);
         CHECK_THROWS_AS(
-            load_for_rank({}, std::vector<std::string>{std::string("TORUSMP_SETTINGS=") + bad}),
+            load_for_rank(schema(), {},
+                          std::vector<std::string>{std::string("TORUSMP_SETTINGS=") + bad}),
             ConfigError);
     }
     // Any other damage may change a value, but only to one that is legal.
@@ -285,8 +298,8 @@ TEST_CASE("A damaged handover is refused and never misread") {
         else
             text.resize(at);
         try {
-            const Settings rank = load_for_rank({}, std::vector<std::string>{text});
-            CHECK((*rank.tokens >= 2 && *rank.tokens <= 120));
+            const Settings rank = load_for_rank(schema(), {}, std::vector<std::string>{text});
+            CHECK((rank[core::setting::tokens] >= 2 && rank[core::setting::tokens] <= 120));
         } catch (const ConfigError& error) {
             CHECK(std::string(error.what()).find('\n') == std::string::npos);
         }

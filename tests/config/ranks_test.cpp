@@ -1,11 +1,14 @@
 #include <catch2/catch.hpp>
 
+#include "config/geometry.h"
 #include "config/load.h"
+#include "job/settings.h"
 
 using namespace torusmp;
 using namespace torusmp::config;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
+using torusmp::job::schema;
 
 namespace {
 
@@ -15,7 +18,7 @@ Settings with(const std::string& dims, const std::string& block = {},
     if (!dims.empty()) request.flags.push_back({"torus.dims", dims, "--torus"});
     if (!block.empty()) request.flags.push_back({"torus.ranks_per_node", block, {}});
     if (!periodic.empty()) request.flags.push_back({"torus.periodic", periodic, {}});
-    return load(request, {});
+    return load(schema(), request, {});
 }
 
 std::vector<int> extents(const routing::Torus& torus) {
@@ -25,49 +28,49 @@ std::vector<int> extents(const routing::Torus& torus) {
 }  // namespace
 
 TEST_CASE("Without dimensions the ranks form a balanced torus of three") {
-    CHECK(extents(with("").rank_torus(12)) == std::vector<int>{3, 2, 2});
-    CHECK(extents(with("").rank_torus(1)) == std::vector<int>{1, 1, 1});
-    CHECK_FALSE(with("", "", "true,true,false").rank_torus(8).periodic(2));
+    CHECK(extents(rank_torus(with(""), 12)) == std::vector<int>{3, 2, 2});
+    CHECK(extents(rank_torus(with(""), 1)) == std::vector<int>{1, 1, 1});
+    CHECK_FALSE(rank_torus(with("", "", "true,true,false"), 8).periodic(2));
 }
 
 TEST_CASE("The torus of ranks is nodes times the block inside each, and wraps as they do") {
-    const routing::Torus torus = with("4x8x8", "1x1x2", "true,true,false").rank_torus(512);
+    const routing::Torus torus = rank_torus(with("4x8x8", "1x1x2", "true,true,false"), 512);
     CHECK(extents(torus) == std::vector<int>{4, 8, 16});
     CHECK(torus.periodic(0));
     CHECK_FALSE(torus.periodic(2));
 }
 
 TEST_CASE("A number of ranks that the torus has not is refused with both numbers and advice") {
-    CHECK_THROWS_WITH(with("2x2x2").rank_torus(12),
+    CHECK_THROWS_WITH(rank_torus(with("2x2x2"), 12),
                       StartsWith("torus.dims = 2x2x2 (--torus) makes 8 ranks, but 12 ranks") &&
                           Contains("more than the torus has") && Contains("start 8") &&
                           Contains("for example 3x2x2"));
-    CHECK_THROWS_WITH(with("2x2x2").rank_torus(1),
+    CHECK_THROWS_WITH(rank_torus(with("2x2x2"), 1),
                       Contains("1 rank is started") && Contains("fewer than the torus has"));
-    CHECK_THROWS_WITH(with("2x2", "1x2").rank_torus(6),
+    CHECK_THROWS_WITH(rank_torus(with("2x2", "1x2"), 6),
                       Contains("ranks_per_node = 1x2 (--set torus.ranks_per_node)") &&
                           Contains("makes 8 ranks") && Contains("to 3 nodes, for example 3x1"));
-    CHECK_THROWS_WITH(with("2x2", "1x2").rank_torus(7), Contains("or change torus.dims"));
-    CHECK_THROWS_WITH(with("2x2", "3x3").rank_torus(2), Contains("makes 36 ranks"));
+    CHECK_THROWS_WITH(rank_torus(with("2x2", "1x2"), 7), Contains("or change torus.dims"));
+    CHECK_THROWS_WITH(rank_torus(with("2x2", "3x3"), 2), Contains("makes 36 ranks"));
     for (int ranks : {0, -1, max_ranks + 1}) {
-        CHECK_THROWS_AS(with("").rank_torus(ranks), ConfigError);
-        CHECK_THROWS_AS(with("2").rank_torus(ranks), ConfigError);
+        CHECK_THROWS_AS(rank_torus(with(""), ranks), ConfigError);
+        CHECK_THROWS_AS(rank_torus(with("2"), ranks), ConfigError);
     }
 }
 
 TEST_CASE("The node of a rank is where the block that holds its coordinates lies") {
     const Settings settings = with("2x3x4", "2x1x3");
-    const routing::Torus ranks = settings.rank_torus(24 * 6);
-    const routing::Torus nodes = *settings.node_torus();
-    REQUIRE(settings.ranks_on_a_node() == 6);
+    const routing::Torus ranks = rank_torus(settings, 24 * 6);
+    const routing::Torus nodes = *node_torus(settings);
+    REQUIRE(ranks_on_a_node(settings) == 6);
     std::vector<int> population(24);
     for (int rank = 0; rank < ranks.size(); ++rank) {
         routing::Coordinates c = ranks.coordinates(rank);
         c[0] /= 2;
         c[2] /= 3;
-        REQUIRE(settings.node_of(rank) == nodes.rank(c));
-        ++population[std::size_t(settings.node_of(rank))];
+        REQUIRE(node_of(settings, rank) == nodes.rank(c));
+        ++population[std::size_t(node_of(settings, rank))];
     }
     CHECK(population == std::vector<int>(24, 6));
-    CHECK_FALSE(with("").node_torus());
+    CHECK_FALSE(node_torus(with("")));
 }

@@ -7,13 +7,14 @@
 #include <catch2/catch.hpp>
 #include <iterator>
 
-#include "config/keys.h"
 #include "config/load.h"
+#include "job/settings.h"
 #include "tests/config/temporary.h"
 
 using namespace torusmp::config;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
+using torusmp::job::schema;
 using torusmp::test::TemporaryFolder;
 
 namespace {
@@ -74,8 +75,8 @@ TEST_CASE(
                                 {"TORUSMP_PROGRESS_SPIN=3us"});
     CHECK(outcome.code == 0);
     CHECK(outcome.err.empty());
-    for (const Key& key : keys())
-        CHECK_THAT(outcome.out, Contains("  " + std::string(key.name) + " "));
+    for (const AnySetting* setting : schema().settings())
+        CHECK_THAT(outcome.out, Contains("  " + std::string(setting->key()) + " "));
     const auto line = [&](const std::string& key) {
         const std::size_t start = outcome.out.find("  " + key + " ");
         return outcome.out.substr(start, outcome.out.find('\n', start) - start);
@@ -100,7 +101,7 @@ TEST_CASE("torus-info shows the binding plan of a machine that it is told about"
 }
 
 TEST_CASE("Inside a job torus-info tells what the ranks see") {
-    const Settings job = load({{{"transport.tokens", "5", {}}}, {}}, {});
+    const Settings job = load(schema(), {{{"transport.tokens", "5", {}}}, {}}, {});
     const Outcome outcome = run({"--explain", "transport.tokens"}, export_environment(job));
     CHECK(outcome.code == 0);
     CHECK_THAT(outcome.out, Contains("5, from --set transport.tokens"));

@@ -2,10 +2,11 @@
 #include <set>
 
 #include "base/text.h"
-#include "config/keys.h"
 #include "config/raw.h"
+#include "job/settings.h"
 
 using namespace torusmp::config;
+using torusmp::job::schema;
 
 TEST_CASE("The distance of two words counts inserted, deleted, changed and swapped letters") {
     CHECK(base::edit_distance("", "") == 0);
@@ -42,24 +43,24 @@ TEST_CASE("A quoted text has no control characters, no broken UTF-8 and no end o
 TEST_CASE("Every key has a name, a help text and an example that it accepts itself") {
     std::set<std::string_view> names;
     std::set<std::string> variables;
-    for (const Key& key : keys()) {
-        CAPTURE(key.name);
-        CHECK(names.insert(key.name).second);
-        CHECK(variables.insert(key.variable()).second);
-        CHECK(key.help.size() > 20);
-        CHECK(key.help.back() == '.');
-        Settings settings;
-        const bool empty_at_start = key.format(settings).empty();
-        CHECK(empty_at_start == !key.unset.empty());
+    for (const AnySetting* setting : schema().settings()) {
+        CAPTURE(setting->key());
+        CHECK(names.insert(setting->key()).second);
+        CHECK(variables.insert(setting->variable()).second);
+        CHECK(setting->help().size() > 20);
+        CHECK(setting->help().back() == '.');
+        Settings settings(schema());
+        const bool empty_at_start = settings.text(*setting).empty();
+        CHECK(empty_at_start == !setting->unset().empty());
         const Origin origin{Origin::Kind::flag, "--set"};
-        REQUIRE_NOTHROW(assign(key, Raw::words(key.example), origin, settings));
-        CHECK(key.origin_in(settings) == origin);
+        REQUIRE_NOTHROW(settings.assign(*setting, Raw::words(setting->example()), origin));
+        CHECK(settings.origin(*setting) == origin);
         // What it prints it reads, to the same value.
-        Settings again;
-        REQUIRE_NOTHROW(assign(key, Raw::words(key.format(settings)), origin, again));
+        Settings again(schema());
+        REQUIRE_NOTHROW(again.assign(*setting, Raw::words(settings.text(*setting)), origin));
         CHECK(again == settings);
     }
-    CHECK(find_key("transport.tokens")->variable() == "TORUSMP_TRANSPORT_TOKENS");
-    CHECK(find_key("links.hosts")->variable() == "TORUSMP_LINKS_HOSTS");
-    CHECK_FALSE(find_key("transport.token"));
+    CHECK(schema().find("transport.tokens")->variable() == "TORUSMP_TRANSPORT_TOKENS");
+    CHECK(schema().find("links.hosts")->variable() == "TORUSMP_LINKS_HOSTS");
+    CHECK_FALSE(schema().find("transport.token"));
 }

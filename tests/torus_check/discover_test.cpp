@@ -1,5 +1,6 @@
 // A geometry file written from what hosts heard is one that leads to the same wires.
 #include "programs/torus_check/discover.h"
+#include "config/geometry.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <fstream>
 
 #include "config/network.h"
+#include "job/settings.h"
 #include "tests/config/temporary.h"
 #include "tests/torus_check/made_up.h"
 
@@ -24,8 +26,9 @@ bool any_device(const std::string&) {
 void check_file(const MadeUp& machine, const check::Discovery& discovery) {
     const test::TemporaryFolder folder;
     const config::Settings settings =
-        config::load({{}, folder.write("t.toml", discovery.geometry)}, std::vector<std::string>{});
-    const routing::Torus torus = *settings.node_torus();
+        config::load(job::schema(), {{}, folder.write("t.toml", discovery.geometry)},
+                     std::vector<std::string>{});
+    const routing::Torus torus = *node_torus(settings);
     REQUIRE(torus.size() == machine.torus.size());
     const auto number = [](const std::string& host) { return std::atoi(host.c_str() + 1); };
     std::size_t links = 0;
@@ -36,8 +39,8 @@ void check_file(const MadeUp& machine, const check::Discovery& discovery) {
             if (!peer) continue;
             const std::string device = config::link_device(settings, node, direction);
             const std::string far = config::link_device(settings, *peer, direction.opposite());
-            const int from = number((*settings.hosts)[std::size_t(node)]);
-            const int to = number((*settings.hosts)[std::size_t(*peer)]);
+            const int from = number(host_names(settings)[std::size_t(node)]);
+            const int to = number(host_names(settings)[std::size_t(*peer)]);
             bool wired = false;
             for (const check::Heard& heard : machine.results[std::size_t(from)].report.heard)
                 wired = wired || (heard.device == device && heard.node == to && heard.from == far);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "job/settings.h"
 #include "programs/torus_check/crew.h"
 #include "programs/torus_check/discover.h"
 #include "programs/torus_check/verdict.h"
@@ -54,7 +55,7 @@ class MadeUp {
         set("torus.periodic", periodic);
         set("nodes.hosts", hosts);
         if (!links.empty()) set("links", links);
-        return config::load(request, std::vector<std::string>{});
+        return config::load(job::schema(), request, std::vector<std::string>{});
     }
 
     check::HostResult& host(int node) { return results[std::size_t(node)]; }

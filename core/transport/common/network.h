@@ -18,6 +18,7 @@
 #include "core/transport/common/address.h"
 #include "core/transport/common/monitor.h"
 #include "core/transport/common/secret.h"
+#include "core/transport/common/settings.h"
 
 namespace torusmp::transport {
 
@@ -29,7 +30,7 @@ struct NetworkOptions {
         std::string name;
     };
     std::vector<Device> devices;  // of the ports that are bound to one
-    std::chrono::nanoseconds timeout = std::chrono::seconds(10);
+    std::chrono::nanoseconds timeout = setting::timeout.initial();
 };
 
 class NetworkChannel : public Channel {

@@ -17,13 +17,14 @@
 #include "core/transport/shm/cross_memory.h"
 #include "core/transport/shm/heap.h"
 #include "core/transport/shm/segment.h"
+#include "core/transport/shm/settings.h"
 
 namespace torusmp::transport::shm {
 
 struct InterfaceOptions {
-    CopyMode copy = CopyMode::automatic;  // of large messages to private memory
-    bool crowded = false;                 // ranks outnumber cores
-    bool by_descriptor = false;           // sleep on descriptor(), beside other interfaces
+    CopyMode copy = setting::copy.initial();  // of large messages to private memory
+    bool crowded = false;                     // ranks outnumber cores
+    bool by_descriptor = false;               // sleep on descriptor(), beside other interfaces
 };
 
 class ShmChannel;

@@ -22,13 +22,14 @@
 #include "core/transport/common/network.h"
 #include "core/transport/tcp/channel.h"
 #include "core/transport/tcp/handshake.h"
+#include "core/transport/tcp/settings.h"
 
 namespace torusmp::transport::tcp {
 
 // Ports without a device take any route.
 struct InterfaceOptions : NetworkOptions {
-    std::size_t socket_buffer = 4u << 20;  // bytes, each way
-    bool checksum = false;
+    std::size_t socket_buffer = setting::socket_buffer.initial();  // bytes, each way
+    bool checksum = transport::setting::checksum.initial();
 };
 
 class TcpInterface final : public Network<TcpChannel> {

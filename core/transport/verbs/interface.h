@@ -20,19 +20,20 @@
 #include "core/transport/common/network.h"
 #include "core/transport/verbs/channel.h"
 #include "core/transport/verbs/greeter.h"
+#include "core/transport/verbs/settings.h"
 
 namespace torusmp::transport::verbs {
 
 // Every port has a device.
 struct InterfaceOptions : NetworkOptions {
     // How a queue pair waits: InfiniBand's codes. A packet without an answer is sent again after
-    // 4.096 us * 2^ack_timeout; -1: as long as all retries together fit into `timeout`.
-    int ack_timeout = -1;
-    int retries = 7;
-    int rnr_timer = 12;                        // 0.64 ms
-    int rnr_retries = 7;                       // without end
-    int gid_index = -1;                        // -1: that of the link's address
-    std::size_t cache = std::size_t{1} << 30;  // bytes of registered memory to keep
+    // 4.096 us * 2^ack_timeout; auto_number: as long as all retries together fit into `timeout`.
+    int ack_timeout = setting::ack_timeout.initial();
+    int retries = setting::retries.initial();
+    int rnr_timer = setting::rnr_timer.initial();
+    int rnr_retries = setting::rnr_retries.initial();
+    int gid_index = setting::gid_index.initial();  // auto_number: that of the link's address
+    std::size_t cache = setting::cache.initial();  // bytes of registered memory to keep
     std::function<void(std::string_view)> log;
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/units.h"
+#include "core/transport/common/settings.h"
 #include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/text.h"
@@ -181,7 +182,7 @@ void Coordinator::happened(RankEvent event) {
             return died(event.rank,
                         fmt::format("is stopped by {} for longer than transport.timeout = {}",
                                     signal_name(int(event.number)),
-                                    base::format_time(*job_.settings.timeout)),
+                                    base::format_time(job_.settings[transport::setting::timeout])),
                         exit_signal_base + int(event.number), true);
     }
 }

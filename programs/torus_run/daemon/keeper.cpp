@@ -8,6 +8,8 @@
 #include <map>
 
 #include "base/units.h"
+#include "core/transport/common/settings.h"
+#include "launch/settings.h"
 #include "programs/torus_run/daemon/attention.h"
 #include "programs/torus_run/daemon/coordinator.h"
 #include "programs/torus_run/daemon/descendants.h"
@@ -36,9 +38,9 @@ class Head : private Attention::Listener,
           outputs_(loop_, job.size(), job.tag_output, *this),
           coordinator_(job, outputs_, *this),
           tree_(make_tree(job)),
-          keepers_(loop_, head_node(job), tree_, *job.settings.timeout, *this),
+          keepers_(loop_, head_node(job), tree_, job.settings[transport::setting::timeout], *this),
           preflight_(job, tree_.parents),
-          pulse_(*job.settings.timeout) {}
+          pulse_(job.settings[transport::setting::timeout]) {}
 
     int run() {
         prepare();
@@ -78,7 +80,7 @@ class Head : private Attention::Listener,
         Packer packer;
         packer.add(shared);
         keepers_.send(KeeperFrame::start, every_node, share(packer.take()));
-        if (shared) unbind(*job_.settings.bind, cpus_);
+        if (shared) unbind(job_.settings[launch::setting::bind], cpus_);
         if (!own_ || own_->job.ranks.front() != 0) forward_input();
         if (own_) {
             LocalRanks::Listener& listener = *this;
@@ -233,7 +235,7 @@ class Head : private Attention::Listener,
 
     // A host has ended its ranks because nothing came from here: whose fault was that?
     void unheard(int node) {
-        const std::chrono::nanoseconds timeout = *job_.settings.timeout;
+        const std::chrono::nanoseconds timeout = job_.settings[transport::setting::timeout];
         const auto slept = std::max(longest_sleep_, pulse_.late(Clock::now()));
         if (ending_ || 2 * slept < timeout)
             return keeper_lost(node,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/load.h"
+#include "job/settings.h"
 #include "programs/torus_run/streams/link_address.h"
 
 namespace torusmp::launch {
@@ -57,8 +58,8 @@ void Keepers::find_addresses() {
     constexpr std::chrono::milliseconds longest{2000};
     const auto patience =
         std::min(longest, std::chrono::duration_cast<std::chrono::milliseconds>(timeout_ / 4));
-    addresses_ =
-        link_addresses(config::load_for_rank({}, tree_.job.environment), self_, waiting_, patience);
+    addresses_ = link_addresses(config::load_for_rank(job::schema(), {}, tree_.job.environment),
+                                self_, waiting_, patience);
 }
 
 void Keepers::start_some() {

@@ -19,6 +19,7 @@
 
 #include "base/descriptor.h"
 #include "base/units.h"
+#include "core/transport/common/settings.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/keeper.h"
 #include "programs/torus_run/daemon/signals.h"
@@ -247,7 +248,7 @@ int run_job(const Job& job) {
     const std::string others =
         alone ? ""
               : fmt::format(" before transport.timeout = {}, when the other hosts end the job",
-                            base::format_time(*job.settings.timeout));
+                            base::format_time(job.settings[transport::setting::timeout]));
     return Front([&job](KeeperContext context) { return keep(job, std::move(context)); }, true,
                  {milliseconds(1000), false,
                   [&others](pid_t keeper) {

@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "core/transport/common/settings.h"
+#include "job/settings.h"
 #include "launch/environment.h"
+#include "launch/settings.h"
 
 namespace torusmp::launch {
 
@@ -50,10 +53,11 @@ struct HostJob {
     std::array<std::byte, secret_bytes> secret{};
     std::vector<Program> programs;         // by first rank; never empty
     std::vector<std::string> environment;  // "NAME=value", the same for every rank
-    config::Bind bind = config::Bind::automatic;
+    config::Bind bind = setting::bind.initial();
     bool keep_going = false;
     Capture capture;
-    std::chrono::nanoseconds timeout{std::chrono::seconds(10)};  // a rank may be stopped so long
+    // A rank may be stopped so long.
+    std::chrono::nanoseconds timeout = transport::setting::timeout.initial();
 
     int program_of(int rank) const {
         int program = 0;
@@ -68,7 +72,7 @@ struct Job {
     std::string host;  // this host's own name, for messages
     std::vector<HostPlan> hosts;
     HostJob common;  // what is the same on every host
-    config::Settings settings;
+    config::Settings settings{job::schema()};
     std::string working_directory;
     std::vector<std::string> own_paths;  // of the programs on this host; empty: it starts no rank
     std::string torus_run;               // its path on the other hosts

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "config/geometry.h"
+#include "launch/settings.h"
 #include "programs/torus_run/streams/output.h"
 
 namespace torusmp::launch {
@@ -22,9 +24,9 @@ std::vector<int> plan_ways(const Job& job) {
     const auto own = std::find_if(job.hosts.begin(), job.hosts.end(),
                                   [](const HostPlan& host) { return host.here; });
     const int start = own == job.hosts.end() ? -1 : int(own - job.hosts.begin());
-    const auto nodes = job.settings.node_torus();
+    const auto nodes = node_torus(job.settings);
     std::vector<int> parents(job.hosts.size(), start);
-    if (*job.settings.through == config::LaunchThrough::torus && nodes &&
+    if (job.settings[launch::setting::through] == Through::torus && nodes &&
         nodes->size() == int(job.hosts.size()))
         parents = spanning_tree(*nodes, std::max(start, 0));
     if (start >= 0) parents[std::size_t(start)] = -1;
@@ -70,11 +72,11 @@ HostOrder make_tree(const Job& job) {
     tree.working_directory = job.working_directory;
     tree.file_mode_mask = file_mode_mask();
     if (job.hosts.size() == 1 && job.hosts.front().here) return tree;
-    tree.geometry = absolute(job.settings.file, job.working_directory);
-    tree.routes = *job.settings.forward == config::Forward::kernel;
+    tree.geometry = absolute(job.settings.file(), job.working_directory);
+    tree.routes = job.settings[config::setting::forward] == config::Forward::kernel;
     tree.parents = plan_ways(job);
     for (const HostPlan& host : job.hosts) tree.hosts.push_back(host.name);
-    tree.agent = *job.settings.agent;
+    tree.agent = job.settings[launch::setting::agent];
     tree.torus_run = job.torus_run;
     tree.job.environment = job.common.environment;  // the settings are in it
     return tree;

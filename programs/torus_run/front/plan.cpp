@@ -9,13 +9,17 @@
 #include <filesystem>
 #include <string_view>
 
+#include "config/geometry.h"
 #include "config/host.h"
 #include "config/load.h"
 #include "config/network.h"
 #include "config/options.h"
+#include "core/transport/common/settings.h"
+#include "job/settings.h"
 #include "launch/agent.h"
 #include "launch/environment.h"
 #include "launch/implementations.h"
+#include "launch/settings.h"
 #include "programs/torus_run/front/program.h"
 
 namespace torusmp::launch {
@@ -42,10 +46,11 @@ std::string own_path() {
 int default_rank_count(const Options& options, const config::Settings& settings) {
     int slots = 0;
     for (const HostSlots& host : options.hosts) slots += host.slots;
-    if (settings.dims->empty()) return slots ? slots : config::discover_cores().usable_cores();
+    if (settings[config::setting::dims].empty())
+        return slots ? slots : config::discover_cores().usable_cores();
     long long ranks = 1;
-    for (const int extent : *settings.dims) ranks *= extent;
-    for (const int extent : *settings.ranks_per_node) ranks *= extent;
+    for (const int extent : settings[config::setting::dims]) ranks *= extent;
+    for (const int extent : settings[config::setting::ranks_per_node]) ranks *= extent;
     return int(ranks);
 }
 
@@ -67,7 +72,7 @@ bool is_this_host(const std::string& name, const std::string& self) {
 // The line of the geometry file that names a host, where the file does and each has a line.
 std::string where_host_is_named(const config::Settings& settings, const config::Places& places,
                                 std::size_t node) {
-    const config::Origin& origin = settings.hosts.origin;
+    const config::Origin& origin = settings.origin(config::setting::hosts);
     const auto found = places.find(fmt::format("nodes.hosts.{}", node));
     return origin.kind == config::Origin::Kind::file && found != places.end() ? found->second
                                                                               : origin.where;
@@ -78,15 +83,15 @@ std::vector<HostPlan> plan_hosts(const config::Settings& settings, const std::st
                                  int ranks) {
     std::vector<HostPlan> hosts;
     const config::Places places =
-        settings.hosts->empty() ? config::Places() : config::read_places(settings);
-    for (const std::string& name : *settings.hosts)
+        host_names(settings).empty() ? config::Places() : config::read_places(settings);
+    for (const std::string& name : host_names(settings))
         hosts.push_back({name,
                          where_host_is_named(settings, places, hosts.size()),
                          is_this_host(name, self),
                          {}});
     if (hosts.empty()) hosts.push_back({self, "", true, {}});
     for (int rank = 0; rank < ranks; ++rank) {
-        const int node = settings.hosts->empty() ? 0 : settings.node_of(rank);
+        const int node = host_names(settings).empty() ? 0 : node_of(settings, rank);
         hosts[std::size_t(node)].ranks.push_back(rank);
     }
     return hosts;
@@ -160,9 +165,9 @@ namespace {
 
 void check_agent(const config::Settings& settings) {
     try {
-        split_words(*settings.agent);
+        split_words(settings[launch::setting::agent]);
     } catch (const AgentError& error) {
-        const std::string& where = settings.agent.origin.where;
+        const std::string& where = settings.origin(launch::setting::agent).where;
         throw UsageError(where.empty() ? error.what() : fmt::format("{}: {}", where, error.what()));
     }
 }
@@ -190,9 +195,9 @@ HostJob plan_common(const Options& options, const config::Settings& settings, in
     common.secret = random_secret();
     common.programs = plan_programs(options);
     common.environment = plan_environment(settings);
-    common.bind = *settings.bind;
+    common.bind = settings[launch::setting::bind];
     common.keep_going = options.keep_going;
-    common.timeout = *settings.timeout;
+    common.timeout = settings[transport::setting::timeout];
     return common;
 }
 
@@ -203,9 +208,9 @@ Job plan_job(const Options& options) {
         throw UsageError("no program given; torus-run [options] PROGRAM [its arguments]");
     Job job;
     job.host = options.here.empty() ? host_name() : options.here;
-    job.settings = config::load(request_of(options, job.host));
+    job.settings = config::load(job::schema(), request_of(options, job.host));
     const int ranks = rank_count(options, job.settings);
-    job.settings.rank_torus(ranks);  // throws where the torus and the ranks do not agree
+    rank_torus(job.settings, ranks);  // throws where the torus and the ranks do not agree
     job.hosts = plan_hosts(job.settings, job.host, ranks);
     check_own_host(job.hosts, job.host, !options.here.empty());
     job.common = plan_common(options, job.settings, ranks);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "config/geometry.h"
 #include "config/network.h"
 #include "programs/torus_run/daemon/keepers.h"
 
@@ -94,8 +95,9 @@ void Preflight::add_machine_problems(std::vector<std::string>& problems) const {
     const std::vector<config::HostFacts> facts = parsed(problems);
     if (!problems.empty()) return;
     const config::Settings& settings = job_.settings;
-    const std::string geometry = config::file_hash(settings.file);
-    if (!settings.links->empty() || !settings.host_links->empty()) {
+    const std::string geometry = config::file_hash(settings.file());
+    if (!settings[config::setting::links].empty() ||
+        !settings[config::setting::host_links].empty()) {
         problems = config::check_machine(settings, facts, config::read_places(settings), geometry);
         return;
     }
@@ -105,7 +107,7 @@ void Preflight::add_machine_problems(std::vector<std::string>& problems) const {
             problems.push_back(
                 fmt::format("{}: the geometry file {} is another one there: expected "
                             "the same on every host, or none but here",
-                            cite({node}), settings.file));
+                            cite({node}), settings.file()));
 }
 
 bool Preflight::share_a_machine() const {

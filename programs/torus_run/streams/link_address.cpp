@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/descriptor.h"
+#include "config/geometry.h"
 #include "config/network.h"
 
 namespace torusmp::launch {
@@ -83,7 +84,7 @@ class Echo {
 std::vector<Echo> open_links(const config::Settings& settings, int node,
                              const std::vector<int>& neighbours) {
     std::vector<Echo> links;
-    const auto torus = settings.node_torus();
+    const auto torus = node_torus(settings);
     for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto other = torus->neighbour(node, direction);

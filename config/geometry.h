@@ -1,0 +1,118 @@
+// The machine as the settings describe it: the torus of nodes, the ranks in each node, the hosts
+// and the devices of their links. These settings are config's own, since everything else in the
+// geometry file is checked against them.
+//
+// Pure functions; any thread may call.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+#include "routing/torus.h"
+
+namespace torusmp::config {
+
+// No torus is larger: a size above this is a slip of the pen, and would cost memory to believe.
+inline constexpr int max_ranks = 1 << 20;
+
+// One name a node in rank order; none: everything on this host.
+struct Hosts {
+    std::vector<std::string> names;
+    // The pattern that made the names ("qcd{0}{1}{2}"); empty: they were listed, or there are none.
+    std::string pattern;
+
+    friend bool operator==(const Hosts&, const Hosts&) = default;
+};
+
+using Links = std::map<std::string, std::string>;  // name of a direction ("0+") -> device
+using HostLinks = std::map<std::string, Links>;    // host -> its own
+
+// How ranks without a link to each other are reached.
+enum class Forward { relay, kernel };
+
+Type<std::vector<int>> extents_type(std::string accepts);
+Type<std::vector<bool>> periodic_type();
+Type<Hosts> hosts_type();
+Type<Links> links_type();
+Type<HostLinks> host_links_type();
+Type<Forward> forward_type();
+
+namespace setting {
+
+inline const Setting<std::vector<int>> dims{
+    "torus.dims",
+    extents_type("1 to 6 sizes of 1 or more, like [4, 8, 8] or 4x8x8"),
+    {},
+    "Nodes along each dimension. Ranks are numbered row by row, the last dimension fastest. "
+    "Without it the ranks of this host form a balanced torus. The flag --torus is short for it.",
+    {.unset = "balanced over the ranks in 3 dimensions", .example = "2x2x2"}};
+inline const Setting<std::vector<bool>> periodic{
+    "torus.periodic",
+    periodic_type(),
+    {},
+    "Whether each dimension wraps around (a torus) or ends (an open mesh).",
+    {.unset = "true in every dimension", .example = "true,true,false"}};
+inline const Setting<std::vector<int>> ranks_per_node{
+    "torus.ranks_per_node",
+    extents_type("a size of 1 or more for each dimension, like [1, 1, 2]"),
+    {},
+    "The block of ranks inside each node. The torus of ranks has dims x ranks_per_node ranks along "
+    "each dimension.",
+    {.unset = "1 in every dimension", .example = "1x1x2"}};
+inline const Setting<Hosts> hosts{
+    "nodes.hosts",
+    hosts_type(),
+    {},
+    "The hosts of the torus: a list in rank order, or a pattern in which {0} stands for the "
+    "coordinate in dimension 0; {0:02} pads it to two digits.",
+    {.unset = "every rank on this host", .example = "node{0}-{1}"}};
+inline const Setting<Links> links{
+    "links",
+    links_type(),
+    {},
+    "The network device by which a cable leaves a node in each direction: the dimension, and + or "
+    "-. In the file it is the table [links].",
+    {.unset = "none: no cable leaves a node",
+     .example = "0+=enp1s0f0,0-=enp1s0f1",
+     .in_file = "the table [links]"}};
+inline const Setting<HostLinks> host_links{
+    "links.hosts",
+    host_links_type(),
+    {},
+    "Devices of single hosts, where they differ from [links]. In the file each host has a table "
+    "[links.\"host\"].",
+    {.unset = "none: all hosts are cabled alike",
+     .example = "qcd000/0+=enp2s0f0",
+     .in_file = "a table [links.\"host\"] for each host"}};
+inline const Setting<Forward> forward{
+    "routing.forward", forward_type(), Forward::relay,
+    "How a rank is reached that is neither on this host nor a neighbour. relay: the ranks between "
+    "forward packets. kernel: IP routes along the same paths are laid already, or there is a "
+    "switch."};
+
+inline const Table table{&dims, &periodic, &ranks_per_node, &hosts, &links, &host_links, &forward};
+
+}  // namespace setting
+
+// Names reach ssh and file names, so they have only what names and addresses are made of.
+bool legal_host_name(std::string_view name);
+
+// The names of the hosts by node; empty: everything is on this host.
+const std::vector<std::string>& host_names(const Settings& settings);
+
+// The torus of ranks: nodes x the block inside each node; where no dims are set, a balanced torus
+// of `ranks`. Throws ConfigError when the product is not `ranks`.
+routing::Torus rank_torus(const Settings& settings, int ranks);
+// The torus of nodes; nothing where no dims are set.
+std::optional<routing::Torus> node_torus(const Settings& settings);
+// The product of ranks_per_node.
+int ranks_on_a_node(const Settings& settings);
+// The node on which a rank lives, by its number in the torus of nodes (the index of its host in
+// host_names()). Precondition: dims are set and `rank` is a rank of the torus.
+int node_of(const Settings& settings, routing::Rank rank);
+
+}  // namespace torusmp::config

@@ -1,0 +1,23 @@
+// How messages about the geometry speak of it. Of config alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace torusmp::config {
+
+inline constexpr int balanced_dimensions = 3;
+
+std::int64_t product(const std::vector<int>& extents);
+// "2x2x2"
+std::string joined(const std::vector<int>& extents);
+// "1 rank", "2 ranks"
+std::string plural(std::int64_t count, std::string_view word);
+// "torus.dims = 2x2x2 (--torus)"
+std::string cite_dims(const Settings& settings);
+
+}  // namespace torusmp::config

@@ -1,0 +1,95 @@
+// The kinds of values that settings share.
+//
+// Limits are inclusive and may have a word that says what they mean: {0, "none"}. Pure functions;
+// any thread may call.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/type.h"
+
+namespace torusmp::config {
+
+template <class T>
+struct Limit {
+    T value;
+    std::string_view meaning;
+
+    template <class From>
+    requires std::convertible_to<From, T> Limit(From limit, std::string_view word = {})
+        : value(T(limit)), meaning(word) {}
+};
+
+Type<int> integer_between(Limit<int> low, Limit<int> high);
+// The same or "auto", which is kept as `auto_number`. Precondition: low is not negative.
+inline constexpr int auto_number = -1;
+Type<int> integer_or_auto(Limit<int> low, Limit<int> high);
+
+Type<std::size_t> size_between(Limit<std::size_t> low, Limit<std::size_t> high);
+
+using Duration = std::chrono::nanoseconds;
+Type<Duration> time_between(Limit<Duration> low, Limit<Duration> high);
+
+Type<bool> boolean();
+
+// A command line in words: printable, not empty.
+Type<std::string> command();
+
+// One of names that are known when the program runs: `names` is asked each time.
+Type<std::string> one_of(std::function<std::vector<std::string>()> names);
+
+// The place of what was found among `names`; throws Mismatch, with the nearest name if one is near.
+std::size_t read_choice(const Raw& found, const std::vector<std::string>& names);
+// "auto, shm or tcp"
+std::string alternatives(const std::vector<std::string>& names);
+
+// One of a few values by name. The example is the first that is not the default.
+template <class T>
+Type<T> choice(std::vector<std::pair<std::string, T>> all) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : all) names.push_back(name);
+    Type<T> type;
+    type.name = "choice";
+    type.accepts = [names] { return alternatives(names); };
+    type.read = [all, names](const Raw& found) { return all[read_choice(found, names)].second; };
+    type.format = [all](const T& value) {
+        for (const auto& [name, known] : all)
+            if (known == value) return name;
+        return std::string();
+    };
+    type.example = [all](const T& initial) {
+        for (const auto& [name, value] : all)
+            if (value != initial) return name;
+        return all.front().first;
+    };
+    return type;
+}
+
+namespace literals {
+
+constexpr std::size_t operator""_KiB(unsigned long long count) {
+    return std::size_t(count) << 10;
+}
+constexpr std::size_t operator""_MiB(unsigned long long count) {
+    return std::size_t(count) << 20;
+}
+constexpr std::size_t operator""_GiB(unsigned long long count) {
+    return std::size_t(count) << 30;
+}
+constexpr std::size_t operator""_TiB(unsigned long long count) {
+    return std::size_t(count) << 40;
+}
+using std::chrono_literals::operator""h;
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""us;
+
+}  // namespace literals
+
+}  // namespace torusmp::config

@@ -1,0 +1,21 @@
+// What a user may set of shared memory.
+#pragma once
+
+#include "config/setting.h"
+#include "config/types.h"
+#include "core/transport/shm/cross_memory.h"
+
+namespace torusmp::transport::shm::setting {
+
+inline const config::Setting<CopyMode> copy{
+    "transport.copy",
+    config::choice<CopyMode>({{"auto", CopyMode::automatic},
+                              {"cma", CopyMode::one_copy},
+                              {"pipeline", CopyMode::packets}}),
+    CopyMode::automatic,
+    "How large messages cross shared memory. cma: one copy, straight from process to process. "
+    "pipeline: two copies through shared pages. auto: cma where the kernel allows it."};
+
+inline const config::Table table{&copy};
+
+}  // namespace torusmp::transport::shm::setting

@@ -1,0 +1,17 @@
+// What a user may set of TCP.
+#pragma once
+
+#include "config/setting.h"
+#include "config/types.h"
+
+namespace torusmp::transport::tcp::setting {
+
+using namespace config::literals;
+
+inline const config::Setting<std::size_t> socket_buffer{
+    "transport.socket_buffer", config::size_between(4_KiB, 1_GiB), 4_MiB,
+    "Send and receive buffer of each TCP connection, in the kernel."};
+
+inline const config::Table table{&socket_buffer};
+
+}  // namespace torusmp::transport::tcp::setting
