@@ -13,7 +13,8 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface, std::v
       options_(core_->commons.options),
       progress_(core_->progress),
       notes_(core_->notes),
-      state_(*core_) {}
+      state_(*core_),
+      flows_(*core_) {}
 
 Runtime::~Runtime() = default;
 
@@ -89,26 +90,6 @@ void Runtime::cancel(SendRequest& request) {
     core_->cancellation.cancel(request);
 }
 
-SendFlow& Runtime::open_send_flow(Rank dest, Context context, std::uint32_t kind) {
-    const Guard guard(progress_);
-    return core_->persistent.open_send(dest, {context, kind});
-}
-
-ReceiveFlow& Runtime::open_receive_flow(Rank source, Context context, std::uint32_t kind) {
-    const Guard guard(progress_);
-    return core_->persistent.open_receive(source, {context, kind});
-}
-
-void Runtime::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
-    const Guard guard(progress_);
-    core_->persistent.start(flow, request, buffer);
-}
-
-void Runtime::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) {
-    const Guard guard(progress_);
-    core_->persistent.start(flow, request, buffer);
-}
-
 bool Runtime::progress() {
     return progress_.poll();
 }
@@ -138,6 +119,26 @@ void Runtime::interrupt() noexcept {
 void Runtime::peer_died(Rank peer, std::string_view why) {
     const Guard guard(progress_);
     core_->faults.peer_died(peer, why);
+}
+
+SendFlow& Flows::open_send(Rank dest, Context context, std::uint32_t kind) const {
+    const Guard guard(core_.progress);
+    return core_.persistent.open_send(dest, {context, kind});
+}
+
+ReceiveFlow& Flows::open_receive(Rank source, Context context, std::uint32_t kind) const {
+    const Guard guard(core_.progress);
+    return core_.persistent.open_receive(source, {context, kind});
+}
+
+void Flows::start(SendFlow& flow, SendRequest& request, Buffer buffer) const {
+    const Guard guard(core_.progress);
+    core_.persistent.start(flow, request, buffer);
+}
+
+void Flows::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) const {
+    const Guard guard(core_.progress);
+    core_.persistent.start(flow, request, buffer);
 }
 
 }  // namespace torusmp::core

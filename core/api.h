@@ -31,6 +31,23 @@ namespace torusmp::core {
 
 class Core;
 
+// Declared channels (QMP). All messages of one flow between two ranks match in the order they are
+// started, without looking at tags: the n-th started send meets the n-th started receive. A flow
+// lives as long as the Runtime; opening it again gives the same one.
+class Flows final {
+  public:
+    explicit Flows(Core& core) : core_(core) {}
+
+    // `kind` tells flows between the same two ranks in one context apart; both ends name the same.
+    SendFlow& open_send(Rank dest, Context context, std::uint32_t kind) const;
+    ReceiveFlow& open_receive(Rank source, Context context, std::uint32_t kind) const;
+    void start(SendFlow& flow, SendRequest& request, Buffer buffer) const;
+    void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) const;
+
+  private:
+    Core& core_;
+};
+
 class Runtime final {
   public:
     using InterfaceFactory = core::InterfaceFactory;
@@ -66,6 +83,7 @@ class Runtime final {
     const routing::Torus& torus() const { return options_.torus; }
     const Inspection& state() const { return state_; }
     Notes& notes() { return notes_; }
+    const Flows& flows() const { return flows_; }
 
     // --- messages matched by context, source and tag (MPI's rules) ---
     // dest and source are ranks of the torus; precondition: in range (source may be any_source).
@@ -90,16 +108,6 @@ class Runtime final {
     // Asks to take a matched send back. It completes, now or later, as cancelled if no receive has
     // met it, else as it would have. To this rank itself it is settled which of them at once.
     void cancel(SendRequest& request);
-
-    // --- flows: declared channels (QMP) ---
-    // All messages of one flow between two ranks match in the order they are started, without
-    // looking at tags: the n-th started send meets the n-th started receive. A flow lives as long
-    // as the Runtime; opening it again gives the same one. `kind` tells flows between the same two
-    // ranks in one context apart; both ends name the same.
-    SendFlow& open_send_flow(Rank dest, Context context, std::uint32_t kind);
-    ReceiveFlow& open_receive_flow(Rank source, Context context, std::uint32_t kind);
-    void start(SendFlow& flow, SendRequest& request, Buffer buffer);
-    void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer);
 
     // --- progress ---
     // Moves everything that can move, without waiting. True when something did.
@@ -138,6 +146,7 @@ class Runtime final {
     Progress& progress_;
     Notes& notes_;
     const Inspection state_;
+    const Flows flows_;
 };
 
 }  // namespace torusmp::core

@@ -63,9 +63,9 @@ Handle* declare_message(Kind kind, QMP_comm_struct& comm, QMP_msgmem_t memory, i
     const bool travels_up = (direction > 0) == (kind == Kind::send);
     const std::uint32_t flow = flow_kind(axis, travels_up);
     if (kind == Kind::send)
-        handle->send_flow = &runtime().open_send_flow(rank, comm.group.context(), flow);
+        handle->send_flow = &runtime().flows().open_send(rank, comm.group.context(), flow);
     else
-        handle->receive_flow = &runtime().open_receive_flow(rank, comm.group.context(), flow);
+        handle->receive_flow = &runtime().flows().open_receive(rank, comm.group.context(), flow);
     add(handle.get());
     return handle.release();
 }
@@ -154,9 +154,9 @@ inline void start_one(Handle& handle, const char* call) {
     handle.active = true;
     handle.error = QMP_SUCCESS;
     if (handle.kind == Kind::send)
-        runtime().start(*handle.send_flow, handle.send, handle.buffer);
+        runtime().flows().start(*handle.send_flow, handle.send, handle.buffer);
     else
-        runtime().start(*handle.receive_flow, handle.receive, handle.buffer);
+        runtime().flows().start(*handle.receive_flow, handle.receive, handle.buffer);
     if (handle.clear_to_send == QMP_CTS_READY) handle.clear_to_send = QMP_CTS_NOT_READY;
 }
 

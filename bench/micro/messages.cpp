@@ -30,13 +30,13 @@ void flow_message(benchmark::State& state) {
     const auto bytes = std::size_t(state.range(0));
     bench::Alone runtime;
     std::vector<char> out(bytes), in(bytes);
-    core::SendFlow& to = runtime->open_send_flow(0, message_context, 0);
-    core::ReceiveFlow& from = runtime->open_receive_flow(0, message_context, 0);
+    core::SendFlow& to = runtime->flows().open_send(0, message_context, 0);
+    core::ReceiveFlow& from = runtime->flows().open_receive(0, message_context, 0);
     core::SendRequest send;
     core::ReceiveRequest receive;
     for (auto _ : state) {
-        runtime->start(from, receive, {in.data(), bytes});
-        runtime->start(to, send, {out.data(), bytes});
+        runtime->flows().start(from, receive, {in.data(), bytes});
+        runtime->flows().start(to, send, {out.data(), bytes});
         runtime->wait(receive);
         runtime->wait(send);
     }

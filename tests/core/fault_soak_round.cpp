@@ -264,8 +264,8 @@ void Round::issue_send(Message& m) {
     const Buffer buffer(static_cast<const void*>(m.out.get()), m.bytes);
     Runtime& runtime = (*job_)[m.from];
     if (m.way == Way::flow)
-        runtime.start(runtime.open_send_flow(m.to, m.context, std::uint32_t(m.tag)), m.send,
-                      buffer);
+        runtime.flows().start(runtime.flows().open_send(m.to, m.context, std::uint32_t(m.tag)),
+                              m.send, buffer);
     else
         runtime.send(m.send, buffer, m.to, m.context, m.tag,
                      m.synchronous ? SendMode::synchronous : SendMode::standard);
@@ -282,8 +282,8 @@ void Round::post(Message& m) {
     const Buffer buffer(m.in.get(), m.bytes);
     Runtime& runtime = (*job_)[m.to];
     if (m.way == Way::flow)
-        runtime.start(runtime.open_receive_flow(m.from, m.context, std::uint32_t(m.tag)), m.receive,
-                      buffer);
+        runtime.flows().start(runtime.flows().open_receive(m.from, m.context, std::uint32_t(m.tag)),
+                              m.receive, buffer);
     else
         runtime.receive(m.receive, buffer, m.from, m.context, m.tag);
 }

@@ -74,7 +74,7 @@ TEST_CASE("when a rank dies each request with it ends as unreachable, in time, a
         sends.emplace_back();
         job[rank].send(sends.back(), room(), victim, 0, 1);  // never received
         sends.emplace_back();
-        job[rank].start(job[rank].open_send_flow(victim, 0, 0), sends.back(), room());
+        job[rank].flows().start(job[rank].flows().open_send(victim, 0, 0), sends.back(), room());
         sends.emplace_back();
         Buffer small = room();
         small.bytes = 10;
@@ -82,7 +82,8 @@ TEST_CASE("when a rank dies each request with it ends as unreachable, in time, a
         receives.emplace_back();
         job[rank].receive(receives.back(), room(), victim, 0, 3);  // never sent
         receives.emplace_back();
-        job[rank].start(job[rank].open_receive_flow(victim, 0, 0), receives.back(), room());
+        job[rank].flows().start(job[rank].flows().open_receive(victim, 0, 0), receives.back(),
+                                room());
         receives.emplace_back();
         job[rank].receive(receives.back(), room(), victim, 0, any_tag);
     }
@@ -283,7 +284,7 @@ TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, an
         job[0].send(send, {memory.data(), 8}, 2, 0, 0, SendMode::synchronous);
     }
     SECTION("a declared channel") {
-        job[0].start(job[0].open_send_flow(2, 0, 0), send, {memory.data(), 8});
+        job[0].flows().start(job[0].flows().open_send(2, 0, 0), send, {memory.data(), 8});
     }
     SECTION("a large receive, which is announced") {
         receives = true;

@@ -54,18 +54,18 @@ class Scene {
         if ((setup & 4) != 0) receive(enemy, 1000, 1);
         if ((setup & 8) != 0) receive(enemy, 50, 2);
         if ((setup & 16) != 0) {
-            ReceiveFlow& flow = job_[us].open_receive_flow(enemy, 0, 0);
+            ReceiveFlow& flow = job_[us].flows().open_receive(enemy, 0, 0);
             for (int i = 0; i < 3; ++i) {
                 receives_.emplace_back();
                 prepare(receives_.back(), 1000);
-                job_[us].start(flow, receives_.back().request, buffer(receives_.back()));
+                job_[us].flows().start(flow, receives_.back().request, buffer(receives_.back()));
             }
         }
         if ((setup & 32) != 0) {
-            SendFlow& flow = job_[us].open_send_flow(enemy, 0, 0);
+            SendFlow& flow = job_[us].flows().open_send(enemy, 0, 0);
             sends_.emplace_back();
             sends_.back().bytes.resize(1000);
-            job_[us].start(flow, sends_.back().request, buffer(sends_.back()));
+            job_[us].flows().start(flow, sends_.back().request, buffer(sends_.back()));
         }
         if ((setup & 64) != 0) receive(enemy, 700, any_tag);
         job_.settle();

@@ -599,15 +599,16 @@ TEST_CASE("the n-th send of a flow meets its n-th receive, whatever the lengths 
             Ends& end = ends[f];
             if (end.started < flows[f].size() && random.below(3) == 0) {
                 if (end.send == nullptr)
-                    end.send = &job[end.from].open_send_flow(end.to, end.context, end.kind);
+                    end.send = &job[end.from].flows().open_send(end.to, end.context, end.kind);
                 Item& item = flows[f][end.started++];
-                job[end.from].start(*end.send, item.send, item.out.buffer());
+                job[end.from].flows().start(*end.send, item.send, item.out.buffer());
             }
             if (end.awaited < flows[f].size() && random.below(3) == 0) {
                 if (end.receive == nullptr)
-                    end.receive = &job[end.to].open_receive_flow(end.from, end.context, end.kind);
+                    end.receive =
+                        &job[end.to].flows().open_receive(end.from, end.context, end.kind);
                 Item& item = flows[f][end.awaited++];
-                job[end.to].start(*end.receive, item.receive, item.in.buffer());
+                job[end.to].flows().start(*end.receive, item.receive, item.in.buffer());
             }
             left |= end.started < flows[f].size() || end.awaited < flows[f].size();
         }
@@ -617,7 +618,7 @@ TEST_CASE("the n-th send of a flow meets its n-th receive, whatever the lengths 
     job.settle();
     INFO(job.report());
     for (std::size_t f = 0; f < ends.size(); ++f) {
-        REQUIRE(&job[ends[f].from].open_send_flow(ends[f].to, ends[f].context, ends[f].kind) ==
+        REQUIRE(&job[ends[f].from].flows().open_send(ends[f].to, ends[f].context, ends[f].kind) ==
                 ends[f].send);
         for (std::size_t n = 0; n < flows[f].size(); ++n) {
             Item& item = flows[f][n];
@@ -644,8 +645,8 @@ TEST_CASE("a flow that is known costs one packet, or one write and one packet, a
     Memory out(4 * limit, false);
     Memory in(4 * limit, false);
     Job job(line(3, sim::Remote::immediate, sim::Remote::immediate));
-    SendFlow& to = job[0].open_send_flow(1, 0, 0);
-    ReceiveFlow& from = job[1].open_receive_flow(0, 0, 0);
+    SendFlow& to = job[0].flows().open_send(1, 0, 0);
+    ReceiveFlow& from = job[1].flows().open_receive(0, 0, 0);
     job.settle();
     const bool large = GENERATE(false, true);
     for (int n = 0; n < 5; ++n) {
@@ -657,9 +658,9 @@ TEST_CASE("a flow that is known costs one packet, or one write and one packet, a
         Buffer source = out.buffer();
         Buffer sink = in.buffer();
         source.bytes = sink.bytes = bytes;
-        job[1].start(from, receive, sink);
+        job[1].flows().start(from, receive, sink);
         job.settle();
-        job[0].start(to, send, source);
+        job[0].flows().start(to, send, source);
         job.settle();
         REQUIRE(send.complete());
         REQUIRE(receive.complete());

@@ -11,7 +11,7 @@ set(bin ${BUILD}/${BIN})
 if(NOT WAY STREQUAL "build_tree")
   # It is moved after it was installed, to a folder with a space where nothing but our own scripts
   # must bear it.
-  foreach(part launch mpi11 mpi11/package library)
+  foreach(part programs/torus_run mpi11 mpi11/package library)
     must(${CMAKE_COMMAND} -DCMAKE_INSTALL_PREFIX=${WORK}/first -P ${BUILD}/${part}/cmake_install.cmake)
   endforeach()
   set(prefix ${WORK}/prefix)
