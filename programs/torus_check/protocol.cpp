@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "config/geometry.h"
 #include "config/raw.h"
 
 namespace torusmp::check {

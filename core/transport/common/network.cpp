@@ -10,7 +10,16 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/transport/api/descriptor.h"
+
 namespace torusmp::transport {
+
+void NetworkOptions::take(const config::Settings& settings, const Surroundings& surroundings) {
+    secret = surroundings.secret;
+    host = surroundings.host;
+    devices = surroundings.devices;
+    timeout = settings[setting::timeout];
+}
 
 void NetworkChannel::take_grant(TokenWord tokens) {
     // Checked lane by lane: a sum that runs over would be believed to be another.

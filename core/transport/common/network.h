@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "config/settings.h"
 #include "core/transport/api/interface.h"
 #include "core/transport/common/address.h"
 #include "core/transport/common/monitor.h"
@@ -21,6 +22,8 @@
 #include "core/transport/common/settings.h"
 
 namespace torusmp::transport {
+
+struct Surroundings;
 
 struct NetworkOptions {
     Secret secret{};
@@ -31,6 +34,9 @@ struct NetworkOptions {
     };
     std::vector<Device> devices;  // of the ports that are bound to one
     std::chrono::nanoseconds timeout = setting::timeout.initial();
+
+    // What every network takes of them.
+    void take(const config::Settings& settings, const Surroundings& surroundings);
 };
 
 class NetworkChannel : public Channel {

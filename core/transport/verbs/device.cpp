@@ -44,7 +44,7 @@ ibv_gid gid_from(const base::Address& address) {
 }
 
 Device::Device(const std::string& netdev, std::size_t index, int gid_index) : index_(index) {
-    const auto facts = config::rdma_port_of(netdev);
+    const auto facts = rdma_port_of(netdev);
     if (!facts)
         throw std::runtime_error(fmt::format(
             "device {} has no RDMA device: expected a RoCE adapter, or soft-RoCE on it (`rdma link "
@@ -96,7 +96,7 @@ void Device::open() {
 void Device::choose_addresses(int gid_index) {
     for (const DeviceAddress& address : addresses_of(netdev())) {
         const ibv_gid wanted = gid_from(address);
-        for (const config::RdmaGid& gid : facts_.gids) {
+        for (const RdmaGid& gid : facts_.gids) {
             if (!gid.roce_v2 || std::memcmp(gid.bytes.data(), wanted.raw, 16) != 0) continue;
             if (gid_index >= 0 && gid.index != gid_index) continue;
             addresses_.push_back(address);
@@ -104,7 +104,7 @@ void Device::choose_addresses(int gid_index) {
         }
     }
     if (!addresses_.empty()) return;
-    const std::string there = config::describe_gids(facts_);
+    const std::string there = describe_gids(facts_);
     throw std::runtime_error(
         gid_index >= 0
             ? fmt::format("RDMA device {}: verbs.gid_index: found {}, expected the index of a RoCE "

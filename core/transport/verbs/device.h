@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "config/rdma.h"
 #include "core/transport/common/address.h"
 #include "core/transport/verbs/handles.h"
+#include "core/transport/verbs/rdma.h"
 
 namespace torusmp::transport::verbs {
 
@@ -69,7 +69,7 @@ class Device {
     std::uint64_t counter(const char* name) const;
     Counters read_counters() const;
 
-    config::RdmaPort facts_;
+    RdmaPort facts_;
     std::size_t index_;
     unsigned netdev_index_ = 0;
     Context context_;

@@ -60,6 +60,7 @@ VerbsInterface::VerbsInterface(const std::vector<PortOptions>& ports, InterfaceO
       slots_(largest_slot(ports), devices_),
       registrations_(options_.cache, devices_, options_.log) {
     for (const auto& wanted : options_.devices) {
+        if (!has_port(wanted.port)) continue;
         const auto same = [&](const auto& it) { return it->netdev() == wanted.name; };
         auto found = std::find_if(devices_.begin(), devices_.end(), same);
         if (found == devices_.end()) {
