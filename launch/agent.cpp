@@ -29,14 +29,14 @@ std::string base_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-// They join the words of the command with blanks, and a shell takes them apart again.
+// They join the words of the command with blanks, and a shell splits them again.
 bool goes_through_a_shell(const std::string& agent) {
     for (const char* known : {"ssh", "slogin", "gsissh", "autossh", "dbclient", "rsh", "remsh"})
         if (base_name(agent) == known) return true;
     return false;
 }
 
-// Takes the quotes and backslashes of one word off.
+// Removes the quotes and backslashes of one word.
 class WordReader {
   public:
     explicit WordReader(std::string_view text) : text_(text) {}
@@ -104,7 +104,7 @@ base::Descriptor without_blocking(base::Descriptor descriptor) {
     return descriptor;
 }
 
-// What posix_spawn is told, released at the end of the scope.
+// Arguments for posix_spawn, released at the end of the scope.
 struct SpawnPlan {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -165,7 +165,7 @@ std::vector<std::string> agent_command(const std::string& agent, const std::stri
     bool placed = false;
     const std::string& link = address.empty() ? host : address;
     for (std::string& word : words)
-        // "{host}" may name what to log, and "{address}" whom to call.
+        // "{host}" may only serve for logging, and "{address}" be what is called.
         placed = int(put(word, place_of_host, host)) + int(put(word, place_of_address, link)) > 0 ||
                  placed;
     if (base_name(words.front()) == "ssh")

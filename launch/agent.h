@@ -24,28 +24,28 @@ class AgentError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// The words of a command line, with a shell's quotes and backslashes and nothing else of a shell.
-// Throws AgentError for a quote that does not end, and where there is no word.
+// The words of a command line, with the quotes and backslashes of a shell and nothing else of it.
+// Throws AgentError for an unclosed quote, and if there is no word.
 std::vector<std::string> split_words(std::string_view command);
 
-// A word that a shell reads back as it is.
+// A word quoted such that a shell reads it back as it is.
 std::string quote_for_shell(const std::string& word);
 
-// What runs `command` on `host`: AGENT HOST COMMAND. Where a word of the agent has "{host}" in it,
-// the name goes there and not behind the agent; so does `address` where it has "{address}", the
-// address of the host on the link that leads to it. ssh and its kin get the command quoted for the
-// shell that reads it, and ssh the options that keep it from asking what nobody could answer.
-// Throws AgentError.
+// The command line that runs `command` on `host`: AGENT HOST COMMAND. If a word of the agent
+// contains "{host}", the name goes there and not after the agent; likewise for `address` and
+// "{address}", the address of the host on the link that leads to it. ssh and its like get the
+// command quoted for the shell that reads it, and ssh also the options that keep it from asking
+// questions nobody could answer. Throws AgentError.
 std::vector<std::string> agent_command(const std::string& agent, const std::string& host,
                                        const std::vector<std::string>& command,
                                        const std::string& address = {});
-// Whether the agent is told of links: its command line has "{address}" in it.
+// Whether the agent uses addresses of links: its command line contains "{address}".
 bool wants_address(const std::string& agent);
 
 class AgentProcess {
   public:
-    // In a session of its own, so that nothing can ask at the terminal. Throws AgentError, for
-    // example where there is no such program.
+    // In a session of its own, so that nothing can ask questions at the terminal. Throws
+    // AgentError, for example if there is no such program.
     explicit AgentProcess(const std::vector<std::string>& command);
     AgentProcess(AgentProcess&& other) noexcept;
     AgentProcess& operator=(AgentProcess&&) = delete;
@@ -55,7 +55,7 @@ class AgentProcess {
     pid_t pid() const { return pid_; }
     // A pidfd: readable at the end of the process.
     int process() const { return process_.get(); }
-    // Our ends of its pipes, all non-blocking. May be moved out, by an owner that wants to.
+    // Our ends of its pipes, all non-blocking. An owner may move them out.
     base::Descriptor& input() { return input_; }
     base::Descriptor& output() { return output_; }
     base::Descriptor& errors() { return errors_; }

@@ -24,7 +24,7 @@ class BootstrapError : public std::runtime_error {
 struct Death {
     int rank = -1;
     std::string host;
-    std::string cause;  // ends "rank 3 (host qcd001) ...": "was killed by SIGKILL (Killed)"
+    std::string cause;  // completes "rank 3 (host qcd001) ...": "was killed by SIGKILL (Killed)"
 
     friend bool operator==(const Death&, const Death&) = default;
 };
@@ -41,28 +41,29 @@ class Bootstrap {
     // The same on every rank of a job, different for every job: 16 random bytes.
     virtual std::span<const std::byte> secret() const = 0;
 
-    // Everybody's bytes, by rank. Collective; lengths may differ.
+    // The bytes of all ranks, by rank. Collective; lengths may differ.
     virtual std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) = 0;
     // Collective; sleeps, never spins.
     virtual void barrier() = 0;
-    // Deaths that the launcher has told since the last call; never waits. Unlike the other calls it
-    // may be made by one thread while another is in exchange() or barrier(). Where a launcher tells
-    // nothing, the list stays empty.
+    // Deaths that the launcher has reported since the last call; never waits. Unlike the other
+    // calls it may be made by one thread while another is in exchange() or barrier(). Where a
+    // launcher reports nothing, the list stays empty.
     virtual std::vector<Death> deaths() { return {}; }
-    // Readable when deaths() has something to give, for poll() and epoll; -1: the launcher tells
+    // Readable when deaths() has something to give, for poll() and epoll; -1: the launcher reports
     // nothing.
     virtual int deaths_descriptor() { return -1; }
     // Whether the job lives on after a death (torus-run --keep-going). exchange() then gives no
     // bytes for the dead, and barrier() does not wait for them. Otherwise the job is being ended
     // when a death is told.
     virtual bool keeps_going() const { return false; }
-    // Something went wrong that may be what ends the job, or follow from it: whoever knows the
-    // whole prints it where it is news. By any thread. Without a launcher to ask it is printed at
-    // once.
+    // Reports something that went wrong and may end the job, or follow from what does: whoever
+    // knows the whole prints it if it is news. By any thread. Without a launcher to report to, it
+    // is printed at once.
     virtual void note(std::string_view text);
     // Ends the whole job. The launcher prints the message, stops every rank and exits with code.
     [[noreturn]] virtual void abort(int code, std::string_view message) = 0;
-    // This rank is done in an orderly way: leaving without it is reported as a failure of the job.
+    // This rank is done in an orderly way: leaving without this call is reported as a failure of
+    // the job.
     virtual void finalize() = 0;
 };
 

@@ -43,7 +43,7 @@ bool is_set(const char* name) {
 }
 
 // A process that has connected leaves its pid behind. Another process that reads it is a child of a
-// rank and stands alone; the same process asks for the same place twice.
+// rank and stands alone; the same process asks for its own rank twice.
 bool child_of_a_rank() {
     const char* connected = std::getenv(env_connected);
     if (!connected || !*connected) return false;

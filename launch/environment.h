@@ -1,4 +1,4 @@
-// The environment variables by which torus-run hands a rank its identity, and the frames that the
+// The environment variables by which torus-run tells a rank its identity, and the frames that the
 // two exchange over the inherited socket. Included by the rank library and by torus-run only; both
 // come from one build, and the version in `Welcome` refuses a mixture of two.
 #pragma once
@@ -10,12 +10,12 @@ namespace torusmp::launch {
 
 // "socket:inode:notices:inode:lifeline": the rank's control socket and the socket of notices, each
 // with the inode that proves that the descriptor is still that socket, and the pipe whose end of
-// file says that torus-run is gone.
-// Removed by the process that connects, so that its children are not taken for the rank.
+// file says that torus-run is gone. Removed by the process that connects, so that its children are
+// not mistaken for the rank.
 inline constexpr const char* env_bootstrap = "TORUSMP_BOOTSTRAP";
 // Set by the process that connects, to its pid: its children can tell that they are not the rank.
 inline constexpr const char* env_connected = "TORUSMP_CONNECTED";
-// For the user's own scripts; the library takes its rank and size from the welcome frame.
+// For scripts of the user; the library takes its rank and size from the welcome frame.
 inline constexpr const char* env_rank = "TORUSMP_RANK";
 inline constexpr const char* env_size = "TORUSMP_SIZE";
 inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
@@ -24,7 +24,7 @@ inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
 inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr std::size_t secret_bytes = 16;
-// A contribution to one exchange, and an abort text. More is a damaged frame.
+// Limits of a contribution to one exchange, and of an abort text. More is a damaged frame.
 inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
 
 enum class FrameKind : std::uint32_t {
@@ -40,7 +40,7 @@ enum class FrameKind : std::uint32_t {
     barrier = 18,
     finalize = 19,
     abort = 20,  // int32 exit code, then the text
-    watch = 21,  // this rank wants to know of deaths, and names them itself
+    watch = 21,  // this rank wants to be told of deaths, and names them itself
     note = 22,   // text: what it has seen of links and ranks
 };
 

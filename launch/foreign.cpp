@@ -1,5 +1,5 @@
-// Launchers known by the marks they leave in the environment of what they start. Each one counts
-// only where it started more than one process, or where its size cannot be told.
+// Launchers recognised by the marks they leave in the environment of what they start. Each one
+// counts only if it started more than one process, or if the number is unknown.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -36,8 +36,8 @@ std::string quote(std::initializer_list<const char*> names) {
 
 constexpr const char* use_torus_run = "start the program with torus-run -np N instead";
 
-// srun starts steps. A batch script, an interactive shell and salloc's shell have no step of their
-// own, or one with a number from the reserved range at the top, and stand alone.
+// srun starts steps. A batch script, an interactive shell and the shell of salloc have no step of
+// their own, or one with a number from the reserved range at the top, and stand alone.
 std::optional<ForeignLauncher> find_slurm() {
     constexpr long long first_reserved_step = 0xfffffff0;
     const auto step = number(get("SLURM_STEP_ID"));

@@ -23,7 +23,7 @@ std::unique_ptr<Bootstrap> connect_torus_run();
 std::unique_ptr<Bootstrap> connect_pmix();
 std::unique_ptr<Bootstrap> connect_single();
 
-// A launcher that started this process as one of several, and that speaks no language we know.
+// A launcher that started this process as one of several, and whose protocol we do not speak.
 struct ForeignLauncher {
     std::string name;    // "srun without PMIx"
     std::string found;   // the variables that gave it away: "SLURM_STEP_ID=0, ..."

@@ -1,12 +1,13 @@
 // The bootstrap over PMIx: Slurm (srun --mpi=pmix), PRRTE, Open MPI's mpirun.
 //
-// libpmix is opened when PMIx started this process and not linked: its start-up would cost every
-// rank of torus-run too. Its types come from pmix.h; a build without it refuses such a start.
+// libpmix is opened only if PMIx started this process, and not linked: every rank of torus-run
+// would pay for its initialization too. Its types come from pmix.h; a build without it refuses
+// such a start.
 #include <fmt/format.h>
 
 #include "launch/implementations.h"
 
-#if TORUSMP_HAS_PMIX
+#if __has_include(<pmix.h>)
 #include <dlfcn.h>
 #include <pmix.h>
 #include <unistd.h>
@@ -106,7 +107,7 @@ class PmixBootstrap final : public Bootstrap {
         std::fputs(text.c_str(), stderr);
         std::fflush(nullptr);
         const int status = (code & 0xff) != 0 ? code : 1;
-        // Open MPI's mpirun ends the job for a code that is not 0. Told by PMIx_Abort while another
+        // Open MPI's mpirun ends the job for a non-zero exit code. Told by PMIx_Abort while another
         // rank waits in a fence, version 4 crashes or hangs. srun needs to be told.
         if (!std::getenv("OMPI_COMM_WORLD_SIZE")) pmix_.abort(status, text.c_str(), nullptr, 0);
         _exit(status);
@@ -201,7 +202,7 @@ class PmixBootstrap final : public Bootstrap {
         std::copy(everyone[0].begin(), everyone[0].end(), secret_.begin());
     }
 
-    // One byte goes ahead: not every PMIx server keeps an empty object.
+    // One byte goes first: not every PMIx server keeps an empty object.
     void put(const std::string& key, std::span<const std::byte> bytes) const {
         std::vector<std::byte> copy(bytes.size() + 1);
         std::copy(bytes.begin(), bytes.end(), copy.begin() + 1);

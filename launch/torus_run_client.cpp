@@ -26,7 +26,7 @@ namespace {
 class TorusRunBootstrap final : public Bootstrap {
   public:
     TorusRunBootstrap(int socket, int notices) : socket_(socket), notices_(notices) {
-        // First of all: a second process on this socket is found out by its greeting.
+        // First of all: the greeting reveals a second process on this socket.
         const Hello hello{protocol_version, 0};
         send(FrameKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
         receive_welcome();
@@ -146,7 +146,7 @@ class TorusRunBootstrap final : public Bootstrap {
         return everyone;
     }
 
-    // The first time somebody wants to know, torus-run learns that this rank names deaths itself.
+    // When somebody first asks, torus-run learns that this rank names deaths itself.
     void ask_for_deaths() {
         if (!asked_.exchange(true)) send(FrameKind::watch, 0, {});
     }
@@ -227,7 +227,7 @@ class TorusRunBootstrap final : public Bootstrap {
         if (length > max_frame_bytes) damaged(call);
         std::string why(length, '\0');
         receive(why.data(), length, call);
-        // torus-run has told the cause and ends this process too: an echo of each rank helps
+        // torus-run has reported the cause and ends this process too: an echo from each rank helps
         // nobody.
         wait_for_the_end();
         throw BootstrapError(
@@ -300,8 +300,9 @@ void check_socket(int socket, unsigned long long inode) {
 }
 
 // torus-run's keeper ends this rank's process group when it dies. A wrapper may have moved the rank
-// into another group or session, so the rank also asks the kernel for its own end: SIGKILL when the
-// last writer of the lifeline pipe is gone. A fresh description, because the owner belongs to it.
+// into another group or session, so the rank also asks the kernel to end it: SIGKILL when the last
+// writer of the lifeline pipe is gone. A fresh open file description, because the owner belongs to
+// it.
 void arm_lifeline(int lifeline) {
     struct stat info {};
     if (fstat(lifeline, &info) != 0 || !S_ISFIFO(info.st_mode)) return;

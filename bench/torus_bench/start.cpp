@@ -32,7 +32,7 @@ bool is_set(const char* name) {
 // Beside this program where it is installed, one folder over in the build tree, or in PATH.
 std::string find_torus_run() {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const fs::path& candidate : {here / "torus-run", here.parent_path() / "launch/torus-run"})
+    for (const fs::path& candidate : {here / "torus-run", here.parent_path() / "bin/torus-run"})
         if (access(candidate.c_str(), X_OK) == 0) return candidate;
     return "torus-run";
 }

@@ -25,7 +25,7 @@ constexpr std::size_t longest_line = std::size_t(1) << 16;
 constexpr std::size_t longest_error = 4096;
 constexpr int most_noise = 200;  // lines that a login shell may print before the probe speaks
 
-// One host and how far it is.
+// One host, and how far it has got.
 class Member {
   public:
     enum class Stage { greeting, facts, ready, sent, reported };
@@ -59,7 +59,7 @@ class Member {
         if (!unsent_.empty()) polls.push_back({agent_->input().get(), POLLOUT, 0});
     }
 
-    // Takes and gives what can be had without waiting.
+    // Does whatever can be done without waiting.
     void act() {
         if (idle()) return;
         write_orders();
@@ -105,7 +105,7 @@ class Member {
         }
     }
 
-    // False where this member is done with.
+    // False once this member is done with.
     bool take_lines() {
         for (std::size_t end; (end = output_.find('\n')) != std::string::npos;) {
             const std::string line = output_.substr(0, end);
@@ -223,7 +223,7 @@ class Crew {
         for (Member& member : members_) member.act();
     }
 
-    // Only time in which this program ran counts: one that was stopped, or starved by a busy host,
+    // Counts only time in which this program ran: if it was stopped, or starved by a busy host, it
     // has not been kept waiting.
     void await(Member::Stage stage, const char* what, const char* failure) {
         constexpr auto slice = std::chrono::milliseconds(100);

@@ -44,10 +44,10 @@ class WireMap {
         number_ports();
     }
 
-    // Ends that hear one far end and are heard by it alone; notes on the others.
+    // Ends that hear exactly one far end and are heard by it alone; notes on the others.
     std::vector<Cable> cables(std::vector<std::string>& notes) const {
         std::vector<Cable> found;
-        std::map<std::string, int> shared;  // device -> hosts on which it is no cable
+        std::map<std::string, int> shared;  // device -> hosts on which it is not on a cable
         for (const auto& [end, far] : far_) {
             const EndKey& other = *far.begin();
             if (far.size() > 1)
@@ -71,7 +71,7 @@ class WireMap {
         return int(at - names_.begin());
     }
 
-    // One number for a device name on all hosts.
+    // One number for each device name, the same on all hosts.
     void number_ports() {
         std::set<std::string> names;
         for (const auto& [end, far] : far_) names.insert(end.second);
@@ -84,7 +84,7 @@ class WireMap {
 
 // ---- The file ----
 
-// The device that most nodes have in a direction.
+// The device that most nodes use in a direction.
 std::string usual_device(const Recognized& torus, const WireMap& wires, int index) {
     std::map<std::string, int> count;
     for (const auto& ports : torus.ports)

@@ -19,8 +19,8 @@ struct Discovery {
     std::string geometry;            // the text of the file; empty where there is no torus
 };
 
-// `hosts` and `results` go together; the hosts' order is kept where the torus allows it. Only
-// devices for which `wanted` holds are looked at. `agent`: written to the file; empty: not.
+// `hosts` and `results` go together; the order of the hosts is kept where the torus allows it. Only
+// devices for which `wanted` holds are considered. `agent`: written to the file unless empty.
 Discovery discover(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
                    const std::function<bool(const std::string&)>& wanted, const std::string& agent);
 

@@ -34,7 +34,7 @@ using config::UsageError;
 
 namespace {
 
-constexpr int large_probes = 8;  // of the size of the MTU; more might overrun small buffers
+constexpr int large_probes = 8;  // of MTU size; more might overrun small buffers
 
 constexpr const char* examples = R"(
 Examples:
@@ -143,8 +143,8 @@ std::string own_path() {
     return path.data();
 }
 
-// One line on a terminal that is written over, and wiped at the end. Elsewhere only hosts that keep
-// the others waiting are told, once.
+// One line on a terminal, overwritten each time and cleared at the end. Elsewhere only the hosts
+// that keep the others waiting are named, once.
 class Terminal {
   public:
     explicit Terminal(std::chrono::milliseconds timeout)
@@ -181,13 +181,14 @@ check::CrewPlan make_plan(const po::variables_map& given, const config::Settings
     plan.timeout = timeout_option(given);
     check::Job job;
     job.nonce = check::random_nonce();
-    // Away from well-known and short-lived ports; another job would need the same and the nonce.
+    // Away from well-known and ephemeral ports; another job would have to pick the same port, and
+    // still has another nonce.
     job.port = 20000 + (job.nonce[0] << 8 | job.nonce[1]) % 12000;
     job.nodes = int(hosts.size());
     job.small_probes = *number_option(given, "probes", 1, 100000);
     job.large_probes = large_probes;
     job.routes = settings[config::setting::forward] == config::Forward::kernel;
-    // Absolute: an agent starts elsewhere.
+    // Absolute, because an agent starts in another folder.
     if (!settings.file().empty())
         job.geometry = std::filesystem::absolute(settings.file()).string();
     for (std::size_t node = 0; node < hosts.size(); ++node) {
@@ -205,7 +206,7 @@ std::vector<check::HostResult> question(const check::CrewPlan& plan) {
         });
 }
 
-// Only the devices that the geometry file names speak; all listen.
+// Only the devices named in the geometry file send; all listen.
 void restrict_devices(const config::Settings& settings, check::CrewPlan& plan) {
     const routing::Torus torus = *node_torus(settings);
     for (int node = 0; node < torus.size(); ++node)
@@ -217,7 +218,7 @@ void restrict_devices(const config::Settings& settings, check::CrewPlan& plan) {
         }
 }
 
-// Nothing where a host could not be asked: that is said already.
+// Nothing for a host that could not be asked: that has been reported already.
 void compare_settings(const config::Settings& settings,
                       const std::vector<check::HostResult>& results, check::CheckReport& report) {
     std::vector<config::HostFacts> facts;
@@ -290,7 +291,7 @@ int discover_torus(const po::variables_map& given) {
 }
 
 int run(int argc, const char* const* argv) {
-    // Only torus-check itself gives it, alone.
+    // Only torus-check itself passes this option, alone.
     if (argc == 2 && std::string_view(argv[1]) == "--probe") return check::run_probe();
     const po::options_description options = make_options();
     const po::variables_map given = config::parse_options(argc, argv, options);
@@ -302,7 +303,7 @@ int run(int argc, const char* const* argv) {
     for (const char* option : {"hosts", "devices"})
         if (given.count(option) && !given.count("discover"))
             throw UsageError(fmt::format("--{} goes with --discover", option));
-    ::signal(SIGPIPE, SIG_IGN);  // an agent that is gone is told by the end of its output
+    ::signal(SIGPIPE, SIG_IGN);  // the end of its output tells that an agent is gone
     return given.count("discover") ? discover_torus(given) : test_cables(given);
 }
 

@@ -40,7 +40,7 @@ constexpr int receive_buffer = 1 << 20;
 
 template <class Value>
 void set_option(int socket, int level, int option, const Value& value) {
-    // Where an option is refused the probes still go out; what is missing shows in the report.
+    // Where an option is refused the probes still go out; the report shows what is missing.
     (void)::setsockopt(socket, level, option, &value, sizeof value);
 }
 
@@ -301,7 +301,7 @@ class Probe {
     }
 
     // One probe on every device for each tick that has passed; a busy host catches up in bursts
-    // that a receive buffer can hold.
+    // small enough for a receive buffer.
     void send() {
         const auto now = Clock::now();
         const auto due = std::clamp<std::int64_t>((now - next_tick_) / tick + 1, 1, largest_burst);

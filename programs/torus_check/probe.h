@@ -1,8 +1,8 @@
-// The probe: torus-check on one host of the machine. It says who it is on every device it is told
-// to use, and keeps what it hears on all of them.
+// The probe: torus-check on one host of the machine. It announces itself on every device it is told
+// to use, and records what it hears on all of them.
 //
 // Called from main() of the started program, once; uses standard input and output, and ends when
-// standard input does, so that nothing is left on a host whose torus-check is gone.
+// standard input does, so that nothing stays behind on a host whose torus-check is gone.
 #pragma once
 
 namespace torusmp::check {

@@ -13,7 +13,7 @@ namespace torusmp::check {
 
 namespace {
 
-constexpr std::size_t most_lines = 1 << 20;  // of one report; more is no report of ours
+constexpr std::size_t most_lines = 1 << 20;  // of one report; a longer one is not ours
 constexpr int most_probes = 1 << 20;
 
 [[noreturn]] void fail(std::string_view line, const std::string& why) {
@@ -52,7 +52,7 @@ std::string device(std::string_view line, const std::string& word) {
     return word;
 }
 
-// One line whatever is in it.
+// One line, whatever it contains.
 std::string on_one_line(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');

@@ -43,8 +43,8 @@ struct Sent {
     std::string device;
     int small = 0, large = 0;
     int large_bytes = 0;  // IP packet
-    int overflow = 0;     // that arrived, and the host was too slow to take
-    std::string trouble;  // why less was sent; empty: nothing was wrong
+    int overflow = 0;     // that arrived, but that the host was too slow to take
+    std::string trouble;  // why less was sent; empty: all was sent
     friend bool operator==(const Sent&, const Sent&) = default;
 };
 
@@ -53,7 +53,7 @@ struct Heard {
     std::string device;
     int node = 0;
     std::string from;
-    int small = 0, large = 0;  // different ones
+    int small = 0, large = 0;  // without duplicates
     friend bool operator==(const Heard&, const Heard&) = default;
 };
 
@@ -66,7 +66,7 @@ struct ProbeReport {
 inline constexpr std::string_view hello_word = "torus-check-probe";
 
 std::string format_job(const Job& job);
-// One line; true after the last. Throws ProtocolError.
+// One line; true for the last one. Throws ProtocolError.
 bool parse_job_line(std::string_view line, Job& job);
 
 std::string format_report(const ProbeReport& report);

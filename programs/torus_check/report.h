@@ -1,4 +1,4 @@
-// What torus-check tells: a table for people, JSON for scripts. Pure; any thread may call.
+// What torus-check prints: a table for people, JSON for scripts. Pure; any thread may call.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace torusmp::check {
 struct CheckReport {
     std::vector<std::string> hosts;     // by node
     std::vector<std::string> troubles;  // by node; empty: the host was asked
-    std::vector<std::string> messages;  // of settings that do not fit the hosts
-    std::vector<std::string> notes;     // of what works, and could be better
+    std::vector<std::string> messages;  // settings that do not match the hosts
+    std::vector<std::string> notes;     // what works, but could be better
     std::vector<CableResult> cables;
 
     bool good() const;
@@ -20,7 +20,7 @@ struct CheckReport {
 
 // "8 hosts, 24 cables: all are good"
 std::string verdict_line(const CheckReport& report);
-// A line for each thing that is wrong, and with `all` one for each good cable; then the verdict.
+// A line for each problem, and with `all` one for each good cable; then the verdict.
 std::string report_text(const CheckReport& report, bool all);
 std::string report_json(const CheckReport& report);
 

@@ -25,7 +25,7 @@ struct Count {
 // The most common value; nothing where there is none.
 std::optional<int> usual(const std::map<int, int>& count) {
     if (count.empty()) return std::nullopt;
-    // Of two equally common ones the larger: the smaller is then what to look at.
+    // Of two equally common values the larger: the smaller is then the one to look at.
     return std::max_element(count.begin(), count.end(),
                             [](const auto& a, const auto& b) {
                                 return std::pair(a.second, a.first) < std::pair(b.second, b.first);
@@ -178,7 +178,7 @@ class Judge {
             }
         if (partners(a).count(b)) return true;
         const bool wrong_a = judge_misplaced(cable, a, b);
-        // An exchange is told once, from one end; what leads astray, from both.
+        // An exchange is reported once, from one end; a cable that leads astray, from both.
         if (wrong_a && cable.findings.back().fault != Fault::misplaced) return false;
         const bool wrong_b = judge_misplaced(cable, b, a);
         if (!wrong_a && !wrong_b)
@@ -188,13 +188,13 @@ class Judge {
         return false;
     }
 
-    // Where the end `here` leads to another than `should`.
+    // The end `here` leads to another than `should`.
     bool judge_misplaced(CableResult& cable, const EndKey& here, const EndKey& should) const {
         const auto found = partner(here);
         if (!found) return false;
         const std::string leads = fmt::format("{} leads to {}", describe(here), describe(*found));
-        // The end that should be there instead, and what is at its other side: where that is our
-        // own far end, two cables were exchanged.
+        // The end that should be there instead, and what is at its far side: if that is our own far
+        // end, two cables were exchanged.
         const auto theirs = expected_.find(*found);
         const bool exchanged =
             theirs != expected_.end() && partner(theirs->second.far) == std::optional(should);

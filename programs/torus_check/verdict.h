@@ -1,4 +1,4 @@
-// From what every host saw to what is wrong with which cable. Pure; any thread may call.
+// From what every host saw to which cable is wrong, and how. Pure; any thread may call.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 namespace torusmp::check {
 
 enum class Fault {
-    unknown,    // a host at one end could not be asked
+    unknown,    // the host at one end could not be asked
     missing,    // no device, device down, no carrier, or nothing arrives
     swapped,    // its far end was exchanged with another cable's
-    crossed,    // the same, both far ends at one host
+    crossed,    // the same, with both far ends on one host
     misplaced,  // it leads to an end where it should not, and no second cable explains it
     shared,     // more than one far end answers: a switch or bridge
     slow,       // speed or duplex below that of the machine
@@ -32,7 +32,7 @@ struct Finding {
 struct LinkEnd {
     int node = 0;
     std::string host;
-    std::string device;  // empty: [links] gives none
+    std::string device;  // empty: [links] names none
     routing::Direction direction;
 };
 
@@ -42,9 +42,9 @@ struct CableResult {
 };
 
 struct Expectation {
-    std::optional<int> megabits;  // nothing: what most links of the machine have
+    std::optional<int> megabits;  // nothing: the value that most links of the machine have
     std::optional<int> mtu;       // the same
-    double loss = 0.01;           // up to this share of probes may be lost
+    double loss = 0.01;           // the share of probes that may be lost
 };
 
 // Every cable of the geometry file, in the order of nodes and dimensions. `results`: by node.

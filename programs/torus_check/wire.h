@@ -16,7 +16,7 @@ namespace torusmp::check {
 inline constexpr std::size_t nonce_bytes = 16;
 using Nonce = std::array<std::uint8_t, nonce_bytes>;
 
-// Numbers in network order. A large probe is this and zeros up to the MTU.
+// Numbers in network byte order. A large probe is padded with zeros up to the MTU.
 struct ProbePacket {
     std::array<char, 8> magic;
     Nonce nonce;
@@ -35,7 +35,7 @@ struct Identity {
 ProbePacket encode(const Nonce& nonce, const Identity& identity);
 
 // Nothing for a datagram that is not of this job: another nonce or magic, too short, a node that
-// is not there, a device that cannot be one.
+// does not exist, a device name that cannot be one.
 std::optional<Identity> decode(std::span<const std::byte> datagram, const Nonce& nonce, int nodes);
 
 // 32 hexadecimal digits.

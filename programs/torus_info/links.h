@@ -1,24 +1,24 @@
-// Which transport the links of this host would take, as far as one end can tell. Plain values;
+// Which transport the links of this host would take, as far as one end can know. Plain values;
 // links_of() asks the host for the devices.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "config/network.h"
+#include "config/choice.h"
 #include "config/settings.h"
 
 namespace torusmp::config {
 
 struct LinkReport {
     routing::Direction direction;
-    std::string device;   // empty: [links] gives none
-    std::string to;       // the host at the other end
+    std::string device;   // empty: [links] names none
+    std::string to;       // the host at the far end
     std::string carrier;  // a transport; empty: none, and `why` says what is wrong
     std::string why;
 };
 
-// Of the links that leave a node. The other ends are not asked.
+// The links that leave a node. The far ends are not asked.
 std::vector<LinkReport> links_of(const Settings& settings, int node);
 
 std::string links_text(const std::vector<LinkReport>& links);

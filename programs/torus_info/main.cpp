@@ -1,4 +1,4 @@
-// torus-info: what a job would run with on this host, and where each value comes from.
+// torus-info: the settings a job would run with on this host, and where each value comes from.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -84,7 +84,7 @@ int run(int argc, const char* const* argv) {
         fmt::print("torus-info (torusmp) {}\n", TORUSMP_VERSION);
         return exit_ok;
     }
-    // Inside a job it tells what the ranks of the job see.
+    // Inside a job it shows what the ranks of the job see.
     const Settings settings = load_for_rank(torusmp::job::schema(), request_from(given));
     if (given.count("explain")) return explain(given["explain"].as<std::string>(), settings);
     const Report report = make_report(settings, asked_ranks(given));

@@ -1,5 +1,5 @@
-// torus-info netplan: prints the address plan of a geometry file's nodes, or lays it on this host.
-// Called from main(), once.
+// torus-info netplan: prints the address plan for the nodes of a geometry file, or applies it on
+// this host. Called from main(), once.
 #pragma once
 
 namespace torusmp::config {

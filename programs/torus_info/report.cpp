@@ -27,7 +27,7 @@ void table(std::string& out, const std::vector<base::Row>& rows) {
     out += base::format_table(rows);
 }
 
-// Words on lines of up to 76 letters behind two blanks.
+// Words in lines of up to 76 characters, indented by two blanks.
 std::string wrap(std::string_view text) {
     constexpr std::size_t width = 76;
     std::string out;
@@ -40,7 +40,7 @@ std::string wrap(std::string_view text) {
     return out;
 }
 
-// For people: what an empty value means, and no more of a long one than fits.
+// For people: says what an empty value means, and shortens a long one.
 std::string shown_value(const AnySetting& setting, const Settings& settings) {
     const std::string value = settings.text(setting);
     if (value.empty()) return fmt::format("({})", setting.unset());
@@ -73,7 +73,7 @@ void print_settings(std::string& out, const Settings& settings) {
     table(out, rows);
 }
 
-// Links of the nodes: the fewest and the most that a node has, and the cables of all.
+// Links of the nodes: the fewest and the most that any node has, and the cables of all.
 struct LinkCount {
     int fewest = 0, most = 0;
     std::int64_t cables = 0;
@@ -122,7 +122,7 @@ std::string describe_limit(const std::optional<std::uint64_t>& bytes) {
     return bytes ? base::format_size(*bytes) : std::string("unlimited");
 }
 
-// Memory in the unit in which people speak of it; format_size() is exact instead.
+// Memory in the units that people use; format_size() is exact instead.
 std::string rounded_size(std::uint64_t bytes) {
     if (bytes >= std::uint64_t(1) << 30)
         return fmt::format("{:.1f} GiB", double(bytes) / (1 << 30));
@@ -311,7 +311,7 @@ std::string describe_origin(const Origin& origin) {
 }
 
 Report make_report(const Settings& settings, std::optional<int> ranks) {
-    // A wrong number is told before the host is asked, which takes time.
+    // A wrong number is refused before the host is asked, which takes time.
     if (!ranks && !settings[setting::dims].empty())
         ranks = node_torus(settings)->size() * ranks_on_a_node(settings);
     if (ranks) rank_torus(settings, *ranks);

@@ -1,4 +1,4 @@
-// What torus-info tells: the settings with their origins, the torus, this host and where its ranks
+// What torus-info prints: the settings with their origins, the torus, this host and where its ranks
 // would run; as text for people and as JSON for scripts.
 //
 // A Report is a plain value; make_report() asks the host once, the printers only format.
@@ -18,12 +18,12 @@ namespace torusmp::config {
 struct Report {
     Settings settings;
     int ranks = 0;         // of the whole job
-    int local_ranks = 0;   // of them on a host
+    int local_ranks = 0;   // of them on one host
     routing::Torus torus;  // of the ranks
     Host host;
     std::vector<CpuList> binding;   // by local rank
-    std::optional<int> node;        // that this host is; nothing: none, or no hosts are named
-    std::vector<LinkReport> links;  // that leave it
+    std::optional<int> node;        // which node this host is; nothing: none, or no hosts are named
+    std::vector<LinkReport> links;  // links that leave it
 };
 
 // `ranks`: nothing: as many as the torus has, or as this host has cores. Throws ConfigError,
@@ -33,7 +33,7 @@ Report make_report(const Settings& settings, std::optional<int> ranks);
 std::string report_text(const Report& report);
 std::string report_json(const Report& report);
 
-// Everything about one key: what it is for, what it accepts, how to set it, what it is now.
+// Everything about one key: what it is for, what it accepts, how to set it, and its value now.
 std::string explain_key(const AnySetting& setting, const Settings& settings);
 
 // "default", "geometry.toml:3", "--torus", "TORUSMP_TRANSPORT_TOKENS"

@@ -175,9 +175,9 @@ class BadInput(Comparison):
 class Failures(Comparison):
     def build_tree(self, launcher_text):
         """A stand-in build tree whose launcher misbehaves."""
-        for folder in ("launch", "bench"):
-            (self.work / folder).mkdir()
-        launcher = self.work / "launch/torus-run"
+        for folder in ("bin", "bench"):
+            (self.work / folder).mkdir(exist_ok=True)
+        launcher = self.work / "bin/torus-run"
         launcher.write_text("#!/bin/sh\n" + launcher_text)
         launcher.chmod(0o755)
         for program in ("exchange_qmp", "collectives_ours", "messages_mpi"):

@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_beds
 
 BENCH = BUILD / "bench/torus-bench"
-TORUS_RUN = BUILD / "launch/torus-run"
+TORUS_RUN = BUILD / "bin/torus-run"
 QUICK = ("--seconds", "0.002")
 SVG = "{http://www.w3.org/2000/svg}"
 

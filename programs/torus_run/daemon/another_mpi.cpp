@@ -20,7 +20,7 @@
 namespace torusmp::launch {
 namespace {
 
-// Our own library has a name of its own, and programs link that one; but the one name that all
+// Our own library has a name of its own, and programs link that one; but the name that all
 // implementations of the standard's binary interface share may be ours.
 constexpr std::string_view shared_name = "libmpi_abi.so";
 
@@ -32,14 +32,14 @@ std::optional<std::string> describe(std::string_view library) {
         return std::nullopt;
     const std::size_t end = library.find(".so.");
     const int version = end == library.npos ? 0 : std::atoi(library.data() + end + 4);
-    // The first number of the name is all that tells them apart.
+    // The first number of the name is all that distinguishes them.
     const char* maker = begins("libmpich") || version == 12 ? " of MPICH or a relative"
                         : version >= 20                     ? " of Open MPI"
                                                             : "";
     return fmt::format("{}{}", library, maker);
 }
 
-// Pieces of a file that may be damaged, or no program at all.
+// Reads from a file that may be damaged, or no program at all.
 class Image {
   public:
     explicit Image(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
@@ -73,7 +73,7 @@ Segments segments_of(const Image& image) {
     return segments;
 }
 
-// Where in the file an address of the running program lies.
+// The position in the file of an address of the running program.
 std::optional<std::uint64_t> offset_of(const Segments& segments, std::uint64_t address) {
     for (const auto& segment : segments)
         if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&

@@ -1,5 +1,5 @@
-// Programs of another MPI: each of their processes finds no launcher of its own and takes itself
-// for the only rank, without a word. What they load gives them away.
+// Programs of another MPI: each of their processes does not find its own launcher and silently
+// takes itself for the only rank. The libraries they load give them away.
 #pragma once
 
 #include <sys/types.h>
@@ -10,16 +10,15 @@
 
 namespace torusmp::launch {
 
-// The library of another MPI, as "libmpi.so.40 of Open MPI": nothing where there is none.
-//
-// What a program file asks the loader for by itself.
+// The library of another MPI that a program file asks the loader for, as "libmpi.so.40 of Open
+// MPI"; nothing where there is none.
 std::optional<std::string> mpi_needed_by(const std::string& program);
-// What a process, or one that it has started, has in memory by now.
+// The same, of what a process or one that it has started has loaded by now.
 std::optional<std::string> mpi_loaded_by(pid_t process);
 
-// Looks for one among the ranks of a host while nobody has connected. At the end of a process it is
-// too late to see what it has loaded, and early it has not: so now and then, ever less often, and
-// at the end into the file. Found once it is over.
+// Looks for one among the ranks of a host while nobody has connected. When a process has ended it
+// is too late to see what it had loaded, and at its start too early; so it looks now and then, less
+// and less often, and in the end into the program file. Found once, then over.
 class MpiSearch {
   public:
     using Clock = std::chrono::steady_clock;
@@ -36,7 +35,7 @@ class MpiSearch {
 
     std::optional<Clock::time_point> next_;  // nothing: not looking
     std::chrono::milliseconds pause_{100};
-    std::string seen_;  // the last file that was looked at
+    std::string seen_;  // the last file examined
 };
 
 }  // namespace torusmp::launch

@@ -23,13 +23,13 @@ Attention::Attention(Loop& loop, const KeeperContext& context, Listener& listene
     signals_ = base::Descriptor(signalfd(-1, &listened, SFD_CLOEXEC | SFD_NONBLOCK));
     null_ = base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
     loop_.watch(front_, EPOLLIN, [this](auto) { hear_front(); });
-    loop_.watch(signals_.get(), EPOLLIN, [](auto) {});  // every step hears them first
+    loop_.watch(signals_.get(), EPOLLIN, [](auto) {});  // every step checks them first
     rlimit files = context.files;
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// The signals are taken off before children are reaped: a SIGCHLD that came after reap() must wake
+// The signals are consumed before children are reaped: a SIGCHLD that comes after reap() must wake
 // the next step.
 void Attention::step(int milliseconds) {
     loop_.step(milliseconds, [this] {
@@ -62,7 +62,7 @@ void Attention::reap() {
     int status = 0;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;)
         changes.push_back({pid, status});
-    // Of several at once, one killed by a signal is the likelier cause.
+    // If several have ended at once, one killed by a signal is the likelier cause.
     std::stable_partition(changes.begin(), changes.end(),
                           [](const Change& change) { return WIFSIGNALED(change.status); });
     for (const Change& change : changes) listener_.child_changed(change.pid, change.status);

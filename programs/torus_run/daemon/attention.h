@@ -26,7 +26,7 @@ class Attention {
     Attention(Loop& loop, const KeeperContext& context, Listener& listener);
 
     // One step of the loop. Deaths come first: what peers report about a dead rank must not hide
-    // its own cause.
+    // the cause of its death.
     void step(int milliseconds);
     int null() const { return null_.get(); }
 

@@ -19,11 +19,11 @@ using std::chrono::milliseconds;
 
 // From SIGTERM to SIGKILL once a rank has failed: the job must be gone within two seconds.
 constexpr milliseconds grace{700};
-// The same where ranks name the dead before they get SIGTERM.
+// The same where ranks name the dead themselves before they get SIGTERM.
 constexpr milliseconds grace_with_names{1500};
-// On several hosts the death of a rank may be heard later than what it does to its peers.
+// On several hosts the death of a rank may become known later than its effects on its peers.
 constexpr milliseconds time_to_settle{500};
-// From what a rank has seen of a link to the end of the job that it may lead to.
+// From what a rank has seen of a link to the end of the job to which it may lead.
 constexpr milliseconds time_for_the_cause{3000};
 
 }  // namespace
@@ -154,7 +154,7 @@ void Coordinator::happened(RankEvent event) {
             return collective(event);
         case RankEvent::Kind::aborted: {
             const int code = int(event.number);
-            // Whoever was told of a death names it in words of its own.
+            // A rank that was told of a death names it in words of its own.
             if (kill_at_ && rank.watching)
                 return outputs_.say(
                     fmt::format("torus-run: {} says: {}\n", describe(event.rank), event.text));
@@ -207,7 +207,7 @@ void Coordinator::mark_ended(int index) {
 void Coordinator::ended(int index, int status) {
     mark_ended(index);
     const Rank& rank = ranks_[std::size_t(index)];
-    if (rank.dead) return;  // its death was told before
+    if (rank.dead) return;  // its death was reported before
     const int code = exit_code_of(status);
     const bool by_signal = WIFSIGNALED(status);
     if (by_signal && sigismember(&ending_signals_seen_, WTERMSIG(status)) == 1)
@@ -223,7 +223,7 @@ void Coordinator::ended(int index, int status) {
     check_absent();
 }
 
-// A rank that has left can join no collective call: whoever waits for it would wait for ever.
+// A rank that has left can join no collective call: those who wait for it would wait for ever.
 void Coordinator::check_absent() {
     if (!gathering_.open()) return;
     for (int i = 0; i < job_.size(); ++i) {

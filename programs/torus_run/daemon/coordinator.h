@@ -36,8 +36,8 @@ class Coordinator {
     void started();
     void happened(RankEvent event);
     bool has_started() const { return started_; }
-    // A host that nobody reaches any more; `why` ends "host qcd001 ...". Ranks on it are dead, and
-    // so are those of hosts that are only reached over it.
+    // A host that can no longer be reached; `why` completes "host qcd001 ...". Ranks on it are
+    // dead, and so are those of hosts that are reached only through it.
     void host_lost(int node, const std::string& why, const std::vector<int>& behind = {});
     void user_signal(int signal);
     // Ends the job at once, before or after its start.
@@ -46,10 +46,10 @@ class Coordinator {
     void tick(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
 
-    // At the end: says so where all were ranks of another MPI.
+    // At the end: reports it if all were ranks of another MPI.
     void report_strangers();
 
-    // Nothing more is to be waited for: what still lives may be killed.
+    // There is nothing more to wait for: what still lives may be killed.
     bool over() const;
     bool stopped() const { return kill_now_; }
     bool orderly() const { return alive_ == 0 && !kill_at_ && !kill_now_ && !first_death_; }
@@ -58,7 +58,7 @@ class Coordinator {
   private:
     struct Rank {
         int node = 0;
-        pid_t pid = -1;  // the one to name: the process that connected, where one has
+        pid_t pid = -1;  // the pid to name: that of the process that connected, once one has
         bool alive = false;
         bool connected = false;
         bool finalized = false;
@@ -66,7 +66,8 @@ class Coordinator {
         bool dead = false;
     };
 
-    // A reason to end the job. Of several at once the one that cannot follow from another counts.
+    // A reason to end the job. If there are several at once, the one that cannot follow from
+    // another counts.
     struct Cause {
         std::string text;
         int code = 0;
@@ -105,10 +106,10 @@ class Coordinator {
     std::optional<Clock::time_point> settle_at_, kill_at_;
     bool timed_out_ = false;
     bool kill_now_ = false;
-    bool first_death_ = false;  // one was buried and the job went on
+    bool first_death_ = false;  // one has died and the job went on
     int exit_code_ = 0;
-    // What ranks have seen of links and of each other. Where the job ends soon after, its last line
-    // names the cause, and these are only echoes of it; else they are told.
+    // What ranks have seen of links and of each other. If the job ends soon after, its last line
+    // names the cause, and these are only echoes of it; otherwise they are printed.
     std::vector<std::string> notes_;
     std::optional<Clock::time_point> tell_notes_at_;
     std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen

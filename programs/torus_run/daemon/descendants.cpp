@@ -21,7 +21,7 @@ struct CloseDirectory {
     void operator()(DIR* directory) const { closedir(directory); }
 };
 
-// From /proc/PID/stat: the first two fields after the name, which may hold anything in brackets.
+// From /proc/PID/stat: the first two fields after the name, which may contain anything in brackets.
 struct Stat {
     char state = 0;
     pid_t parent = -1;
@@ -61,7 +61,7 @@ std::vector<pid_t> children() {
     return children(getpid());
 }
 
-// What its main thread has started: no process here starts others from a second one.
+// What its main thread has started: processes here start others from no other thread.
 std::vector<pid_t> children(pid_t parent) {
     std::ifstream file(fmt::format("/proc/{}/task/{}/children", parent, parent));
     if (!file) return children_by_scan(parent);

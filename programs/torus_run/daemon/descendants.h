@@ -1,5 +1,5 @@
-// Ends every process below this one: children, and, because this process is their subreaper, all
-// that children leave behind, in whatever session or process group they hide.
+// Ends every process below this one: its children and, because this process is their subreaper,
+// everything that children leave behind, in whatever session or process group.
 #pragma once
 
 #include <chrono>
@@ -9,19 +9,19 @@
 
 namespace torusmp::launch {
 
-// Orphaned descendants come to this process from now on. Call before the first fork.
+// From now on orphaned descendants become children of this process. Call before the first fork.
 void adopt_orphans();
 
-// The children of this process, dead ones that nobody has reaped included.
+// The children of this process, including dead ones that nobody has reaped.
 std::vector<pid_t> children();
-// Those of any process.
+// The children of any process.
 std::vector<pid_t> children(pid_t parent);
 
-// Whether a process stands still after a signal; false where it cannot be told.
+// Whether a process is stopped by a signal; false where that cannot be told.
 bool is_stopped(pid_t pid);
 
-// SIGKILL and reap until no descendant is left. Returns the processes that outlived `patience`:
-// stuck in the kernel, or of another user. SIGCHLD must be blocked.
+// Kills (SIGKILL) and reaps until no descendant is left. Returns the processes that outlived
+// `patience`: stuck in the kernel, or of another user. SIGCHLD must be blocked.
 std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience);
 
 }  // namespace torusmp::launch

@@ -19,7 +19,7 @@ class Gathering {
     explicit Gathering(int ranks)
         : bytes_(std::size_t(ranks)), joined_(std::size_t(ranks)), gone_(std::size_t(ranks)) {}
 
-    // Adds a rank's call. A text says how the call contradicts the others.
+    // Adds a rank's call. Returns a text if the call contradicts the others.
     std::optional<std::string> join(int rank, FrameKind kind, std::uint32_t sequence,
                                     std::vector<std::byte> bytes);
     // A rank that is gone: nobody waits for it any more, and an exchange has no bytes of it.
@@ -31,7 +31,7 @@ class Gathering {
     // "rank 0 waits in exchange()"; precondition: open().
     std::string describe_waiting() const;
 
-    // The answer for everybody; precondition: complete(). The next collective may begin.
+    // The answer for all; precondition: complete(). The next collective may begin.
     struct Answer {
         FrameHeader header;
         SharedBytes bytes;

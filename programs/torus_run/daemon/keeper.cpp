@@ -90,7 +90,7 @@ class Head : private Attention::Listener,
                            listener);
             if (!local_->start_all()) return false;
         }
-        // From here only the ranks hold what they read from.
+        // From here on only the ranks hold what they read from.
         if (!input_) dup2(attention_.null(), STDIN_FILENO);
         return true;
     }
@@ -106,7 +106,7 @@ class Head : private Attention::Listener,
         input_->start();
     }
 
-    // A full disk has taken a part of what the ranks said.
+    // Part of what the ranks said was lost to a full disk.
     int exit_code() const {
         const int code = coordinator_.exit_code();
         return code == 0 && outputs_.lost() ? exit_failure : code;
@@ -197,7 +197,7 @@ class Head : private Attention::Listener,
             case KeeperFrame::lost:
                 return keeper_lost(node, body.text());
             default:
-                return;  // alive: that it came is all
+                return;  // alive: its arrival is all that matters
         }
     }
 
@@ -233,7 +233,7 @@ class Head : private Attention::Listener,
         coordinator_.host_lost(node, why, behind);
     }
 
-    // A host has ended its ranks because nothing came from here: whose fault was that?
+    // A host has ended its ranks because it heard nothing from here: whose fault was that?
     void unheard(int node) {
         const std::chrono::nanoseconds timeout = job_.settings[transport::setting::timeout];
         const auto slept = std::max(longest_sleep_, pulse_.late(Clock::now()));
@@ -326,7 +326,7 @@ class Head : private Attention::Listener,
         outputs_.flush(context_.front.get());
     }
 
-    // Whoever waits for torus-run would not hear of the end.
+    // Otherwise whoever waits for torus-run would not learn of the end.
     void tell_stopped_front() {
         if (is_stopped(getppid()))
             outputs_.say(
@@ -345,7 +345,7 @@ class Head : private Attention::Listener,
         return found;
     }
 
-    // What they print on the way is still passed on, for as long as somebody reads it.
+    // What they print meanwhile is still passed on, as long as somebody reads it.
     void end_other_hosts() {
         keepers_.give_up_waiting();
         if (keepers_.empty()) return;
@@ -399,7 +399,7 @@ class Head : private Attention::Listener,
     std::vector<config::CpuList> cpus_;
     std::optional<LocalRanks> local_;
     std::optional<InputSource> input_;
-    std::map<int, std::array<std::uint64_t, streams>> owed_;  // output to give back, by node
+    std::map<int, std::array<std::uint64_t, streams>> owed_;  // output to be acknowledged, by node
     std::map<int, HostEnd> ends_;
     std::chrono::nanoseconds longest_sleep_{0};  // of this very process
     bool ending_ = false;

@@ -2,10 +2,10 @@
 //
 // On every host torus-run is two processes. The front owns the terminal and the user's signals, or
 // on the other hosts the end of the agent; the keeper is its child, the parent of the ranks and the
-// subreaper of all that they start. Whichever of the two is killed, the other ends every
-// descendant; if both are, the lifeline pipe ends the ranks. The keeper on the user's host is the
+// subreaper of everything that they start. Whichever of the two is killed, the other ends all
+// descendants; if both are, the lifeline pipe ends the ranks. The keeper on the user's host is the
 // head: it starts the keepers of the other hosts through the agent, and decides. A keeper that
-// loses the head, or hears nothing of it for transport.timeout, ends all that it started.
+// loses the head, or hears nothing from it for transport.timeout, ends everything that it started.
 #pragma once
 
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ struct KeeperContext {
     base::Descriptor lifeline_read;   // reopened for every rank
     base::Descriptor lifeline_write;  // held by front and keeper only
     int standard_input = 0;           // what rank 0 reads from
-    sigset_t signals;                 // the mask that the user's program starts with
+    sigset_t signals;                 // the mask with which the user's program starts
     rlimit files;                     // and its limit of open files
 };
 

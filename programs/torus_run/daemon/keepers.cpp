@@ -75,7 +75,7 @@ void Keepers::start_some() {
 
 void Keepers::start_one(int node) {
     const std::string& host = hosts_[std::size_t(node)];
-    // A head outside of the torus has no link to it, and calls the first host by its name.
+    // A head outside the torus has no link to it, and calls the first host by its name.
     const bool over_a_link = wants_address(agent_) && self_ >= 0;
     if (over_a_link && !addresses_.contains(node))
         return listener_.keeper_lost(

@@ -1,5 +1,5 @@
-// The keepers that this keeper starts on other hosts: all of them, or where there is no network but
-// the torus, those one link away. They are started side by side, a bounded number at a time.
+// The keepers that this keeper starts on other hosts: all of them, or those one link away where the
+// torus is the only network. They are started in parallel, a bounded number at a time.
 //
 // Owned by a keeper and used by its one thread.
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace torusmp::launch {
 
-// From the keeper of node `from` (-1: the head) which of its own children is on the way to `to`;
-// nothing: `to` is not below it. `parents` as in HostOrder.
+// Which child of the keeper of node `from` (-1: the head) is on the way to `to`; nothing: `to` is
+// not below it. `parents` as in HostOrder.
 std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to);
-// The nodes below `node`, itself included.
+// The nodes below `node`, including itself.
 std::vector<int> subtree_of(const std::vector<int>& parents, int node);
 
 class Keepers : private Link::Listener {
@@ -34,7 +34,7 @@ class Keepers : private Link::Listener {
     Keepers(Loop& loop, int self, const HostOrder& tree, std::chrono::nanoseconds timeout,
             Listener& listener);
 
-    // Starts those that this keeper is the parent of, without `except` (this host itself).
+    // Starts those whose parent this keeper is, without `except` (this host itself).
     void start(int except = -1);
     bool empty() const { return waiting_.empty() && links_.empty(); }
 
@@ -42,9 +42,9 @@ class Keepers : private Link::Listener {
     void send(KeeperFrame kind, std::uint32_t node, const SharedBytes& bytes);
     bool reaped(pid_t pid, int status);
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
-    // Whether nothing is to be expected any more: each is done or lost, and its agent has ended.
+    // Whether nothing more is to be expected: each is done or lost, and its agent has ended.
     bool all_gone();
-    // Starts no more, and ends the agents that have reached nobody yet.
+    // Starts no more, and ends the agents that have not reached their host yet.
     void give_up_waiting();
     // Ends the agents of lost keepers, and of all where `all`.
     void drop(bool all);

@@ -23,9 +23,9 @@ constexpr const char* processes = "processes";
 constexpr const char* files = "open files";
 constexpr const char* memory = "of memory";
 
-// The keeper's own: signals, agents, the sockets of a rank that is being started.
+// For the keeper itself: signals, agents, the sockets of a rank that is being started.
 constexpr std::uint64_t spare_files = 64;
-// Kernel stack, page tables and the pages that even /bin/true writes to.
+// Kernel stack, page tables, and the pages that even /bin/true writes to.
 constexpr std::uint64_t least_memory = 128 * 1024;
 
 // Nothing: no such file, or no number in it ("max").
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
     return number;
 }
 
-// Threads count: one link of /proc/PID/task for each, and two more.
+// Counts threads: /proc/PID/task has a link for each, and two more.
 std::uint64_t threads_of_this_user() {
     std::uint64_t threads = 0;
     std::error_code error;
@@ -62,7 +62,7 @@ std::uint64_t threads_of_this_machine() {
     return threads;
 }
 
-// Whom the kernel does not count.
+// Users that the kernel does not count.
 bool may_start_any_number() {
     return getuid() == 0 || base::has_capability(CAP_SYS_RESOURCE) ||
            base::has_capability(CAP_SYS_ADMIN);

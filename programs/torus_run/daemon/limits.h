@@ -1,5 +1,5 @@
-// What keeps this system from starting so many ranks, looked at before the first of them: a job
-// that is refused by the kernel half way has done harm by then.
+// What keeps this system from starting so many ranks, checked before the first of them: a job that
+// the kernel refuses half way has already done harm.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace torusmp::launch {
 
-// One limit of the system, and what the job asks of it.
+// One limit of the system, and what the job needs of it.
 struct Limit {
     std::string of;    // "processes", "of memory"
     std::string name;  // "ulimit -u (RLIMIT_NPROC)"
     std::uint64_t most = 0;
-    std::uint64_t used = 0;  // already, by this job's user, group or machine
+    std::uint64_t used = 0;  // already in use, by this job's user, group or machine
     std::uint64_t needed = 0;
 };
 
-// The limits that are set here, each with the least that so many ranks need. `descriptors`: that
-// the keeper holds for each of them.
+// The limits that are set here, each with the least that so many ranks need. `descriptors`: those
+// that the keeper holds for each of them.
 std::vector<Limit> limits_for(int ranks, int descriptors);
 
-// For each limit that does not hold the job a clause that says so.
+// A clause for each limit that is too low for the job.
 std::vector<std::string> exceeded(const std::vector<Limit>& limits, int ranks);
 
 }  // namespace torusmp::launch

@@ -37,7 +37,7 @@ SharedBytes bytes_of(std::string_view text) {
     return share({view.begin(), view.end()});
 }
 
-// How often the state of ranks under wrappers is looked at.
+// How often ranks under wrappers are checked for being stopped.
 std::chrono::nanoseconds look_interval(std::chrono::nanoseconds timeout) {
     return std::clamp<std::chrono::nanoseconds>(timeout / 4, milliseconds(10),
                                                 std::chrono::seconds(1));
@@ -87,7 +87,7 @@ bool LocalRanks::start_all() {
     for (Rank& rank : ranks_)
         if (!start(rank, place++, programs[std::size_t(job_.program_of(rank.number))]))
             return false;
-    // One that is alone in its job is so with any MPI.
+    // A rank that is alone in its job works with any MPI.
     if (job_.size > 1) another_mpi_.begin();
     return true;
 }
@@ -148,7 +148,7 @@ void LocalRanks::watch_channels(Rank& rank) {
         hear(rank);
         if (control.open() && !control.has_unsent()) loop_.change(control.fd(), heard);
     });
-    // Nothing comes back over this one.
+    // Nothing comes back through this one.
     Channel& notices = *rank.notices;
     loop_.watch(notices.fd(), 0, [this, &notices](auto events) {
         if (events & EPOLLOUT) notices.flush();
@@ -177,14 +177,15 @@ bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
 // ---- what the job does with them ----
 
 void LocalRanks::signal(int signal) {
-    // A user who stops the whole job, stops no rank alone.
+    // A user who stops the whole job does not stop single ranks.
     if (signal == SIGTSTP) user_stopped_ = true;
     if (signal == SIGCONT) {
         user_stopped_ = false;
         for (Rank& rank : ranks_)
             if (rank.stopped_since) rank.stopped_since = Clock::now();
     }
-    // A question to the program goes to the program; the rest to all that a wrapper started.
+    // A signal that asks the program something goes to the program; the others go to everything
+    // that a wrapper started.
     const bool question = signal == SIGUSR1 || signal == SIGUSR2;
     for (const Rank& rank : ranks_)
         if (rank.running)
@@ -248,7 +249,7 @@ void LocalRanks::ended(Rank& rank, int status) {
     tell(rank, RankEvent::Kind::ended, status);
 }
 
-// Under a wrapper (a shell script) the rank is not our child: the wrapper may outlive it.
+// Under a wrapper (a shell script) the rank is not our child, and the wrapper may outlive it.
 void LocalRanks::connected_process_ended(Rank& rank) {
     hear(rank);
     if (rank.connected_process) loop_.forget(rank.connected_process.get());
@@ -418,7 +419,7 @@ void LocalRanks::send(Channel& channel, std::uint32_t events, FrameHeader header
     if (channel.open() && channel.has_unsent()) loop_.change(channel.fd(), events | EPOLLOUT);
 }
 
-// What a rank printed stands before what is said of it.
+// What a rank printed comes before what is said about it.
 void LocalRanks::take_output(const Rank& rank) {
     streams_.read(std::size_t(&rank - ranks_.data()));
 }

@@ -1,5 +1,5 @@
-// The ranks of one host: starts them, listens to them, passes on what they print, ends them. What
-// happens to them is told to a listener; what it means for the job is decided elsewhere.
+// The ranks of one host: starts them, listens to them, passes on what they print, ends them. A
+// listener is told what happens to them; what it means for the job is decided elsewhere.
 //
 // Owned by a keeper and used by its one thread. The keeper reaps children and hands over those that
 // are ranks.
@@ -33,7 +33,7 @@ struct RankWiring {
     int lifeline;             // reopened for every rank
     int null;                 // what all ranks but the first read from
     int standard_input;       // what rank 0 reads from
-    const sigset_t* signals;  // the mask that the user's program starts with
+    const sigset_t* signals;  // the mask with which the user's program starts
     const rlimit* files;      // and its limit of open files
 };
 
@@ -41,7 +41,7 @@ class LocalRanks {
   public:
     struct Listener {
         virtual void happened(RankEvent event) = 0;
-        // Only what comes through torus-run; an empty text is the end of the stream.
+        // Only output that comes through torus-run; an empty text is the end of the stream.
         virtual void printed(int rank, int stream, std::string_view text) = 0;
         virtual ~Listener() = default;
     };
@@ -53,7 +53,7 @@ class LocalRanks {
     LocalRanks& operator=(const LocalRanks&) = delete;
     ~LocalRanks();
 
-    // False: one could not be started, and has been told of.
+    // False: one could not be started, which has been reported.
     bool start_all();
     int running() const { return running_; }
     // That the keeper holds for each rank, at least.
@@ -64,14 +64,15 @@ class LocalRanks {
     void answer(FrameHeader header, const SharedBytes& bytes);
     void tell_deaths(const SharedBytes& records);
     void tell_over(std::string_view why);
-    // SIGTERM; ranks that were told of a death may first name it.
+    // SIGTERM; ranks that were told of a death may name it first.
     void terminate();
     void kill();
 
     // ---- what the keeper does ----
     // True: it was a rank of this host. The status is waitpid's, with WUNTRACED and WCONTINUED.
     bool reaped(pid_t pid, int status);
-    // `asleep`: how long the keeper itself has not run; a rank stopped with it is not overdue.
+    // `asleep`: how long the keeper itself has not run; a rank that was stopped together with it is
+    // not overdue.
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
     // When tick() has something to do; nothing: never.
     std::optional<Clock::time_point> next_tick() const;
@@ -88,7 +89,7 @@ class LocalRanks {
         bool connected = false;
         bool finalized = false;
         bool watching = false;     // it wants to be told of deaths
-        pid_t connected_pid = -1;  // what called connect: a child of `pid` under a wrapper
+        pid_t connected_pid = -1;  // what called connect: under a wrapper a child of `pid`
         base::Descriptor connected_process;
         std::optional<Clock::time_point> stopped_since;
         int stop_signal = 0;

@@ -30,7 +30,7 @@ std::string own_name() {
     return name;
 }
 
-// The start of the machine tells it from others.
+// The boot id distinguishes machines.
 std::string machine() {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string boot;
@@ -38,7 +38,7 @@ std::string machine() {
     return boot;
 }
 
-// What the user's shell has, but for what this host and this login say of themselves.
+// What the user's shell has, except for what describes this host and this login.
 void take_environment(std::vector<std::string>& environment) {
     std::erase_if(environment, [](const std::string& variable) {
         return belongs_to_a_host(variable_of(variable));
@@ -88,7 +88,7 @@ void check_limits(const HostJob& job, std::vector<std::string>& problems) {
         problems.push_back(std::move(clause));
 }
 
-// Only those that have ranks here.
+// Only programs that have ranks here.
 void find_programs(HostJob& job, std::vector<std::string>& problems) {
     std::set<int> here;
     for (const int rank : job.ranks) here.insert(job.program_of(rank));

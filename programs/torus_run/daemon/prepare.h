@@ -1,4 +1,4 @@
-// Makes one host ready for its ranks, or says what keeps it from being so. Nothing is started.
+// Makes one host ready for its ranks, or reports what prevents it. Starts nothing.
 #pragma once
 
 #include <vector>
@@ -17,14 +17,14 @@ struct Prepared {
 // environment of the order, finds the program, and looks at the geometry file. Changes this
 // process, and `order` to what holds here.
 Prepared prepare_remote_host(HostOrder& order);
-// On the user's own host, where all that is as it is.
+// On the user's own host, where all this is in place already.
 Prepared prepare_own_host(const HostOrder& order);
 
 // Takes the processors away again where the choice was left to us: hosts that share a machine would
 // all bind their ranks to the same ones.
 void unbind(config::Bind bind, std::vector<config::CpuList>& cpus);
 
-// Names of variables that say something of a host or of a login there, and not of the job.
+// Names of variables that describe a host or a login there, and not the job.
 bool belongs_to_a_host(std::string_view variable);
 
 }  // namespace torusmp::launch

@@ -1,5 +1,5 @@
 // The heartbeat between keepers: when to send one, and how long this process itself has not run, so
-// that a suspended job does not take its own sleep for the silence of others.
+// that a suspended job does not mistake its own sleep for the silence of others.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ class Pulse {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `timeout`: after which silence means death.
+    // `timeout`: silence that means death.
     explicit Pulse(std::chrono::nanoseconds timeout)
         : interval_(std::clamp<std::chrono::nanoseconds>(timeout / 4, std::chrono::milliseconds(10),
                                                          std::chrono::seconds(1))),
@@ -28,8 +28,8 @@ class Pulse {
         return int(std::clamp<long long>(left, 0, 1'000'000));
     }
 
-    // How much longer than planned this process has waited, where it was so long that it cannot
-    // have run.
+    // How much longer than planned this process has waited, if that is so long that it cannot have
+    // run.
     std::chrono::nanoseconds late(Clock::time_point now) const {
         const auto late = planned_end_ ? now - std::max(*planned_end_, slept_from_) : now - now;
         return late > interval_ ? std::chrono::nanoseconds(late) : std::chrono::nanoseconds(0);

@@ -23,7 +23,7 @@ int RankStreams::pipes(Capture capture) {
     return int(capture.output) + int(capture.errors && !capture.together);
 }
 
-// Through one pipe both streams keep their order.
+// Through a single pipe both streams keep their order.
 bool RankStreams::open(std::size_t place, std::array<base::Descriptor, streams>& ends) {
     if (capture_.output && !(ends[output_stream] = open_pipe(place, output_stream))) return false;
     if (!capture_.errors) return true;
@@ -73,7 +73,7 @@ void RankStreams::pause(int stream, bool paused) {
     paused_[stream] = paused;
     for (const auto& pair : pipes_)
         if (const base::Descriptor& pipe = pair[std::size_t(stream)])
-            // An end of file alone would wake the loop again and again: not watched at all.
+            // An end of file would wake the loop again and again, so it is not watched at all.
             loop_.change(pipe.get(), paused ? std::uint32_t(EPOLLONESHOT) : EPOLLIN);
 }
 

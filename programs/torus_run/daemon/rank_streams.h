@@ -1,5 +1,5 @@
-// What the ranks of one host print, where it comes through torus-run: the pipes that they write to.
-// Owned by LocalRanks and used by its one thread.
+// What the ranks of one host print, as far as it goes through torus-run: the pipes that they write
+// to. Owned by LocalRanks and used by its one thread.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ class RankStreams {
     // How many pipes each rank has.
     static int pipes(Capture capture);
 
-    // The rank's ends; nothing for a stream that it shares with torus-run. False: errno says why.
+    // The rank's ends; nothing for a stream that it shares with torus-run. False: see errno.
     bool open(std::size_t place, std::array<base::Descriptor, streams>& ends);
-    // Takes what has come from a rank.
+    // Reads what a rank has written.
     void read(std::size_t place);
     void pause(int stream, bool paused);
     void close(int stream);

@@ -1,6 +1,6 @@
-// The keeper of a host that an agent reached: starts the ranks it is told to, and tells the head
-// what happens to them. Where there is no network but the torus it also starts the keepers one link
-// further on, and passes on what they and the head say.
+// The keeper of a host that an agent reached: starts the ranks as it is told, and reports to the
+// head what happens to them. Where the torus is the only network, it also starts the keepers one
+// link further on, and forwards what they and the head say.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
@@ -25,10 +25,11 @@
 namespace torusmp::launch {
 namespace {
 
-// Of each output stream, on the way to the head. A reader that is slow there stops the ranks here.
+// Of each output stream, on the way to the head. A slow reader there stops the ranks here.
 constexpr std::uint64_t output_window = 256 * 1024;
 
-// The pipes of the agent become ours alone: ranks must not inherit them, nor anything print there.
+// The pipes of the agent become ours alone: ranks must not inherit them, and nothing may print
+// there.
 Channel take_over_standard_streams() {
     base::Descriptor input(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
     base::Descriptor output(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
@@ -91,13 +92,13 @@ class RemoteKeeper : private Attention::Listener,
         if (ranks_) ranks_->tick(now, pulse_.asleep());
     }
 
-    // It may be no more than stopped, and read this later.
+    // It may only be stopped, and read this later.
     void give_up_the_head() {
         if (order_) tell_head(KeeperFrame::unheard, nullptr);
         leave("nothing was heard of torus-run for too long");
     }
 
-    // Somebody on this host ends this keeper: all that it started ends with it.
+    // Somebody on this host ends this keeper, and with it everything that it started.
     void user_signal(int signal) override {
         if (ends_programs(signal)) leave(fmt::format("it was told so by {}", signal_name(signal)));
     }
@@ -107,13 +108,13 @@ class RemoteKeeper : private Attention::Listener,
         if (keepers_) keepers_->reaped(pid, status);
     }
 
-    // Standard error is what the other end of the agent shows of a host that is lost.
+    // The head shows what a lost host wrote to standard error.
     void leave(const std::string& why) {
         if (!alone_) fmt::print(stderr, "torus-run: the keeper of this host ends: {}\n", why);
         alone_ = true;
     }
 
-    // ---- the head, or what is on the way to it ----
+    // ---- the head, or what is between ----
 
     void hear_head() {
         const bool more = head_.receive();
@@ -178,7 +179,7 @@ class RemoteKeeper : private Attention::Listener,
                     ranks_->streams().close(int(stream));
                 return;
             default:
-                return;  // ping: that it came is all
+                return;  // ping: its arrival is all that matters
         }
     }
 
@@ -292,7 +293,7 @@ class RemoteKeeper : private Attention::Listener,
         return found;
     }
 
-    // They have been told by now, or hear the end of their connection.
+    // They have been told by now, or see the end of their connection.
     void end_keepers() {
         if (!keepers_) return;
         keepers_->give_up_waiting();
@@ -313,7 +314,7 @@ class RemoteKeeper : private Attention::Listener,
     std::optional<Keepers> keepers_;
     std::optional<InputSink> input_;
     std::optional<LocalRanks> ranks_;
-    std::uint64_t on_the_way_[streams] = {0, 0};  // output that the head has not taken
+    std::uint64_t on_the_way_[streams] = {0, 0};  // output that the head has not acknowledged
     bool finishing_ = false;
     bool alone_ = false;  // the head, or the front, is gone
 };

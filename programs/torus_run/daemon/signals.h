@@ -5,10 +5,10 @@
 
 namespace torusmp::launch {
 
-// Those to pass on, without the ones that our caller wants ignored (nohup): ranks inherit that.
-// The first call asks the kernel and must come before the mask is changed.
+// Those to pass on, without the ones that our caller wants ignored (nohup): ranks inherit that. The
+// first call asks the kernel and must come before the mask is changed.
 const sigset_t& forwarded_signals();
-// Default action: end of the program.
+// By default such a signal ends the program.
 bool ends_programs(int signal);
 
 // Blocks what is passed on, SIGCHLD, and the signals of a terminal or pipe that come as error codes

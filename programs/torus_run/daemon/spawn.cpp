@@ -34,8 +34,8 @@ class Child {
         _exit(127);
     }
 
-    // Two ways to end with the keeper: its death kills this process, and when torus-run is gone as
-    // well, the last writer of the lifeline with it, the kernel kills the whole process group.
+    // Two ways to end with the keeper: its death kills this process; and when torus-run is gone as
+    // well, and with it the last writer of the lifeline, the kernel kills the whole process group.
     void join_lifeline() {
         if (setpgid(0, 0) != 0) fail("setpgid");
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -45,7 +45,7 @@ class Child {
         if (fcntl(request_.lifeline, F_SETFL, O_NONBLOCK | O_ASYNC) != 0) fail("fcntl(F_SETFL)");
     }
 
-    // The parent keeps 0, 1 and 2 open, so no descriptor of ours has one of these numbers by
+    // The parent keeps 0, 1 and 2 open, so none of our descriptors has one of these numbers by
     // chance.
     void place_descriptors() {
         for (int i = 0; i < 3; ++i)

@@ -12,15 +12,15 @@ namespace torusmp::launch {
 struct SpawnRequest {
     pid_t parent;  // the caller
     const char* program;
-    const char* folder;  // empty: where the caller stands
+    const char* folder;  // empty: the caller's
     char* const* arguments;
     char* const* environment;
     int standard[3];  // become 0, 1 and 2
     int sockets[2];   // handed down as they are
-    int lifeline;     // handed down as it is; a description of this rank's own
+    int lifeline;     // handed down as it is; an open file description of this rank's own
     const config::Affinity* affinity;
-    const sigset_t* signals;  // the mask that the rank starts with
-    const rlimit* files;      // the limit of open files that the rank starts with
+    const sigset_t* signals;  // the mask with which the rank starts
+    const rlimit* files;      // the limit of open files with which the rank starts
 };
 
 struct SpawnResult {

@@ -34,8 +34,8 @@ using std::chrono::milliseconds;
     throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
 }
 
-// A terminal's input goes through the front, because ranks are in other process groups than the
-// terminal's and would be stopped for reading it. Everything else rank 0 inherits.
+// Terminal input goes through the front, because ranks are in other process groups than the
+// terminal's and would be stopped for reading it. Any other input is inherited by rank 0.
 class TerminalInput {
   public:
     explicit TerminalInput(bool wanted) {
@@ -52,7 +52,7 @@ class TerminalInput {
     void close_read_end() { read_end_.reset(); }
     void close_write_end() { write_end_.reset(); }
 
-    // In the background the terminal belongs to others: look again after a while.
+    // While we are in the background the terminal belongs to others: look again after a while.
     bool foreground() const { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
     static constexpr int look_again_milliseconds = 300;
 
@@ -84,11 +84,11 @@ class TerminalInput {
     std::size_t length_ = 0;
 };
 
-// What becomes of a keeper that somebody has stopped.
+// What is done about a keeper that somebody has stopped.
 struct Standstill {
     milliseconds patience;  // time in which the front itself ran
-    bool deadly;            // it is killed; else only told of: the user's debugger may hold it
-    // For the user, behind "its keeper process (pid 7) is stopped by SIGSTOP (...)".
+    bool deadly;  // it is killed; otherwise only reported: the user's debugger may hold it
+    // For the user, after "its keeper process (pid 7) is stopped by SIGSTOP (...)".
     std::function<std::string(pid_t keeper)> meaning;
 };
 
@@ -140,7 +140,8 @@ class Front {
     }
 
     [[noreturn]] void become_keeper(KeeperContext context) {
-        // Its own group: what the terminal sends reaches the front alone, and is passed on once.
+        // A group of its own: signals of the terminal reach the front alone, and are passed on
+        // once.
         setpgid(0, 0);
         prctl(PR_SET_NAME, "torus-keeper", 0, 0, 0);
         keeper_link_.reset();
@@ -157,7 +158,7 @@ class Front {
         _exit(code);
     }
 
-    // The writer of a pipe must see when rank 0 is gone, so nobody else may hold its other end.
+    // The writer of a pipe must notice when rank 0 is gone, so nobody else may hold its other end.
     void let_go_of_input() {
         input_.close_read_end();
         if (input_.active()) return;
@@ -179,7 +180,7 @@ class Front {
         if (stopped_by_ != 0) wait = int(slice.count());
         const auto before = Clock::now();
         const int ready = poll(events, 2, wait);
-        // A front that was stopped with its keeper has not been kept waiting.
+        // A front that was stopped together with its keeper has not been kept waiting.
         if (stopped_by_ != 0)
             stopped_for_ += std::min<Clock::duration>(Clock::now() - before, 2 * slice);
         if (ready == 0 && stopped_by_ != 0 && stopped_for_ >= standstill_.patience)
@@ -209,7 +210,7 @@ class Front {
         }
     }
 
-    // Only the keeper is our child, until it dies.
+    // Until it dies, the keeper is our only child.
     void look_at_keeper() {
         int status = 0;
         while (!keeper_ended_ &&
@@ -232,7 +233,7 @@ class Front {
 
     const Body body_;
     const Standstill standstill_;
-    int stopped_by_ = 0;  // the signal that the keeper was stopped by; 0: none, or it was told
+    int stopped_by_ = 0;  // the signal that stopped the keeper; 0: none, or it has been reported
     Clock::duration stopped_for_{};
     TerminalInput input_;
     base::Descriptor keeper_link_, lifeline_, signals_;

@@ -8,13 +8,13 @@
 
 namespace torusmp::launch {
 
-// Owns the terminal and the user's signals, runs the job and returns torus-run's exit code. To be
-// called once, from a process with one thread; so is the other.
+// Owns the terminal and the user's signals, runs the job and returns torus-run's exit code. Both
+// functions are to be called once, from a process with one thread.
 int run_job(const Job& job);
 
-// On a host that an agent reached: stands guard over the keeper there, which talks to the head over
-// standard input and output. `timeout`: after this long without a word the keeper, or the head, is
-// taken for dead.
+// On a host that an agent reached: guards the keeper there, which talks to the head over standard
+// input and output. `timeout`: after so long without a word the keeper, or the head, is considered
+// dead.
 int run_remote_keeper(std::chrono::milliseconds timeout);
 
 }  // namespace torusmp::launch

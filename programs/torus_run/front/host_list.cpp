@@ -63,7 +63,7 @@ HostSlots parse_line(std::istream& words, const std::string& first, const std::s
     return host;
 }
 
-// It may be a pipe, so only what comes tells whether it has an end.
+// It may be a pipe, so only reading tells whether it has an end.
 std::string read_text(const std::string& path, const std::string& option) {
     constexpr std::size_t longest = std::size_t(16) << 20, step = 65536;
     const auto refuse = [&](const std::string& why) {

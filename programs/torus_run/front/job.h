@@ -17,29 +17,29 @@
 
 namespace torusmp::launch {
 
-// One host of the job. Its number is its place in the torus of nodes, or 0 where nobody listed
-// hosts.
+// One host of the job. Its number is its place in the torus of nodes, or 0 where no hosts are
+// listed.
 struct HostPlan {
     std::string name;
-    std::string where;       // "geometry.toml:5", the line that names it; empty: nobody did
+    std::string where;       // "geometry.toml:5", the line that names it; empty: none does
     bool here = false;       // this host: no agent is needed
     std::vector<int> ranks;  // ascending
 };
 
 // One program of the job. Most jobs have one; `mpirun -n 2 ./a : -n 4 ./b` has two.
 struct Program {
-    int first = 0;                         // its first rank; it ends where the next one begins
-    std::string path;                      // as the user wrote it, or the path that was found
+    int first = 0;     // its first rank; its last is the one before the next program's first
+    std::string path;  // as the user wrote it, or the path that was found
     std::vector<std::string> arguments;    // argv, the program's name included
-    std::vector<std::string> environment;  // "NAME=value", before that of the job
+    std::vector<std::string> environment;  // "NAME=value", before those of the job
     std::string folder;  // absolute, where its ranks start; empty: the job's working directory
 };
 
-// Which streams of the ranks come through torus-run, where whole lines of different ranks stay
-// whole. A rank writes to what is left out by itself.
+// Which streams of the ranks go through torus-run, which keeps the lines of different ranks whole.
+// To the others a rank writes directly.
 struct Capture {
     bool output = false, errors = false;
-    bool together = false;  // both lead to one place and come through one pipe
+    bool together = false;  // both lead to one file and go through one pipe
 
     friend bool operator==(const Capture&, const Capture&) = default;
 };

@@ -23,7 +23,7 @@ constexpr double longest_timeout = 1e9;
 
 using Words = std::vector<std::string>;
 
-// What each of several programs has of its own.
+// What several programs may each have of their own.
 po::options_description describe_program_options() {
     po::options_description options("Options of one program");
     auto add = options.add_options();
@@ -71,7 +71,7 @@ po::options_description describe_options() {
     return options;
 }
 
-// "-np 8" is what MPI users type; Program_options knows one letter after one dash.
+// "-np 8" is what MPI users type; Program_options accepts one letter after one dash.
 std::string spell(const std::string& word) {
     static const std::map<std::string, std::string> known{
         {"-np", "--np"},
@@ -141,7 +141,7 @@ Split split(const Words& all, const po::options_description& options) {
     return words;
 }
 
-// Only mpirun and mpiexec read ":" as the end of a program; torus-run leaves the program its words.
+// Only mpirun and mpiexec take ":" as the end of a program; torus-run passes it on to the program.
 std::vector<Words> split_programs(int argc, const char* const* argv) {
     const std::string_view path = argc > 0 ? argv[0] : "";
     const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -163,7 +163,7 @@ po::variables_map read(const char* program, const std::vector<std::string>& word
     return config::parse_options(int(argv.size()), argv.data(), options);
 }
 
-// "--keeper MILLISECONDS" alone is how a torus-run starts another one over an agent.
+// "--keeper MILLISECONDS" alone is how torus-run starts another one through an agent.
 std::optional<std::chrono::milliseconds> keeper_timeout(int argc, const char* const* argv) {
     if (argc != 3 || std::string(argv[1]) != "--keeper") return std::nullopt;
     const auto timeout = base::parse_integer(argv[2]);
@@ -179,14 +179,14 @@ Words words_of(const po::variables_map& given, const char* option) {
     return given.count(option) ? given[option].as<Words>() : Words();
 }
 
-// The last one of a name wins.
+// The last one of each name wins.
 void set_variable(Words& environment, const std::string& variable) {
     const std::string name = variable.substr(0, variable.find('=') + 1);
     std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
     environment.push_back(variable);
 }
 
-// Without a value the one that it has here, and nothing where it has none.
+// Without a value, the value here; nothing if it is not set here.
 void carry_variable(Words& environment, const std::string& name) {
     if (const char* value = std::getenv(name.c_str()))
         set_variable(environment, fmt::format("{}={}", name, value));
@@ -243,7 +243,7 @@ ProgramOptions read_program(const po::variables_map& given, const Words& command
     return program;
 }
 
-// Behind the first ":" only what one program can have of its own.
+// After the first ":" only options that each program can have of its own.
 ProgramOptions read_further_program(const Words& all, const po::options_description& everything,
                                     const Words& of_the_job) {
     const po::options_description own = describe_program_options();
@@ -304,7 +304,7 @@ Options parse_options(int argc, const char* const* argv) {
             {"launch.bind", given["bind"].as<std::string>(), "--bind"});
     if (given.count("timeout")) {
         options.timeout_seconds = given["timeout"].as<double>();
-        // Written so that "nan" fails too.
+        // Written such that "nan" fails too.
         if (!(options.timeout_seconds > 0 && options.timeout_seconds <= longest_timeout))
             throw UsageError(fmt::format("--timeout {}: expected seconds, more than 0",
                                          options.timeout_seconds));

@@ -21,18 +21,19 @@ struct ProgramOptions {
 };
 
 struct Options {
-    std::vector<ProgramOptions> programs;  // never empty, but the command of the only one may be
+    std::vector<ProgramOptions> programs;  // never empty, but the command of a single one may be
     std::vector<HostSlots> hosts;          // -host and -hostfile
     config::LoadRequest settings;
     bool tag_output = false;
     bool verbose = false;
     bool keep_going = false;
-    std::string here;       // the name of this host among nodes.hosts; empty: its own
+    std::string here;       // which of nodes.hosts this host is; empty: by its own name
     std::string torus_run;  // its path on other hosts; empty: the same as here
     bool help = false;
     bool version = false;
     double timeout_seconds = 0;  // 0: none
-    // Set where an agent started this: no job of its own, but the keeper of another one's host.
+    // Set when an agent started this: not a job of its own, but the keeper of a host of another
+    // one's.
     std::optional<std::chrono::milliseconds> keeper_timeout;
 };
 

@@ -19,7 +19,7 @@ unsigned file_mode_mask() {
     return unsigned(mask);
 }
 
-// Over the torus the head's own node is the root; a head outside of the torus reaches node 0.
+// With torus routing the head's own node is the root; a head outside the torus reaches node 0.
 std::vector<int> plan_ways(const Job& job) {
     const auto own = std::find_if(job.hosts.begin(), job.hosts.end(),
                                   [](const HostPlan& host) { return host.here; });
@@ -37,8 +37,8 @@ std::string absolute(const std::string& file, const std::string& folder) {
     return file.empty() || file.front() == '/' ? file : folder + "/" + file;
 }
 
-// To a terminal the ranks write line by line, and ask it what they like; a job of one rank has no
-// lines to tell apart.
+// On a terminal the ranks write line by line, and may prompt as they like; in a job of one rank
+// there are no lines to keep apart.
 Capture what_to_capture(const Job& job, bool here) {
     const bool all = !here || job.tag_output;
     const auto through_us = [&](int fd) { return all || (job.size() > 1 && isatty(fd) == 0); };
@@ -78,7 +78,7 @@ HostOrder make_tree(const Job& job) {
     for (const HostPlan& host : job.hosts) tree.hosts.push_back(host.name);
     tree.agent = job.settings[launch::setting::agent];
     tree.torus_run = job.torus_run;
-    tree.job.environment = job.common.environment;  // the settings are in it
+    tree.job.environment = job.common.environment;  // they contain the settings
     return tree;
 }
 

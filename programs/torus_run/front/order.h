@@ -1,5 +1,5 @@
-// The head's orders to the hosts: what each is told, and over which other hosts it is reached.
-// Pure but for the mask and the geometry file, which are read.
+// The head's orders to the hosts: what each is told, and through which other hosts it is reached.
+// Pure except for the mask and the geometry file, which are read.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace torusmp::launch {
 
-// For each node the one that starts its keeper: a tree of shortest ways over the torus from
+// For each node the one that starts its keeper: a tree of shortest paths over the torus from
 // `start`, which the head reaches itself (-1).
 std::vector<int> spanning_tree(const routing::Torus& nodes, int start);
 
 // What is the same for every host.
 HostOrder make_tree(const Job& job);
-// The order for one host. A host that starts no others is not told of them.
+// The order for one host. A host that starts no others is not told about them.
 HostOrder make_order(const Job& job, const HostOrder& tree, int node);
 
 }  // namespace torusmp::launch

@@ -33,7 +33,7 @@ std::string host_name() {
     return name;
 }
 
-// This very torus-run, which stands at the same place on the other hosts.
+// This very torus-run, which has the same path on the other hosts.
 std::string own_path() {
     std::error_code error;
     const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -69,7 +69,7 @@ bool is_this_host(const std::string& name, const std::string& self) {
     return name == "localhost" || (whole ? name == self : short_name(name) == short_name(self));
 }
 
-// The line of the geometry file that names a host, where the file does and each has a line.
+// The line of the geometry file that names a host, if the file does so and each has a line.
 std::string where_host_is_named(const config::Settings& settings, const config::Places& places,
                                 std::size_t node) {
     const config::Origin& origin = settings.origin(config::setting::hosts);
@@ -78,7 +78,7 @@ std::string where_host_is_named(const config::Settings& settings, const config::
                                                                               : origin.where;
 }
 
-// Without a list of hosts all nodes of the torus are laid over this one.
+// Without a list of hosts, this host plays all nodes of the torus.
 std::vector<HostPlan> plan_hosts(const config::Settings& settings, const std::string& self,
                                  int ranks) {
     std::vector<HostPlan> hosts;
@@ -117,7 +117,7 @@ std::string_view name_of(std::string_view variable) {
     return variable.substr(0, variable.find('='));
 }
 
-// What another launcher or an outer torus-run said about this process is not true of its ranks.
+// What another launcher or an outer torus-run said about this process does not hold for its ranks.
 bool belongs_to_an_outer_job(std::string_view name) {
     if (name.starts_with("PMIX_")) return true;
     for (const char* ours :
@@ -126,7 +126,7 @@ bool belongs_to_an_outer_job(std::string_view name) {
     return false;
 }
 
-// Hosts that are all this one need no list: they say how many ranks there are.
+// If this host is all there is, no list is needed: it only gives the number of ranks.
 config::LoadRequest request_of(const Options& options, const std::string& self) {
     config::LoadRequest request = options.settings;
     std::string names;
@@ -172,7 +172,7 @@ void check_agent(const config::Settings& settings) {
     }
 }
 
-// Several programs take consecutive ranks, one each where nobody says how many.
+// Several programs take consecutive ranks, one each by default.
 std::vector<Program> plan_programs(const Options& options) {
     std::vector<Program> programs;
     int first = 0;
@@ -188,7 +188,7 @@ std::vector<Program> plan_programs(const Options& options) {
     return programs;
 }
 
-// What holds on every host.
+// What is the same on every host.
 HostJob plan_common(const Options& options, const config::Settings& settings, int ranks) {
     HostJob common;
     common.size = ranks;

@@ -90,7 +90,7 @@ std::vector<config::HostFacts> Preflight::parsed(std::vector<std::string>& probl
     return all;
 }
 
-// Links are checked with all that goes with them. Without links only the file can differ.
+// Links are checked with everything that belongs to them. Without links only the file can differ.
 void Preflight::add_machine_problems(std::vector<std::string>& problems) const {
     if (answers_.size() == 1) return;
     const std::vector<config::HostFacts> facts = parsed(problems);

@@ -1,4 +1,4 @@
-// Whether every host is ready before any rank starts, and if not, everything that is wrong in one
+// Whether every host is ready before any rank starts, and if not, everything that is wrong, in one
 // message. Pure bookkeeping.
 #pragma once
 
@@ -18,12 +18,13 @@ class Preflight {
     Preflight(const Job& job, std::vector<int> parents);
 
     void answered(int node, HostFacts facts);
-    // It will not answer, nor will those that are reached over it; `why` ends "host qcd001 ...".
+    // It will not answer, nor will those that are reached through it; `why` completes "host qcd001
+    // ...".
     void failed(int node, const std::string& why);
     bool complete() const { return open_ == 0; }
     // Whether several hosts are namespaces of one machine: each sees all of its processors.
     bool share_a_machine() const;
-    // Empty: nothing. Precondition: complete().
+    // Empty: nothing is wrong. Precondition: complete().
     std::string what_is_wrong() const;
 
   private:
@@ -33,7 +34,7 @@ class Preflight {
         bool known = false;  // also for those behind a host that failed
     };
 
-    // What is wrong in the same words on several hosts is said once.
+    // The same problem on several hosts is reported once.
     using Grouped = std::vector<std::pair<std::string, std::vector<int>>>;
     Grouped group() const;
     std::string cite(const std::vector<int>& nodes) const;

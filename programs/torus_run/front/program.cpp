@@ -67,7 +67,7 @@ void check_folder(const std::string& folder) {
                                  std::strerror(errno)));
 }
 
-// A system folder in LD_LIBRARY_PATH would come before the run paths of all programs.
+// A system folder in LD_LIBRARY_PATH would precede the run paths of all programs.
 bool is_system_folder(const std::string& folder) {
     for (const char* system : {"/lib", "/usr/lib"})
         for (const char* size : {"", "32", "64", "x32"}) {
@@ -77,7 +77,7 @@ bool is_system_folder(const std::string& folder) {
     return false;
 }
 
-// Empty where programs need no help: there is no shared library, or the system knows the folder.
+// Empty where programs need no help: there is no shared library, or the system knows its folder.
 std::string library_folder() {
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -1,4 +1,4 @@
-// Where the program is that the user named, and where the program finds our libraries.
+// Where the program is that the user named, and how it finds our libraries.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace torusmp::launch {
 
-// A name without a slash is looked for in the folders of `path`, which separates them by colons.
-// With a folder to start in, a name with a slash starts there, and the path found is absolute.
-// Throws config::UsageError with what is wrong.
+// A name without a slash is searched for in the folders of `path`, separated by colons. With a
+// folder to start in, a name with a slash is relative to it, and the path found is absolute. Throws
+// config::UsageError with what is wrong.
 std::string find_program(const std::string& name, const char* path, const std::string& folder = {});
 
 // Lets programs that were linked without a run path find the libraries of this installation: the
-// folder goes behind all others of LD_LIBRARY_PATH, so what the user put there wins. Nothing is
-// changed where the dynamic linker looks anyway, or the folder is in the list.
+// folder is appended to LD_LIBRARY_PATH, so what the user put there wins. Nothing changes if the
+// dynamic linker looks there anyway, or the folder is in the list.
 void add_library_folder(std::vector<std::string>& environment);
 
 }  // namespace torusmp::launch

@@ -1,5 +1,5 @@
-// torus-run's end of one rank's control socket, and both ends of what joins two keepers: frames in,
-// frames out, never blocking.
+// torus-run's end of one rank's control socket, and both ends of the connection between two
+// keepers: frames in, frames out, never blocking.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +17,12 @@
 
 namespace torusmp::launch {
 
-// Everybody's bytes of an exchange go to another keeper in one frame.
+// All bytes of an exchange go to another keeper in one frame.
 inline constexpr std::uint64_t max_keeper_frame_bytes = std::uint64_t(1) << 34;
 
 struct Frame {
     FrameHeader header{};
-    pid_t sender = 0;  // as the kernel tells it
+    pid_t sender = 0;  // as the kernel reports it
     std::vector<std::byte> body;
 };
 
@@ -39,7 +39,7 @@ class Channel {
     int output_fd() const { return output_ ? output_.get() : input_.get(); }
     bool open() const { return bool(input_); }
 
-    // Takes everything that has arrived. False at the end of the stream.
+    // Reads everything that has arrived. False at the end of the stream.
     bool receive();
     // What has arrived and is no frame: of another keeper, before its greeting.
     std::vector<std::byte>& raw() { return incoming_; }
@@ -47,7 +47,7 @@ class Channel {
     bool next(Frame& frame);
     bool damaged() const { return damaged_; }
 
-    // `bytes` may be shared between channels. Writes what the socket takes, keeps the rest.
+    // `bytes` may be shared between channels. Writes what the socket accepts, keeps the rest.
     void send(FrameHeader header, SharedBytes bytes);
     void flush();
     bool has_unsent() const { return !unsent_.empty(); }

@@ -59,8 +59,8 @@ void InputSource::taken(std::size_t bytes) {
 void InputSource::close() {
     if (fd_ < 0) return;
     loop_.forget(fd_);
-    // Whoever writes there must see that nobody reads: it is our standard input, so something else
-    // takes its place.
+    // The writer must notice that nobody reads any more. It is our standard input, so something
+    // else takes the place of the descriptor.
     const base::Descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (null) dup3(null.get(), fd_, fd_ > STDERR_FILENO ? O_CLOEXEC : 0);
     fd_ = -1;

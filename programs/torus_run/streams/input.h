@@ -62,7 +62,7 @@ class InputSink {
     Listener& listener_;
     base::Descriptor read_end_, write_end_;
     std::vector<std::byte> waiting_;
-    bool last_ = false;  // nothing comes behind what waits
+    bool last_ = false;  // nothing follows what waits
 };
 
 }  // namespace torusmp::launch

@@ -22,10 +22,10 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr std::string_view greeting_start{"\0torus-keeper ", 14};
-// A profile or a banner may print so much before the keeper speaks.
+// How much a profile or a banner may print before the keeper speaks.
 constexpr std::size_t longest_noise = 65536;
 constexpr std::size_t longest_greeting = 256;
-// An agent has to log in: that may take longer than what is silence later.
+// An agent has to log in, which may take longer than the silence that counts as death later.
 constexpr nanoseconds shortest_patience = seconds(30);
 // From the end of its standard output to the end of the agent.
 constexpr nanoseconds patience_at_end = seconds(2);
@@ -76,7 +76,7 @@ Link::~Link() {
     if (agent_.errors()) loop_.forget(agent_.errors().get());
 }
 
-// Only where something waits to be written. A reader that is gone shows on the other pipe too.
+// Only where something waits to be written. That a reader is gone shows on the other pipe too.
 void Link::watch_output() {
     loop_.watch(channel_.output_fd(), EPOLLONESHOT, [this](auto) {
         channel_.flush();
@@ -180,7 +180,7 @@ void Link::agent_is_gone(int status) {
     const bool before = state_ == State::greeting;
     std::string why = fmt::format("{}: its agent '{}' {}{}", before ? "cannot be used" : "is lost",
                                   agent_name_, describe_end(status), last_words());
-    // What shells say of a command that is not there, or may not be run.
+    // What shells say of a command that does not exist, or may not be run.
     if (before && WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
         why += "; is torus-run installed there? --torus-run PATH says where";
     lose(why);
@@ -205,7 +205,7 @@ void Link::lose(const std::string& why) {
     if (channel_.open()) {
         loop_.forget(channel_.fd());
         loop_.forget(channel_.output_fd());
-        channel_.close();  // a keeper that still lives hears the end, and ends what it started
+        channel_.close();  // a keeper that still lives notices, and ends what it started
     }
     listener_.lost(*this, why);
 }

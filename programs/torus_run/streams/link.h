@@ -1,7 +1,8 @@
 // The connection to a keeper on another host: the agent that started it, and frames over the
 // agent's standard input and output.
 //
-// Owned by a keeper and used by its one thread, which reaps the agent and hands its end over.
+// Owned by a keeper and used by its one thread, which reaps the agent and passes on its exit
+// status.
 #pragma once
 
 #include <chrono>
@@ -18,8 +19,8 @@
 
 namespace torusmp::launch {
 
-// What a keeper says first, so that a profile that prints, another version or another kind of
-// machine are told from a keeper.
+// What a keeper says first, so that it can be told from a profile that prints, another version, or
+// another kind of machine.
 std::string greeting();
 
 class Link {
@@ -27,13 +28,13 @@ class Link {
     enum class State {
         greeting,  // started; nothing heard of the keeper yet
         open,
-        done,  // it has said that all is ended there; its agent may still run
+        done,  // it has said that everything there has ended; its agent may still run
         lost
     };
     struct Listener {
         virtual void greeted(Link& link) = 0;
         virtual void frame(Link& link, Frame& frame) = 0;
-        // Once; `why` ends "host qcd001 ...". Not after State::done.
+        // Once; `why` completes "host qcd001 ...". Not after State::done.
         virtual void lost(Link& link, const std::string& why) = 0;
         // What the agent or the keeper wrote to standard error.
         virtual void muttered(Link& link, const std::string& text) = 0;
@@ -80,7 +81,7 @@ class Link {
     bool told_to_finish_ = false;
     Clock::time_point last_heard_;
     std::optional<Clock::time_point> ended_at_;  // of its standard output
-    std::string errors_;                         // the end of what it wrote there
+    std::string errors_;                         // the tail of what it wrote there
 };
 
 }  // namespace torusmp::launch

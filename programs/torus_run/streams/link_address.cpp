@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds ask_again{100};
 
-// A socket for echoes over one device. The kernel lets most users have one (ping_group_range), and
-// root another kind, which hears all ICMPv6 of the device.
+// A socket for echoes over one device. The kernel lets most users have one kind (ping_group_range),
+// and root another, which receives all ICMPv6 of the device.
 class Echo {
   public:
     Echo(int node, const std::string& device) : node_(node), device_(device) {
@@ -51,7 +51,7 @@ class Echo {
         all.sin6_family = AF_INET6;
         all.sin6_scope_id = index_;
         inet_pton(AF_INET6, "ff02::1", &all.sin6_addr);
-        // Where it cannot be sent yet (an address that is still being checked), it is sent again.
+        // If it cannot be sent yet (an address that is still being checked), it is sent again.
         sendto(fd(), &echo, sizeof echo, 0, reinterpret_cast<const sockaddr*>(&all), sizeof all);
     }
 

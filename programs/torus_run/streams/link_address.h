@@ -1,5 +1,5 @@
-// Finds out how neighbours are called on the links that lead to them, where there is no network but
-// the torus: each answers on its own cable to an ICMPv6 echo for all nodes of the link.
+// Finds the addresses of neighbours on the links that lead to them, where the torus is the only
+// network: each answers on its own cable to an ICMPv6 echo for all nodes of the link.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
-// One thread's events: which descriptor is watched for what, and who handles it.
+// The events of one thread: which descriptor is watched for what, and who handles it.
 //
-// A handler may watch, change and forget any descriptor, its own included; what it forgets is not
-// called any more, also when its event has already been taken.
+// A handler may watch, change and forget any descriptor, including its own; one that it forgets is
+// not called any more, even if its event has already been fetched.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@ class Loop {
 
     // False: the kernel cannot watch it (a regular file).
     bool watch(int fd, std::uint32_t events, Handler handler);
-    // Nothing happens for a descriptor that is not watched.
+    // Does nothing for a descriptor that is not watched.
     void change(int fd, std::uint32_t events);
     // To be called before the descriptor is closed.
     void forget(int fd);
 
-    // Waits for events, or that long (-1: without end); calls `first`, then the handlers.
+    // Waits for events, for at most that long (-1: for ever); calls `first`, then the handlers.
     void step(int milliseconds, const std::function<void()>& first);
 
   private:
     struct Watched {
-        std::uint32_t number;  // tells a descriptor from a later one with the same value
+        std::uint32_t number;  // distinguishes a descriptor from a later one with the same value
         std::uint32_t events;
         Handler handler;
     };

@@ -1,8 +1,8 @@
 // What torus-run's keepers tell each other: one keeper a host, the one of the user's own host at
 // the head. Plain values; any thread may use them.
 //
-// They travel in the frames of channel.h. A frame's `sequence` is the number of the node that it
-// goes to, or comes from; keepers on the way pass on what is not theirs.
+// They travel in the frames of channel.h. The `sequence` of a frame is the number of the node that
+// it goes to, or comes from; keepers in between pass on what is not theirs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace torusmp::launch {
 
-// Goes up with every change of a frame.
+// Raised with every change of a frame.
 inline constexpr std::uint32_t keeper_protocol = 3;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
@@ -23,8 +23,8 @@ inline constexpr std::uint32_t every_node = 0xffffffff;
 enum class KeeperFrame : std::uint32_t {
     // from the head to a host
     plan = 64,     // HostOrder
-    start,         // all hosts are ready. bool: they share a machine, so bind no rank
-    signal,        // int32: of the user
+    start,         // all hosts are ready. bool: they share a machine, so do not bind ranks
+    signal,        // int32: from the user
     terminate,     // SIGTERM to what runs
     finish,        // kill, answer done, leave
     answer,        // uint32 FrameKind, uint32 sequence, bytes: to every rank
@@ -44,7 +44,7 @@ enum class KeeperFrame : std::uint32_t {
     input_closed,  // rank 0 reads no more
     done,          // HostEnd
     alive,
-    unheard,  // it has heard nothing of the head for longer than the timeout, and ends its ranks
+    unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
     lost,     // text: why the node of this frame, and what lies behind it, cannot be reached
 };
 
@@ -59,13 +59,12 @@ struct RankEvent {
         finalized,
         collective,   // number: the call's sequence; call; bytes
         aborted,      // number: exit code; text
-        failed,       // it broke a rule. number: exit code; text ends "rank 3 ..."
+        failed,       // it broke a rule. number: exit code; text completes "rank 3 ..."
         ended,        // number: waitpid's status
-        vanished,     // under a wrapper that lives on; text ends "rank 3 ..."
+        vanished,     // under a wrapper that lives on; text completes "rank 3 ..."
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: what it has seen of links and ranks
-        another_mpi,  // nobody here has connected, and text: "./a.out uses libmpi.so.40 of Open
-                      // MPI"
+        another_mpi,  // nobody here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
     };
     Kind kind{};
     int rank = 0;

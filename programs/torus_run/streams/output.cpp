@@ -57,12 +57,12 @@ bool same_file(int a, int b) {
 
 namespace {
 
-// Of memory that a rank may take here by never ending its line.
+// Memory that a rank may take here by never ending its line.
 constexpr std::size_t longest_tagged_line = std::size_t(1) << 20;
 constexpr std::size_t longest_line = std::size_t(1) << 16;
 // C and C++ write to pipes in blocks of this size where the program does not flush.
 constexpr std::size_t buffer_of_programs = 4096;
-// What a program flushes unfinished, like a question, somebody may be waiting for.
+// What a program flushes unfinished, such as a prompt, somebody may be waiting for.
 constexpr std::chrono::milliseconds patience_with_flushed{100};
 constexpr std::chrono::milliseconds patience_with_cut{20000};
 

@@ -1,6 +1,6 @@
-// Where torus-run's own messages go, and what ranks print where it comes through torus-run: streams
-// that are never waited for, so that a reader who stopped reading cannot keep torus-run from ending
-// the job. Used by the head's one thread.
+// Where torus-run's own messages go, and what ranks print through torus-run: streams that are never
+// waited for, so that a reader who stopped reading cannot keep torus-run from ending the job. Used
+// by the head's one thread.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class Sink {
 
     void add(std::string_view text);
     // Writes what the descriptor takes now. False when its reader is gone; the text is dropped.
-    // Text for a file that takes no more is dropped too, and what comes later is tried again.
+    // Text for a file that takes no more is dropped too, and later text is tried again.
     bool pump();
     bool empty() const { return pending_.empty(); }
     bool full() const { return pending_.size() > high_water; }
@@ -46,20 +46,20 @@ class Sink {
 // Whether both descriptors lead to one file, pipe or terminal: then their lines must share a Sink.
 bool same_file(int a, int b);
 
-// Puts the output of one stream of one rank out in whole lines, so that lines of different ranks do
-// not mix; with "[3] " before each where they are tagged.
+// Writes the output of one stream of one rank in whole lines, so that lines of different ranks do
+// not mix; with "[3] " before each if they are tagged.
 class Lines {
   public:
     using Clock = std::chrono::steady_clock;
 
     Lines(int rank, bool tagged);
 
-    // Whole lines go out; the rest waits. A line that is too long is cut.
+    // Writes whole lines; the rest waits. A line that is too long is cut.
     void take(std::string_view bytes, Sink& sink);
-    // The stream has ended: what is left goes out, where lines are tagged as a line.
+    // The stream has ended: the rest goes out; if lines are tagged, as a line.
     void finish(Sink& sink);
-    // When an unfinished line has waited long enough, as a program may wait for the answer to it.
-    // Nothing: none waits, or it waits for its end.
+    // When an unfinished line has waited long enough, since a program may wait for the answer to
+    // it. Nothing: there is none, or it waits for its end.
     std::optional<Clock::time_point> patience_ends() const;
 
   private:
@@ -69,15 +69,15 @@ class Lines {
     const std::string tag_;
     std::string line_;
     Clock::time_point begun_;     // when the first of the unfinished line came
-    bool whole_buffers_ = false;  // it was cut by a buffer that was full: the rest will follow
+    bool whole_buffers_ = false;  // a full buffer cut it: the rest will follow
 };
 
 // Standard output and standard error of torus-run, and what to do when their readers are slow or
 // gone.
 class Outputs {
   public:
-    // A slow reader stops the ranks that write, never torus-run; a reader that left ends their
-    // pipes, as it would without torus-run between.
+    // A slow reader stops the ranks that write, never torus-run; a reader that has gone ends their
+    // pipes, as it would without torus-run in between.
     struct Flow {
         virtual void pause(int stream, bool paused) = 0;
         virtual void reader_gone(int stream) = 0;
@@ -90,14 +90,14 @@ class Outputs {
     ~Outputs();
 
     void say(std::string_view text);
-    // What a rank printed; an empty text is the end of its stream.
+    // Text that a rank printed; an empty text is the end of its stream.
     void take(int rank, int stream, std::string_view text);
     bool paused(int stream) const { return paused_[stream]; }
     // Writes what can be written. After every step of the loop.
     void pump();
-    // When pump() has something to do of itself; nothing: never.
+    // When pump() has something to do on its own account; nothing: never.
     std::optional<Lines::Clock::time_point> next_tick() const;
-    // Whether something that a rank printed could not be written, which is told once.
+    // Whether something that a rank printed could not be written, which is reported once.
     bool lost() const { return lost_; }
     // At the end: what is unfinished goes out too.
     void finish_lines();

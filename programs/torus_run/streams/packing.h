@@ -1,4 +1,4 @@
-// Values to bytes and back, for what torus-run and its keepers tell each other. Both come from one
+// Values to bytes and back, for what torus-run and its keepers tell each other. Both run the same
 // version on machines of one byte order; the greeting refuses others.
 #pragma once
 
@@ -46,7 +46,7 @@ class Packer {
     std::vector<std::byte> bytes_;
 };
 
-// Throws PackingError where the bytes end too early.
+// Throws PackingError if the bytes end too early.
 class Unpacker {
   public:
     explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -81,7 +81,7 @@ class Unpacker {
         bytes_ = bytes_.subspan(std::size_t(count));
         return piece;
     }
-    // Of items that take at least so many bytes each: a lying count must not cost memory.
+    // Of items that take at least so many bytes each: a false count must not cost memory.
     std::size_t count(std::size_t least) {
         const auto items = get<std::uint64_t>();
         if (items > bytes_.size() / least) throw PackingError();

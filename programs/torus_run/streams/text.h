@@ -1,4 +1,4 @@
-// Words for messages.
+// Text for messages.
 #pragma once
 
 #include <string>
