@@ -19,16 +19,17 @@ std::vector<int> rank_extents(const Settings& settings) {
 }
 
 [[noreturn]] void wrong_rank_count(const Settings& settings, std::int64_t have, int asked) {
-    const std::string block =
-        settings[setting::ranks_per_node].empty()
-            ? std::string()
-            : fmt::format(" x torus.ranks_per_node = {} ({})", joined(settings[setting::ranks_per_node]),
-                          settings.origin(setting::ranks_per_node).where);
+    const std::string block = settings[setting::ranks_per_node].empty()
+                                  ? std::string()
+                                  : fmt::format(" x torus.ranks_per_node = {} ({})",
+                                                joined(settings[setting::ranks_per_node]),
+                                                settings.origin(setting::ranks_per_node).where);
     const int nodes = asked / ranks_on_a_node(settings);
     const std::string advice =
         nodes * ranks_on_a_node(settings) == asked
-            ? fmt::format("set torus.dims to {} nodes, for example {}", nodes,
-                          joined(routing::balanced_dims(nodes, int(settings[setting::dims].size()))))
+            ? fmt::format(
+                  "set torus.dims to {} nodes, for example {}", nodes,
+                  joined(routing::balanced_dims(nodes, int(settings[setting::dims].size()))))
             : "change torus.dims";
     throw ConfigError(fmt::format(
         "{}{} makes {}, but {} started, {}: start {}, or {}", cite_dims(settings), block,

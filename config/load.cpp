@@ -176,18 +176,9 @@ std::string decode(std::string_view text) {
     return out;
 }
 
-constexpr std::pair<Origin::Kind, std::string_view> kinds[] = {
-    {Origin::Kind::default_value, "default"},
-    {Origin::Kind::file, "file"},
-    {Origin::Kind::environment, "environment"},
-    {Origin::Kind::flag, "flag"},
-    {Origin::Kind::derived, "derived"}};
-
 std::string encode_record(std::string_view key, const std::string& value, const Origin& origin) {
-    std::string_view kind;
-    for (const auto& [known, name] : kinds)
-        if (known == origin.kind) kind = name;
-    return fmt::format(" {}={}@{}:{}", key, encode(value), kind, encode(origin.where));
+    return fmt::format(" {}={}@{}:{}", key, encode(value), name_of(origin.kind),
+                       encode(origin.where));
 }
 
 Record decode_record(std::string_view text) {
@@ -198,11 +189,9 @@ Record decode_record(std::string_view text) {
         damaged(text);
     Record record{
         std::string(text.substr(0, equals)), decode(text.substr(equals + 1, at - equals - 1)), {}};
-    const std::string_view kind = text.substr(at + 1, colon - at - 1);
-    bool known = false;
-    for (const auto& [value, name] : kinds)
-        if (name == kind) record.origin.kind = value, known = true;
-    if (!known) damaged(text);
+    const auto kind = parse_kind(text.substr(at + 1, colon - at - 1));
+    if (!kind) damaged(text);
+    record.origin.kind = *kind;
     record.origin.where = decode(text.substr(colon + 1));
     return record;
 }

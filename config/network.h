@@ -95,8 +95,8 @@ Places read_places(const Settings& settings);
 
 // What is wrong between the settings and the hosts as they are, one message each, all of them:
 // file and line, host, device, what was found, expected, and what to do. `by_node` has the facts of
-// settings.hosts in their order. `geometry`: file_hash() of the file these settings came from;
-// empty: hosts are compared with each other. Empty where all is well.
+// host_names(settings) in their order. `geometry`: file_hash() of the file these settings came
+// from; empty: hosts are compared with each other. Empty where all is well.
 // `judge`: what else is wrong with a cable between two sound devices; empty: nothing.
 using CableJudge = std::function<std::string(const CableEnd& one, const CableEnd& other)>;
 std::vector<std::string> check_machine(const Settings& settings,

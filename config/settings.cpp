@@ -2,7 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace torusmp::config {
+
+namespace {
+
+constexpr std::array<std::pair<Origin::Kind, std::string_view>, 5> kinds{
+    {{Origin::Kind::default_value, "default"},
+     {Origin::Kind::file, "file"},
+     {Origin::Kind::environment, "environment"},
+     {Origin::Kind::flag, "flag"},
+     {Origin::Kind::derived, "derived"}}};
+
+}  // namespace
+
+std::string_view name_of(Origin::Kind kind) {
+    for (const auto& [known, name] : kinds)
+        if (known == kind) return name;
+    return {};
+}
+
+std::optional<Origin::Kind> parse_kind(std::string_view name) {
+    for (const auto& [kind, known] : kinds)
+        if (known == name) return kind;
+    return std::nullopt;
+}
 
 Settings::Settings(const Schema& schema) : schema_(&schema) {
     for (const AnySetting* setting : schema.settings())

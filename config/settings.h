@@ -6,8 +6,10 @@
 #pragma once
 
 #include <any>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -31,6 +33,10 @@ struct Origin {
 
     friend bool operator==(const Origin&, const Origin&) = default;
 };
+
+// "default", "file", "environment", "flag", "derived"
+std::string_view name_of(Origin::Kind kind);
+std::optional<Origin::Kind> parse_kind(std::string_view name);
 
 class Settings {
   public:

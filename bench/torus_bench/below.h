@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "config/collectives.h"
 #include "config/settings.h"
 #include "core/api.h"
 

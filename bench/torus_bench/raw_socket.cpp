@@ -19,6 +19,7 @@
 #include "base/address.h"
 #include "bench/torus_bench/below.h"
 #include "bench/torus_bench/qmp_objects.h"
+#include "config/geometry.h"
 #include "config/network.h"
 #include "config/options.h"
 #include "core/transport/tcp/settings.h"
@@ -80,8 +81,9 @@ struct Local {
 std::string device_of(const Context& context, int rank, Direction direction) {
     const config::Settings& s = settings();
     const auto other = context.torus.neighbour(rank, direction);
-    const bool leaves = other && !s.dims->empty() && s.node_of(rank) != s.node_of(*other);
-    return leaves ? config::link_device(s, s.node_of(rank), direction) : "";
+    const bool leaves =
+        other && !s[config::setting::dims].empty() && node_of(s, rank) != node_of(s, *other);
+    return leaves ? config::link_device(s, node_of(s, rank), direction) : "";
 }
 
 Local local_end(const Context& context, const config::HostFacts& facts, Direction direction) {

@@ -13,6 +13,7 @@
 #include "config/options.h"
 #include "config/raw.h"
 #include "job/settings.h"
+#include "programs/torus_info/explain.h"
 #include "programs/torus_info/netplan.h"
 #include "programs/torus_info/report.h"
 
@@ -40,8 +41,9 @@ po::options_description make_options() {
         ("np,n", po::value<std::string>()->value_name("N"),
          "ranks; otherwise as many as the torus has, or as this host has cores")  //
         ("json", po::value<std::string>()->value_name("FILE"),
-         "write the same as JSON; - is standard output, instead of the text")  //
-        ("explain", po::value<std::string>()->value_name("KEY"), "explain one key");
+         "write the same as JSON; - is standard output, instead of the text")        //
+        ("explain", po::value<std::string>()->value_name("KEY"), "explain one key")  //
+        ("reference", "explain all keys, as Markdown: docs/settings.md");
     return options;
 }
 
@@ -72,7 +74,7 @@ int explain(const std::string& name, const Settings& settings) {
         throw UsageError(fmt::format("--explain: unknown key '{}'{}",
                                      torusmp::base::printable(name),
                                      settings.schema().suggest(name)));
-    fmt::print("{}", explain_key(*setting, settings));
+    fmt::print("{}", explain_setting(*setting, settings));
     return exit_ok;
 }
 
@@ -82,6 +84,10 @@ int run(int argc, const char* const* argv) {
     if (given.count("help")) return print_help(options);
     if (given.count("version")) {
         fmt::print("torus-info (torusmp) {}\n", TORUSMP_VERSION);
+        return exit_ok;
+    }
+    if (given.count("reference")) {
+        fmt::print("{}", reference_page(torusmp::job::schema()));
         return exit_ok;
     }
     // Inside a job it shows what the ranks of the job see.

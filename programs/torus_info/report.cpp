@@ -12,12 +12,11 @@
 #include "config/geometry.h"
 #include "config/raw.h"
 #include "launch/settings.h"
+#include "programs/torus_info/explain.h"
 
 namespace torusmp::config {
 
 namespace {
-
-constexpr std::size_t widest_value = 48;
 
 void line(std::string& out, const std::string& text) {
     out += text + "\n";
@@ -25,30 +24,6 @@ void line(std::string& out, const std::string& text) {
 
 void table(std::string& out, const std::vector<base::Row>& rows) {
     out += base::format_table(rows);
-}
-
-// Words in lines of up to 76 characters, indented by two blanks.
-std::string wrap(std::string_view text) {
-    constexpr std::size_t width = 76;
-    std::string out;
-    while (!text.empty()) {
-        std::size_t end = text.size() <= width ? text.size() : text.rfind(' ', width);
-        if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
-        out += fmt::format("  {}\n", text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return out;
-}
-
-// For people: says what an empty value means, and shortens a long one.
-std::string shown_value(const AnySetting& setting, const Settings& settings) {
-    const std::string value = settings.text(setting);
-    if (value.empty()) return fmt::format("({})", setting.unset());
-    if (&setting == &setting::hosts && settings[setting::hosts].pattern.empty() &&
-        value.size() > widest_value)
-        return fmt::format("{} hosts, {} to {}", host_names(settings).size(),
-                           host_names(settings).front(), host_names(settings).back());
-    return base::printable(value, widest_value);
 }
 
 void print_settings(std::string& out, const Settings& settings) {
@@ -224,22 +199,6 @@ std::string number_or_null(const std::optional<Number>& value) {
     return value ? fmt::format("{}", *value) : std::string("null");
 }
 
-std::string_view kind_name(Origin::Kind kind) {
-    switch (kind) {
-        case Origin::Kind::default_value:
-            return "default";
-        case Origin::Kind::file:
-            return "file";
-        case Origin::Kind::environment:
-            return "environment";
-        case Origin::Kind::flag:
-            return "flag";
-        case Origin::Kind::derived:
-            return "derived";
-    }
-    return "default";
-}
-
 std::string settings_json(const Settings& settings) {
     std::vector<std::string> parts;
     for (const AnySetting* setting : settings.schema().settings()) {
@@ -247,7 +206,7 @@ std::string settings_json(const Settings& settings) {
         parts.push_back(
             fmt::format("{}: {{\"value\": {}, \"origin\": {}, \"where\": {}}}",
                         base::json_quote(setting->key()), base::json_quote(settings.text(*setting)),
-                        base::json_quote(kind_name(origin.kind)), base::json_quote(origin.where)));
+                        base::json_quote(name_of(origin.kind)), base::json_quote(origin.where)));
     }
     return base::json_enclose(parts, '{', '}', 1);
 }
@@ -306,10 +265,6 @@ std::string host_json(const Host& host) {
 
 }  // namespace
 
-std::string describe_origin(const Origin& origin) {
-    return origin.where.empty() ? std::string(kind_name(origin.kind)) : origin.where;
-}
-
 Report make_report(const Settings& settings, std::optional<int> ranks) {
     // A wrong number is refused before the host is asked, which takes time.
     if (!ranks && !settings[setting::dims].empty())
@@ -357,22 +312,6 @@ std::string report_json(const Report& report) {
                 fmt::format("\"links\": {}", links_json(report.links))},
                '{', '}', 0) +
            "\n";
-}
-
-std::string explain_key(const AnySetting& setting, const Settings& settings) {
-    const std::string initial = setting.format(setting.initial_value());
-    std::string out;
-    line(out, fmt::format("{} ({})", setting.key(), setting.type_name()));
-    out += wrap(setting.help());
-    line(out, "");
-    table(out, {{"accepts", setting.expected()},
-                {"default", initial.empty() ? std::string(setting.unset()) : initial},
-                {"in the file", setting.in_file()},
-                {"environment", fmt::format("{}={}", setting.variable(), setting.example())},
-                {"flag", fmt::format("--set {}={}", setting.key(), setting.example())},
-                {"now", fmt::format("{}, from {}", shown_value(setting, settings),
-                                    describe_origin(settings.origin(setting)))}});
-    return out;
 }
 
 }  // namespace torusmp::config

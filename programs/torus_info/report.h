@@ -33,10 +33,4 @@ Report make_report(const Settings& settings, std::optional<int> ranks);
 std::string report_text(const Report& report);
 std::string report_json(const Report& report);
 
-// Everything about one key: what it is for, what it accepts, how to set it, and its value now.
-std::string explain_key(const AnySetting& setting, const Settings& settings);
-
-// "default", "geometry.toml:3", "--torus", "TORUSMP_TRANSPORT_TOKENS"
-std::string describe_origin(const Origin& origin);
-
 }  // namespace torusmp::config

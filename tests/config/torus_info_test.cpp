@@ -166,6 +166,14 @@ TEST_CASE("torus-info explains a key, prints its help with examples, and its ver
     CHECK_THAT(version.out, StartsWith("torus-info (torusmp) "));
 }
 
+TEST_CASE("The reference of all settings in the documentation is what torus-info prints") {
+    const Outcome outcome = run({"--reference"}, {"TORUSMP_TRANSPORT_TOKENS=9"});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err.empty());
+    INFO("torus-info --reference > docs/settings.md writes it anew");
+    CHECK(outcome.out == text_of(SETTINGS_PAGE));
+}
+
 TEST_CASE("torus-info refuses what is wrong in one message on standard error, and exits with 2") {
     const TemporaryFolder folder;
     const std::string bad =
