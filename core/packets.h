@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
 
 namespace torusmp::core {
 

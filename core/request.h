@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/layout/layout.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/interface.h"
 #include "routing/torus.h"
 
 namespace torusmp::core {

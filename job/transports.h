@@ -1,5 +1,5 @@
-// Which transport carries what, as the settings and the place of this rank decide: shared memory
-// between the ranks of a host, verbs or TCP over the links to other hosts (job/wiring.h).
+// Which transports carry what, as the settings and the place of this rank decide: one between the
+// ranks of a host, and for each link to another host the best that both ends have (job/wiring.h).
 //
 // Called once while a Process comes up, by its thread, on every rank of the job.
 #pragma once

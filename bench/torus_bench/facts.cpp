@@ -12,7 +12,7 @@
 #include "bench/torus_bench/qmp_objects.h"
 #include "config/cpus.h"
 #include "core/settings.h"
-#include "core/transport/settings.h"
+#include "core/transport/list.h"
 
 namespace torusmp::bench {
 namespace {

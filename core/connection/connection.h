@@ -9,7 +9,7 @@
 
 #include "core/packets.h"
 #include "core/request.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
 #include "routing/torus.h"
 
 namespace torusmp::core {

@@ -234,10 +234,11 @@ void Connections::route(Peer& peer) {
     const auto path = torus.path(peer.rank, self);
     peer.via = peer.onward;
     peer.comes_by = links_[path.back().direction.opposite().index()];
-    if (distance > 1 && peer.comes_by->channel->places()) peer.placing = peer.comes_by->interface;
+    if (distance > 1 && peer.comes_by->channel->can().places)
+        peer.placing = peer.comes_by->interface;
     for (const auto direction : routing::first_directions(torus, self, peer.rank))
         if (const auto* it = links_[direction.index()]->interface;
-            it != nullptr && it->separate_links())
+            it != nullptr && it->can().separate_links)
             peer.ways_out |= std::uint16_t(1u << direction.index());
     if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // only one: no choice
 }

@@ -68,6 +68,8 @@ void PacketSender::transmit_packed(Connection& connection, PacketHeader& header,
                                    std::size_t from, std::size_t bytes) {
     header.length = std::uint32_t(prefix.size() + bytes);
     take_token(connection, header);
+    if (buffer.layout == nullptr)  // no copy where the channel needs none
+        return connection.channel->send_parts(header, prefix, {buffer.base + from, bytes});
     std::byte* slot = connection.channel->reserve(header.slot_class, header.length);
     std::copy(prefix.begin(), prefix.end(), slot);
     buffer.pack(from, slot + prefix.size(), bytes);

@@ -22,7 +22,7 @@ bool Faults::crosses(Rank from, Rank to, Rank at, routing::Direction direction) 
         return false;
     };
     if (uses(torus.path(from, to))) return true;
-    const auto spreads = [](const transport::Interface* it) { return it->separate_links(); };
+    const auto spreads = [](const transport::Interface* it) { return it->can().separate_links; };
     const auto interfaces = connections_.interfaces();
     if (std::none_of(interfaces.begin(), interfaces.end(), spreads)) return false;
     for (const auto first : routing::first_directions(torus, from, to))

@@ -6,8 +6,8 @@
 
 #include "core/match/unexpected.h"
 #include "core/request.h"
-#include "core/transport/fifo.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
+#include "core/transport/common/fifo.h"
 
 namespace torusmp::core {
 

@@ -47,7 +47,7 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
       spin_(options_.spin.count()),
       polls_per_look_(polls_per_look) {
     for (const transport::Interface* it : connections_.interfaces())
-        if (it->polls_kernel()) polls_per_look_ = kernel_polls_per_look;
+        if (it->can().polls_kernel) polls_per_look_ = kernel_polls_per_look;
 }
 
 void Progress::start() {

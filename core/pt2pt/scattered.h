@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/layout/layout.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
 
 namespace torusmp::core {
 
@@ -40,7 +40,7 @@ class Batch {
 };
 
 inline bool goes_in_pieces(const transport::Channel& channel, const Layout& layout) {
-    return channel.most_pieces() != 0 && layout.mean_block() >= worth_a_piece;
+    return channel.can().most_pieces > 1 && layout.mean_block() >= worth_a_piece;
 }
 
 }  // namespace torusmp::core

@@ -73,7 +73,8 @@ transport::Place Streams::place_of(const SendRequest& request, Peer& peer,
             routing::path_by(commons_.torus(), commons_.rank(), peer.rank, *connection.link);
         port = std::uint8_t(1 + path.back().direction.opposite().index());
     }
-    return {request.target_.address + request.position_, request.target_.port_key(port - 1u)};
+    return {request.target_.address + request.position_,
+            request.target_.as<transport::PortKeys>().by_port[port - 1u]};
 }
 
 // One piece. True: it was the last, or the peer is dead.

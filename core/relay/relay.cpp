@@ -50,7 +50,7 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
 bool Relay::into_place(Connection& out, PacketHeader& header, const std::byte* payload) {
     DataBody body;
     if (header.destination != std::uint32_t(out.peer) ||
-        PacketKind(header.kind) != PacketKind::data || !out.channel->places() ||
+        PacketKind(header.kind) != PacketKind::data || !out.channel->can().places ||
         !read_body(header, payload, body) || body.key == 0 || body.placed != 0 ||
         header.length == sizeof body)
         return false;

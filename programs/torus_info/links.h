@@ -14,7 +14,7 @@ struct LinkReport {
     routing::Direction direction;
     std::string device;   // empty: [links] names none
     std::string to;       // the host at the far end
-    std::string carrier;  // "verbs", "tcp"; empty: none, and `why` says what is wrong
+    std::string carrier;  // a transport; empty: none, and `why` says what is wrong
     std::string why;
 };
 

@@ -2,7 +2,8 @@
 #include "config/netplan.h"
 #include "base/address.h"
 #include "config/geometry.h"
-#include "core/transport/settings.h"
+#include "core/transport/list.h"
+#include "core/transport/machine.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -16,6 +17,7 @@
 #include "tests/config/temporary.h"
 
 using namespace torusmp::config;
+namespace base = torusmp::base;
 namespace transport = torusmp::transport;
 using torusmp::job::schema;
 using torusmp::routing::Torus;
@@ -189,7 +191,9 @@ TEST_CASE("Routes to the addresses of links enter and leave every two nodes by t
     }
     Settings settings = settings_for("4x3x2", "");
     settings.set(transport::setting::use, "tcp");  // which asks for no device
-    CHECK(plan_node(settings, 0).routes.size() == 23);
+    NetplanOptions options = default_netplan();
+    options.to_links = transport::reaches_link_addresses(settings);
+    CHECK(plan_node(settings, 0, options).routes.size() == 23);
 }
 
 TEST_CASE(
@@ -241,11 +245,11 @@ TEST_CASE("A planned machine is one that check_machine finds nothing wrong with"
         for (const PlannedRoute& route : plan.routes)
             facts.routes.push_back({route.to, route.device, route.via});
     }
-    CHECK(check_machine(settings, hosts).empty());
+    CHECK(transport::check_machine(settings, hosts).empty());
     const base::Address far = *hosts[1].node_address();  // two steps away
     CHECK(std::erase_if(hosts[4].routes,
                         [&](const RouteFact& route) { return route.to.bytes == far.bytes; }) == 1);
-    CHECK(check_machine(settings, hosts).size() == 1);
+    CHECK(transport::check_machine(settings, hosts).size() == 1);
 }
 
 TEST_CASE("A plan without a torus, without devices or without room is refused with the reason") {
@@ -273,7 +277,8 @@ TEST_CASE("A plan without a torus, without devices or without room is refused wi
                Contains("10.255.0.0/28") && Contains("one a node"));
     // Otherwise there are routes to link addresses too.
     settings.set(transport::setting::use, "tcp");
-    CHECK(plan_node(settings, 15,
-                    {*base::parse_address("10.0.0.0/25"), *base::parse_address("10.9.0.0/27")})
-              .routes.size() == 15);
+    NetplanOptions options{*base::parse_address("10.0.0.0/25"),
+                           *base::parse_address("10.9.0.0/27")};
+    options.to_links = transport::reaches_link_addresses(settings);
+    CHECK(plan_node(settings, 15, options).routes.size() == 15);
 }

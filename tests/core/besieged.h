@@ -47,8 +47,8 @@ struct Besieged {
     Address address() const { return Address::decode(victim.address()); }
     base::Descriptor dial() const {
         const Address to = address();
-        const IpAddress& ip = to.anywhere.addresses.front();
-        const sockaddr_storage there = ip.socket_address(std::uint16_t(to.anywhere.listens_on), 0);
+        const base::Address& ip = to.anywhere.addresses.front();
+        const sockaddr_storage there = socket_address(ip, std::uint16_t(to.anywhere.listens_on), 0);
         base::Descriptor socket(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         REQUIRE(::connect(
                     socket.get(), reinterpret_cast<const sockaddr*>(&there),

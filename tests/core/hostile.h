@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/transport/packet.h"
+#include "core/transport/api/packet.h"
 #include "core/transport/sim/random.h"
 
 namespace torusmp::core::testing {

@@ -66,7 +66,7 @@ struct Cable {
         const std::size_t notices = at_b.notices.size();
         const std::size_t transfers = at_a.transfers.size();
         const bool sent =
-            to_b.write_with_notice(remote, 0, data, 5, 6) == Transfer::pending && turn_until([&] {
+            testing::write(to_b, remote, 0, data, 5, 6) == Transfer::pending && turn_until([&] {
                 return at_b.notices.size() > notices && at_a.transfers.size() > transfers;
             });
         b.conceal(remote);
@@ -209,7 +209,7 @@ TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
     REQUIRE(mprotect(source, bytes, PROT_READ) == 0);
     std::vector<std::byte> memory(bytes);
     const RemoteMemory remote = cable.b.expose(memory, &cable.to_a);
-    REQUIRE(cable.to_b.write_with_notice(remote, 0, {source, bytes}, 1, 2) == Transfer::pending);
+    REQUIRE(testing::write(cable.to_b, remote, 0, {source, bytes}, 1, 2) == Transfer::pending);
     REQUIRE(cable.turn_until([&] { return !cable.at_b.notices.empty(); }));
     CHECK(memory == data);
     cable.b.conceal(remote);
@@ -228,7 +228,7 @@ TEST_CASE(
     REQUIRE(remote.length == memory.size());
     {
         const LittleMemory little(64u << 10);
-        REQUIRE(cable.to_b.write_with_notice(remote, 0, data, 1, 2) == Transfer::pending);
+        REQUIRE(testing::write(cable.to_b, remote, 0, data, 1, 2) == Transfer::pending);
         REQUIRE(cable.turn_until(
             [&] { return !cable.at_b.notices.empty() && !cable.at_a.transfers.empty(); }));
         // The receiver's own memory: its name is given to nobody, so packets carry the message.
@@ -287,7 +287,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
         if (place) {
             const std::size_t offset = header.sequence * (slot_bytes - front);
             to_c.send_placed(header, payload.first(front), payload.subspan(front),
-                             {remote.address + offset, remote.port_key(3)});
+                             {remote.address + offset, remote.as<PortKeys>().by_port[3]});
         } else {
             to_c.send(header, payload);
         }
@@ -440,7 +440,7 @@ TEST_CASE("nothing ever finds no slot, however few tokens there are", "[verbs]")
         tokens += tokens_in(to_b.collect_grants(), 0);
         for (; tokens != 0 && sent < total; --tokens, ++sent) to_b.send(header_of(0, sent, 0), {});
         for (int i = 0; i < 3 && notices < total; ++i, ++notices)
-            to_b.write_with_notice(remote, 0, data, notices, notices);
+            testing::write(to_b, remote, 0, data, notices, notices);
         return at_b.packets.size() == total && at_b.notices.size() == total && tokens == 2;
     }));
     for (std::uint32_t n = 0; n < total; ++n) {
