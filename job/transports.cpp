@@ -102,7 +102,7 @@ Factory verbs_factory(const config::Settings& settings, const launch::Bootstrap&
 std::unique_ptr<core::Runtime> open_mixed(const config::Settings& settings,
                                           launch::Bootstrap& bootstrap, core::Options options) {
     const Wiring wiring(settings, bootstrap, options);
-    // Ranks of other nodes are meant to be reached over the links, even where one host plays many
+    // Ranks of other nodes are to be reached over the links, even where one host plays several
     // nodes.
     if (settings[transport::setting::use] == "verbs")
         std::erase_if(options.direct, [&, node = node_of(settings, options.rank)](core::Rank rank) {

@@ -84,7 +84,7 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
     }
 }
 
-// Queue pairs to ranks without a link to this one, through the kernels between.
+// Queue pairs to ranks without a link to this one, through the kernels in between.
 void Wiring::choose_far(const Settings& settings, const core::Options& options,
                         const Facts& facts) {
     const auto nodes = *node_torus(settings);

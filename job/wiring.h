@@ -1,8 +1,8 @@
-// Which transport carries what this rank has to other nodes: verbs where both ends of a link have
-// RDMA, TCP else.
+// Which transport carries what this rank sends to other nodes: verbs where both ends of a link have
+// RDMA, otherwise TCP.
 //
 // Made once while a Process comes up, collectively: each node tells all others what RDMA its links
-// have, so that both ends of a link come to the same answer by the same rule (config/choice.h). A
+// have, so that both ends of a link reach the same answer by the same rule (config/choice.h). A
 // plain value afterwards, which any thread may read.
 #pragma once
 
@@ -25,8 +25,8 @@ class Wiring {
         std::string name;
     };
 
-    // Collective. Precondition: the settings have a torus. Throws ConfigError where they ask for a
-    // transport that a link cannot have; options.log is told what is not as good as it could be.
+    // Collective. Precondition: the settings have a torus. Throws ConfigError if they ask for a
+    // transport that a link cannot have; options.log is told what could be better.
     Wiring(const config::Settings& settings, launch::Bootstrap& bootstrap,
            const core::Options& options);
 

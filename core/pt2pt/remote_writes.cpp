@@ -6,8 +6,8 @@ namespace torusmp::core {
 
 using transport::Transfer;
 
-// The cables to a neighbour by which this memory of its can be written. It was named for the
-// interface of the cable that leads there, and another one's makes nothing of that name.
+// The cables to a neighbour over which this memory of its can be written. It was named for the
+// interface of the cable that leads there; another interface cannot use that name.
 int RemoteWrites::cables_to(const Peer& peer, const transport::RemoteMemory& memory,
                             Cables& cables) const {
     Cables all{};
@@ -63,9 +63,9 @@ Transfer RemoteWrites::write_part(SendRequest& request, Connection& connection,
     return transfer;
 }
 
-// Tells the receiver that the write over this link is complete: the notice comes behind it.
+// Tells the receiver that the write over this link is complete: the notice follows it.
 void RemoteWrites::tell_written(SendRequest& request, Connection& connection) {
-    if (connection.channel->notifies()) return;  // the write has told
+    if (connection.channel->notifies()) return;  // the write itself has told it
     const WrittenBody body{request.landing_, request.parts_};
     sender_.send_over(connection, connections_.peer(request.peer_), PacketKind::written, body);
 }
@@ -76,7 +76,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t landing,
     Connection& connection = request.link_ != nullptr ? *request.link_ : connections_.to(peer);
     request.landing_ = landing;
     request.parts_out_ = 0;
-    // Where the write itself tells that it is complete, the match goes ahead and both go together.
+    // If the write itself tells that it is complete, the match goes ahead and both leave together.
     const bool ahead =
         tell_matched && connection.peer == peer.rank && connection.channel->notifies();
     const MatchedBody matched{landing, 0, request.buffer_.bytes};
@@ -110,7 +110,7 @@ void RemoteWrites::on_transfer(Connection& connection, std::uint32_t departure, 
     SendRequest* request = sends_.find(departure);
     if (request == nullptr) return;
     if (!ok) request->part_failed_ = true;
-    // Of a message that takes many writes over one link the last tells of all.
+    // Of the many writes of a message over one link, the last one notifies.
     if (ok && (request->parts_ > 1 || (request->parts_left_ == 1 && !request->part_failed_)))
         tell_written(*request, connection);
     if (--request->parts_left_ == 0)
@@ -135,7 +135,7 @@ Transfer RemoteWrites::write_layout(SendRequest& request, Connection& connection
     return write_pieces(request, connection, memory);
 }
 
-// As many writes as the pieces need, all at once; the last of them tells, where writes can.
+// As many writes as the pieces need, all at once; the last one notifies, if writes can.
 Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection,
                                     const transport::RemoteMemory& memory) {
     transport::Channel& channel = *connection.channel;
@@ -154,7 +154,7 @@ Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection
             last && channel.notifies() ? std::optional(notice) : std::nullopt);
         if (transfer == Transfer::refused) {
             if (request.parts_left_ == 0) return transfer;
-            // The link has failed behind those that are under way; their end ends the message.
+            // The link has failed after those that are under way; their end ends the message.
             request.part_failed_ = true;
             return Transfer::pending;
         }

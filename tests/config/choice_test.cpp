@@ -1,5 +1,5 @@
 // Which transport carries a link: the rule on made-up facts, the check of a machine that asks for
-// RDMA, and the notes where it is there and not used.
+// RDMA, and the notes where RDMA is there and not used.
 #include "config/choice.h"
 #include "config/geometry.h"
 #include "core/settings.h"
@@ -21,7 +21,7 @@ namespace {
 
 const std::string verbs = "[transport]\nuse = \"verbs\"\n";
 
-// The link from b to c, by what each of them told, from the one side and the other.
+// The link from b to c, by what each of them reported, seen from either side.
 LinkChoice choose(Machine& machine, bool one_host = false) {
     const HostFacts b = parse_facts(format_facts(machine.host(1)));
     const HostFacts c = parse_facts(format_facts(machine.host(2)));

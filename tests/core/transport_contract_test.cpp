@@ -1,4 +1,4 @@
-// What core relies on, asked of every transport: see transport_pairs.h for who is asked.
+// What core relies on, required of every transport: see transport_pairs.h for the list.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -44,7 +44,7 @@ struct Linked {
         }
         return done();
     }
-    // Long enough for anything that is under way, where nothing tells.
+    // Long enough for anything under way, where nothing tells that it has arrived.
     void settle() {
         for (int turn = 0; turn < 200; ++turn) {
             pair.pass_time();
@@ -554,7 +554,7 @@ TEMPLATE_LIST_TEST_CASE("a transport's sleep ends when it was woken before",
                         "[transport][contract]", PairTypes) {
     Linked<TestType> link({2});
     link.settle();
-    // A sleep that misses the wake-up ends at the deadline only, and fails the clock check.
+    // A sleep that misses the wake-up ends only at the deadline, and fails the clock check.
     const auto deadline = Clock::now() + std::chrono::seconds(20);
     link.pair.b().prepare_sleep();
     link.pair.b().wake();

@@ -1,5 +1,6 @@
-// Two verbs interfaces of one process, on the RDMA devices at both ends of a cable. Which these are
-// says TORUSMP_VERBS_PAIR: two network devices with a blank between, as "d0p d0m".
+// Two verbs interfaces of one process, on the RDMA devices at both ends of a cable.
+// TORUSMP_VERBS_PAIR says which these are: two network devices with a blank between them, as "d0p
+// d0m".
 #pragma once
 
 #include <cstdlib>
