@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/choice.h"
+#include "config/network.h"
 #include "config/settings.h"
 
 namespace torusmp::config {

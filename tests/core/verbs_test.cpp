@@ -1,7 +1,7 @@
 // What is verbs' own: registration of memory and its end, copies where it is refused, packets sent
 // on from the slot in which they came, and what is said when devices, peers and settings are wrong.
-// Runs where there are RDMA devices (verbs_pair.h), as root; those of the
-// limit of locked memory without CAP_IPC_LOCK.
+// Runs where there are RDMA devices (verbs_pair.h), as root; what tests the limit of locked memory
+// without CAP_IPC_LOCK.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "config/memory_lock.h"
 #include "recorder.h"
 #include "verbs_pair.h"
 
