@@ -13,8 +13,8 @@
 namespace torusmp::job {
 
 // Opens the Runtime of this rank on the interfaces it needs; not connected yet. Collective. Throws
-// std::runtime_error for what a transport refuses, ConfigError where the settings ask for what is
-// not there.
+// std::runtime_error for what a transport refuses, ConfigError if the settings ask for what is not
+// there.
 std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
                                             launch::Bootstrap& bootstrap, core::Options options);
 

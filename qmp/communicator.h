@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/allreduce.h"
-#include "collectives/alltoall.h"
-#include "collectives/broadcast.h"
-#include "collectives/group.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/alltoall/alltoall.h"
+#include "collectives/broadcast/broadcast.h"
+#include "collectives/group/group.h"
 #include "job/front_ends.h"
 #include "qmp/library.h"
 #include "qmp/topology.h"
@@ -18,7 +18,7 @@
 struct QMP_comm_struct {
     // members: the machine rank of each node.
     QMP_comm_struct(torusmp::core::Runtime& runtime, std::vector<int> members,
-                    torusmp::core::Context context, const torusmp::config::CollectivePolicy& policy)
+                    torusmp::core::Context context, const torusmp::collectives::Policy& policy)
         : group(runtime, std::move(members), context, policy),
           allreduce(group),
           broadcast(group),
@@ -42,18 +42,19 @@ struct QMP_comm_struct {
 
 namespace torusmp::qmp {
 
-// Fails in the name of `call` unless the job runs and comm is not null.
+// Ends the job, naming `call`, unless QMP is initialized and comm is not null.
 QMP_comm_struct& checked(QMP_comm_t comm, std::string_view call);
 // The same for the default communicator.
 QMP_comm_struct& default_comm(std::string_view call);
-// And demands a topology.
+// And requires a topology.
 const Topology& topology_of(QMP_comm_t comm, std::string_view call);
 
 // Collective: see QMP_comm_split(). Null for a negative color.
 QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view call);
 
-// Blocks until the schedule is complete. Where it cannot be, because a rank died or ranks called
-// different things, fails in the name of `call`; QMP_ERROR where the job lives on without the dead.
+// Blocks until the schedule is complete. If it cannot complete, because a rank died or ranks called
+// different things, ends the job naming `call`; returns QMP_ERROR if the job lives on without the
+// dead.
 QMP_status_t finish(collectives::Schedule& schedule, std::string_view call);
 
 // The machine rank of each node of the allocated communicator, by flags and placement.

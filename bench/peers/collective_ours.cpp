@@ -1,5 +1,5 @@
-// collective.h over the collectives themselves: QMP has not all of them. "scatter_sdf" is scatter
-// in the form sdf.
+// collective.h over the collectives themselves: QMP has not all of them. "scatter_apart" is
+// scatter by the algorithm apart.
 #include "collective.h"
 
 #include <exception>
@@ -39,17 +39,17 @@ struct Collective {
 };
 
 Collective* collective_make(const char* operation, void* in, void* out, size_t bytes) try {
-    std::string name = operation, form = "automatic";
+    std::string name = operation, algorithm = "automatic";
     if (!bench::find_collective(name)) {
         const auto underscore = name.rfind('_');
         if (underscore == std::string::npos) return nullptr;
-        form = name.substr(underscore + 1);
+        algorithm = name.substr(underscore + 1);
         name.resize(underscore);
         if (!bench::find_collective(name)) return nullptr;
     }
     auto made = std::make_unique<Collective>();
     made->group = everybody();
-    made->call = bench::make_collective(*made->group, name, form, in, out, bytes);
+    made->call = bench::make_collective(*made->group, name, algorithm, in, out, bytes);
     return made.release();
 } catch (const std::exception& error) {
     net_abort(error.what());

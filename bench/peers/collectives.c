@@ -120,7 +120,7 @@ static void refuse(const char* request, const char* why) {
     exit(2);
 }
 
-/* "scatter_sdf" is scatter in a form of its own: same contents, another way. */
+/* "scatter_apart" is scatter by an algorithm of its own: same contents, another way. */
 static const Operation* find(const char* name) {
     const Operation* found = NULL;
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {

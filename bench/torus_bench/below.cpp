@@ -35,7 +35,7 @@ const config::Settings& settings() {
     return process().settings();
 }
 
-const config::CollectivePolicy& collective_policy() {
+const collectives::Policy& collective_policy() {
     return process().collective_policy();
 }
 

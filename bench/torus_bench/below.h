@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "config/collectives.h"
+#include "collectives/algorithm/policy.h"
 #include "config/settings.h"
 #include "core/api.h"
 
@@ -17,9 +17,9 @@ namespace torusmp::bench {
 
 core::Runtime& runtime();
 const config::Settings& settings();
-const config::CollectivePolicy& collective_policy();
+const collectives::Policy& collective_policy();
 
-// A message of our own beside QMP's; returns when the buffer may be used again.
+// A message of our own beside QMP's; returns when the buffer may be reused.
 void tell(int dest, core::Tag tag, std::span<const std::byte> bytes);
 // The next one from there; throws std::runtime_error when it is longer than `most`.
 std::vector<std::byte> hear(int source, core::Tag tag, std::size_t most);

@@ -6,15 +6,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include "collectives/allgather.h"
-#include "collectives/allreduce.h"
-#include "collectives/alltoall.h"
-#include "collectives/broadcast.h"
-#include "collectives/gather.h"
-#include "collectives/reduce.h"
-#include "collectives/reduce_scatter.h"
-#include "collectives/scan.h"
-#include "collectives/scatter.h"
+#include "collectives/allgather/allgather.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/alltoall/alltoall.h"
+#include "collectives/broadcast/broadcast.h"
+#include "collectives/gather/gather.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/reduce_scatter/reduce_scatter.h"
+#include "collectives/scan/scan.h"
+#include "collectives/scatter/scatter.h"
 
 namespace torusmp::bench {
 namespace {
@@ -34,14 +34,10 @@ struct Call {
     void* in;
     const void* out;
     std::size_t bytes;
-    int form;  // 0: automatic; then the facts' forms
+    const AlgorithmRow* algorithm;  // null: as the settings say
     std::vector<std::size_t> counts;
 
     std::size_t doubles() const { return bytes / sizeof(double); }
-    template <class Form>
-    Form as() const {
-        return Form(form);
-    }
 };
 
 // A schedule, and how it is started.
@@ -66,6 +62,37 @@ class CallOf final : public CollectiveCall {
     Start start_;
 };
 
+void start_broadcast(Broadcast& b, const Call& c) {
+    b.start(c.in, c.bytes, 0, c.algorithm);
+}
+void start_sum(Allreduce& a, const Call& c) {
+    a.start(c.in, c.doubles(), sum_of_doubles, c.algorithm);
+}
+void start_reduce(Reduce& r, const Call& c) {
+    r.start(c.in, c.out, c.doubles(), sum_of_doubles, 0, c.algorithm);
+}
+void start_scatter(Scatter& s, const Call& c) {
+    s.start(c.in, c.bytes, c.out, Blocks::even(c.bytes), 0, c.algorithm);
+}
+void start_gather(Gather& g, const Call& c) {
+    g.start(c.in, Blocks::even(c.bytes), c.out, c.bytes, 0, c.algorithm);
+}
+void start_allgather(Allgather& a, const Call& c) {
+    a.start(c.in, Blocks::even(c.bytes), c.out, c.algorithm);
+}
+void start_reduce_scatter(ReduceScatter& r, const Call& c) {
+    r.start(c.in, c.out, c.counts, sum_of_doubles, c.algorithm);
+}
+void start_alltoall(Alltoall& a, const Call& c) {
+    a.start(c.in, Blocks::even(c.bytes), c.out, Blocks::even(c.bytes), c.algorithm);
+}
+void start_scan(Scan& s, const Call& c) {
+    s.start(c.in, c.doubles(), sum_of_doubles, ScanKind::inclusive, c.algorithm);
+}
+void start_barrier(Allreduce& a, const Call&) {
+    a.start_barrier();
+}
+
 using Make = std::unique_ptr<CollectiveCall> (*)(Group&, std::string_view, Call);
 
 template <class ScheduleType, typename CallOf<ScheduleType>::Start start>
@@ -73,83 +100,17 @@ std::unique_ptr<CollectiveCall> make(Group& group, std::string_view name, Call c
     return std::make_unique<CallOf<ScheduleType>>(group, name, std::move(call), start);
 }
 
-void broadcast(Broadcast& b, const Call& c) {
-    b.start(c.in, c.bytes, 0, c.as<BroadcastForm>());
-}
-void sum(Allreduce& a, const Call& c) {
-    a.start(c.in, c.doubles(), sum_of_doubles, c.as<ReduceForm>());
-}
-void reduce(Reduce& r, const Call& c) {
-    r.start(c.in, c.out, c.doubles(), sum_of_doubles, 0, c.as<RootedForm>());
-}
-void scatter(Scatter& s, const Call& c) {
-    s.start(c.in, c.bytes, c.out, Blocks::even(c.bytes), 0, c.as<ScatterForm>());
-}
-void gather(Gather& g, const Call& c) {
-    g.start(c.in, Blocks::even(c.bytes), c.out, c.bytes, 0, c.as<GatherForm>());
-}
-void allgather(Allgather& a, const Call& c) {
-    a.start(c.in, Blocks::even(c.bytes), c.out, c.as<GatherAllForm>());
-}
-void reduce_scatter(ReduceScatter& r, const Call& c) {
-    r.start(c.in, c.out, c.counts, sum_of_doubles, c.as<ReduceScatterForm>());
-}
-void alltoall(Alltoall& a, const Call& c) {
-    a.start(c.in, Blocks::even(c.bytes), c.out, Blocks::even(c.bytes), c.as<AlltoallForm>());
-}
-void scan(Scan& s, const Call& c) {
-    s.start(c.in, c.doubles(), sum_of_doubles, ScanKind::inclusive, c.as<ScanForm>());
-}
-void barrier(Allreduce& a, const Call&) {
-    a.start_barrier();
-}
-
-// The forms stand in the order of their enumerations, whose first is automatic. sdf, shortest
-// direction first, is the way on which a message to each member is relayed.
-const std::vector<CollectiveFacts> facts = {
-    {.name = "broadcast", .forms = {"lines", "scatter", "tree", "disjoint"}},
-    {.name = "sum", .numbers = true, .forms = {"exchange", "star", "lines", "scatter", "disjoint"}},
-    {.name = "reduce", .numbers = true, .forms = {"lines", "tree", "disjoint"}},
-    {.name = "scatter", .blocks = true, .all_out = true, .forms = {"opt", "sdf"}},
-    {.name = "gather", .blocks = true, .all_in = true, .forms = {"opt", "sdf"}},
-    {.name = "allgather",
-     .blocks = true,
-     .all_in = true,
-     .forms = {"rings", "lines", "everyone", "star"}},
-    {.name = "reduce_scatter",
-     .blocks = true,
-     .numbers = true,
-     .all_out = true,
-     .forms = {"rings", "lines", "ordered", "tree"}},
-    {.name = "alltoall",
-     .blocks = true,
-     .all_in = true,
-     .all_out = true,
-     .forms = {"rings", "lines", "pairs"}},
-    {.name = "scan", .numbers = true, .forms = {"lines", "doubling", "star"}},
-    {.name = "barrier", .sized = false}};
-
-// In the order of `facts`.
-constexpr Make makers[] = {make<Broadcast, broadcast>,
-                           make<Allreduce, sum>,
-                           make<Reduce, reduce>,
-                           make<Scatter, scatter>,
-                           make<Gather, gather>,
-                           make<Allgather, allgather>,
-                           make<ReduceScatter, reduce_scatter>,
-                           make<Alltoall, alltoall>,
-                           make<Scan, scan>,
-                           make<Allreduce, barrier>};
-
-int form_of(const CollectiveFacts& operation, std::string_view form) {
-    if (form == "automatic") return 0;
-    const auto found = std::find(operation.forms.begin(), operation.forms.end(), form);
-    if (found == operation.forms.end())
-        throw std::invalid_argument(
-            fmt::format("{} has no form '{}': expected automatic{}{}", operation.name, form,
-                        operation.forms.empty() ? "" : ", ", fmt::join(operation.forms, ", ")));
-    return 1 + int(found - operation.forms.begin());
-}
+// In the order of the facts.
+constexpr Make makers[] = {make<Broadcast, start_broadcast>,
+                           make<Allreduce, start_sum>,
+                           make<Reduce, start_reduce>,
+                           make<Scatter, start_scatter>,
+                           make<Gather, start_gather>,
+                           make<Allgather, start_allgather>,
+                           make<ReduceScatter, start_reduce_scatter>,
+                           make<Alltoall, start_alltoall>,
+                           make<Scan, start_scan>,
+                           make<Allreduce, start_barrier>};
 
 }  // namespace
 
@@ -162,23 +123,54 @@ std::size_t CollectiveFacts::bytes_out(std::size_t bytes, int members) const {
 }
 
 const std::vector<CollectiveFacts>& collective_operations() {
+    static const std::vector<CollectiveFacts> facts = {
+        {.name = "broadcast", .algorithms = &broadcast::algorithms()},
+        {.name = "sum", .numbers = true, .algorithms = &allreduce::algorithms()},
+        {.name = "reduce", .numbers = true, .algorithms = &reduce::algorithms()},
+        {.name = "scatter", .blocks = true, .all_out = true, .algorithms = &scatter::algorithms()},
+        {.name = "gather", .blocks = true, .all_in = true, .algorithms = &gather::algorithms()},
+        {.name = "allgather",
+         .blocks = true,
+         .all_in = true,
+         .algorithms = &allgather::algorithms()},
+        {.name = "reduce_scatter",
+         .blocks = true,
+         .numbers = true,
+         .all_out = true,
+         .algorithms = &reduce_scatter::algorithms()},
+        {.name = "alltoall",
+         .blocks = true,
+         .all_in = true,
+         .all_out = true,
+         .algorithms = &alltoall::algorithms()},
+        {.name = "scan", .numbers = true, .algorithms = &scan::algorithms()},
+        {.name = "barrier", .sized = false}};
     return facts;
 }
 
 const CollectiveFacts* find_collective(std::string_view name) {
+    const auto& facts = collective_operations();
     const auto found =
         std::find_if(facts.begin(), facts.end(), [&](const auto& f) { return f.name == name; });
     return found == facts.end() ? nullptr : &*found;
 }
 
+const AlgorithmRow* CollectiveFacts::algorithm(std::string_view wanted) const {
+    if (wanted == "automatic") return nullptr;
+    if (algorithms == nullptr)
+        throw std::invalid_argument(
+            fmt::format("'{}' is no algorithm of {}; expected automatic", wanted, name));
+    return &algorithms->row(wanted);
+}
+
 std::unique_ptr<CollectiveCall> make_collective(Group& group, std::string_view operation,
-                                                std::string_view form, void* in, const void* out,
-                                                std::size_t bytes) {
+                                                std::string_view algorithm, void* in,
+                                                const void* out, std::size_t bytes) {
     const CollectiveFacts* found = find_collective(operation);
     if (!found) throw std::invalid_argument(fmt::format("there is no collective '{}'", operation));
     const std::vector<std::size_t> counts(std::size_t(group.size()), bytes / sizeof(double));
-    return makers[found - facts.data()](group, found->name,
-                                        Call{in, out, bytes, form_of(*found, form), counts});
+    return makers[found - collective_operations().data()](
+        group, found->name, Call{in, out, bytes, found->algorithm(algorithm), counts});
 }
 
 }  // namespace torusmp::bench

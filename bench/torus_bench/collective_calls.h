@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/group.h"
+#include "collectives/algorithm/table.h"
+#include "collectives/group/group.h"
 
 namespace torusmp::bench {
 
@@ -22,10 +23,13 @@ struct CollectiveFacts {
     bool numbers = false;  // sums of doubles: sizes are multiples of 8
     bool all_in = false;   // where blocks: `in` has one of each member, else its own alone
     bool all_out = false;  // `out` likewise
-    std::vector<std::string_view> forms = {};  // besides "automatic"
+    const collectives::AlgorithmTable* algorithms = nullptr;  // null: there is no choice
 
     std::size_t bytes_in(std::size_t bytes, int members) const;
     std::size_t bytes_out(std::size_t bytes, int members) const;
+    // Null: "automatic", as the settings say. Throws std::invalid_argument that says which there
+    // are.
+    const collectives::AlgorithmRow* algorithm(std::string_view wanted) const;
 };
 
 // In the order in which they are explained.
@@ -41,9 +45,10 @@ class CollectiveCall {
 };
 
 // `in` and `out` as collective.h describes them, rooted operations at node 0. Throws
-// std::invalid_argument for an operation or a form that does not exist.
+// std::invalid_argument for an operation or an algorithm that does not exist.
 std::unique_ptr<CollectiveCall> make_collective(collectives::Group& group,
-                                                std::string_view operation, std::string_view form,
-                                                void* in, const void* out, std::size_t bytes);
+                                                std::string_view operation,
+                                                std::string_view algorithm, void* in,
+                                                const void* out, std::size_t bytes);
 
 }  // namespace torusmp::bench

@@ -19,22 +19,23 @@ namespace {
 // QMP's contexts count up from 0x40000000, MPI's are below; below.cpp has the next one.
 constexpr core::Context context_of_collectives = 0x7fffffe0;
 
-// An operation and the forms of it that are measured side by side.
+// An operation and the algorithms of it that are measured side by side.
 struct Candidate {
     const CollectiveFacts* operation;
-    std::vector<std::string> forms;
-    bool compares() const { return forms.size() == 2; }
+    std::vector<std::string> algorithms;
+    bool compares() const { return algorithms.size() == 2; }
 };
 
 std::vector<Candidate> candidates_of(const Options& options) {
     std::vector<Candidate> candidates;
     for (const std::string& name : options.operations) {
-        Candidate candidate{find_collective(name), options.forms};
-        if (candidate.forms.empty()) {
-            const bool paper = name == "scatter" || name == "gather";
-            candidate.forms = paper ? std::vector<std::string>{"opt", "sdf"}
-                                    : std::vector<std::string>{"automatic"};
-        }
+        Candidate candidate{find_collective(name), options.algorithms};
+        // Where the settings make no choice by size, all side by side.
+        const collectives::AlgorithmTable* const table = candidate.operation->algorithms;
+        if (candidate.algorithms.empty() && table != nullptr && !table->facts().sized)
+            for (const collectives::AlgorithmRow& row : table->rows())
+                candidate.algorithms.emplace_back(row.name);
+        if (candidate.algorithms.empty()) candidate.algorithms = {"automatic"};
         candidates.push_back(std::move(candidate));
     }
     return candidates;
@@ -45,8 +46,8 @@ std::vector<Column> columns_of(const std::vector<Candidate>& candidates) {
     int colour = 0;
     for (const Candidate& candidate : candidates) {
         const std::string name(candidate.operation->name);
-        for (const std::string& form : candidate.forms)
-            columns.push_back({name, form, "us", Column::Draw::line, colour++});
+        for (const std::string& algorithm : candidate.algorithms)
+            columns.push_back({name, algorithm, "us", Column::Draw::line, colour++});
         if (candidate.compares()) columns.push_back({name, "ratio", "", Column::Draw::no, 0});
     }
     return columns;
@@ -64,13 +65,13 @@ std::vector<std::string> notes_of(const std::vector<Candidate>& candidates) {
             "Sizes of scatter, gather, allgather, reduce_scatter and alltoall are those "
             "of one rank's block.");
     if (any([](const Candidate& c) { return c.compares(); }))
-        notes.push_back("Ratio: how many times as long the second form takes as the first.");
+        notes.push_back("Ratio: how many times as long the second algorithm takes as the first.");
     return notes;
 }
 
-// All forms of one operation at one size, in turns.
-std::vector<Timing> time_forms(collectives::Group& group, const Candidate& candidate,
-                               std::size_t bytes, double seconds) {
+// All algorithms of one operation at one size, in turns.
+std::vector<Timing> time_algorithms(collectives::Group& group, const Candidate& candidate,
+                                    std::size_t bytes, double seconds) {
     const CollectiveFacts& operation = *candidate.operation;
     const Buffer in(operation.bytes_in(bytes, group.size()));
     const Buffer out(operation.bytes_out(bytes, group.size()));
@@ -79,8 +80,9 @@ std::vector<Timing> time_forms(collectives::Group& group, const Candidate& candi
         std::fill(buffer->data(), buffer->data() + buffer->size(), std::byte{0});
     std::vector<std::unique_ptr<CollectiveCall>> calls;
     std::vector<Body> bodies;
-    for (const std::string& form : candidate.forms) {
-        calls.push_back(make_collective(group, operation.name, form, in.data(), out.data(), bytes));
+    for (const std::string& algorithm : candidate.algorithms) {
+        calls.push_back(
+            make_collective(group, operation.name, algorithm, in.data(), out.data(), bytes));
         bodies.push_back([call = calls.back().get()](long times) {
             for (long i = 0; i < times; ++i) call->run();
         });
@@ -94,7 +96,7 @@ Row measure_row(const Context& context, collectives::Group& group,
     for (const Candidate& candidate : candidates) {
         context.progress(
             fmt::format("{} of {}", candidate.operation->name, base::format_size(bytes)));
-        const auto timings = time_forms(group, candidate, bytes, context.options.seconds);
+        const auto timings = time_algorithms(group, candidate, bytes, context.options.seconds);
         for (const Timing& timing : timings) row.figures.push_back(as_time(timing, 1e6));
         if (candidate.compares()) row.figures.push_back(as_time_ratio(timings[1], timings[0]));
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "base/units.h"
@@ -54,9 +55,10 @@ po::options_description visible_options() {
          "ours")  //
         ("operation", po::value<std::string>()->value_name("NAMES"),
          "collectives: which, with commas; default: broadcast,sum")  //
-        ("form", po::value<std::string>()->value_name("NAMES"),
-         "collectives: the ways to take, with commas; default: automatic, of scatter and gather "
-         "opt,sdf")                                                                        //
+        ("algorithm", po::value<std::string>()->value_name("NAMES"),
+         "collectives: by which, with commas, or list, which shows them; default: automatic, as "
+         "the "
+         "settings say; of scatter and gather all")                                        //
         ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")  //
         ("plot", po::value<std::string>()->value_name("FILE.svg"), "draw the figures there");
     config::add_common_options(options);
@@ -148,12 +150,10 @@ std::string join_names() {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-void check_form(const CollectiveFacts& operation, const std::string& form) {
-    const auto& forms = operation.forms;
-    if (form == "automatic" || std::find(forms.begin(), forms.end(), form) != forms.end()) return;
-    throw UsageError(fmt::format("--form {}: {} has no such form: expected automatic{}{}", form,
-                                 operation.name, forms.empty() ? "" : ", ",
-                                 fmt::join(forms, ", ")));
+void check_algorithm(const CollectiveFacts& operation, const std::string& algorithm) try {
+    operation.algorithm(algorithm);
+} catch (const std::invalid_argument& wrong) {
+    throw UsageError(fmt::format("--algorithm: {}; --algorithm list explains them", wrong.what()));
 }
 
 void check_collective_sizes(const CollectiveFacts& operation, const Options& options) {
@@ -166,7 +166,7 @@ void check_collective_sizes(const CollectiveFacts& operation, const Options& opt
 }
 
 void read_collectives(const po::variables_map& given, Options& options) {
-    for (const char* name : {"operation", "form"})
+    for (const char* name : {"operation", "algorithm"})
         if (given.count(name) && options.command != Command::collectives)
             throw UsageError(fmt::format("--{}: found {}, expected collectives", name,
                                          name_of(options.command)));
@@ -174,14 +174,22 @@ void read_collectives(const po::variables_map& given, Options& options) {
     options.operations = {"broadcast", "sum"};
     if (given.count("operation"))
         options.operations = words_of("operation", given["operation"].as<std::string>());
-    if (given.count("form")) options.forms = words_of("form", given["form"].as<std::string>());
+    if (given.count("algorithm"))
+        options.algorithms = words_of("algorithm", given["algorithm"].as<std::string>());
+    options.list_algorithms = options.algorithms == std::vector<std::string>{"list"};
+    if (options.list_algorithms) {
+        options.algorithms.clear();
+        // Of all, where nobody asks for some.
+        if (!given.count("operation")) options.operations.clear();
+    }
     bool blocks = false, sized = false;
     for (const std::string& name : options.operations) {
         const CollectiveFacts* operation = find_collective(name);
         if (!operation)
             throw UsageError(fmt::format("--operation: there is no collective '{}': expected {}",
                                          name, join_names()));
-        for (const std::string& form : options.forms) check_form(*operation, form);
+        for (const std::string& algorithm : options.algorithms)
+            check_algorithm(*operation, algorithm);
         blocks |= operation->blocks;
         sized |= operation->sized;
         check_collective_sizes(*operation, options);
@@ -305,6 +313,19 @@ Options parse_command_line(int argc, const char* const* argv) {
     return options;
 }
 
+std::string algorithms_text(const std::vector<std::string>& operations) {
+    std::string text;
+    for (const CollectiveFacts& operation : collective_operations()) {
+        const auto wanted = std::find(operations.begin(), operations.end(), operation.name);
+        if (operation.algorithms == nullptr || (!operations.empty() && wanted == operations.end()))
+            continue;
+        text += fmt::format("{}\n", operation.name);
+        for (const collectives::AlgorithmRow& row : operation.algorithms->rows())
+            text += fmt::format("  {:<9} {}\n", row.name, row.help);
+    }
+    return text;
+}
+
 std::string help_text() {
     std::ostringstream text;
     text << "Measures messages on the torus, through QMP. Run alone it starts its ranks with "
@@ -322,10 +343,11 @@ std::string help_text() {
             "             first of --sizes, bandwidth with the last\n"
             "  overlap    how much computation fits beside a message in flight, and what\n"
             "             communication costs in processor time\n"
-            "  collectives  the time of a call of each operation: broadcast, sum (of doubles, on\n"
-            "             every rank), reduce, scatter, gather, allgather, reduce_scatter, "
-            "alltoall,\n"
-            "             scan, barrier\n"
+            "  collectives  the time of a call of each operation, by each --algorithm: broadcast, "
+            "sum (of\n"
+            "             doubles, on every rank), reduce, scatter, gather, allgather, "
+            "reduce_scatter,\n"
+            "             alltoall, scan, barrier\n"
             "  simulate   no measurement: what collectives cost on a torus, counted step by step;\n"
             "             in a step each link takes one message each way\n\n"
          << visible_options()
@@ -342,7 +364,8 @@ std::string help_text() {
             "  torus-bench bandwidth --sizes 1KiB:4MiB --set transport.eager_limit=8KiB\n"
             "  torus-run -np 8 --torus 2x2x2 torus-bench overlap --peer 7\n"
             "  torus-bench collectives --torus 2x2x2 --plot collectives.svg\n"
-            "  torus-bench collectives --operation scatter --form opt,sdf --sizes 64:16KiB \\\n"
+            "  torus-bench collectives --operation scatter --algorithm optimal,apart --sizes "
+            "64:16KiB \\\n"
             "      --set transport.local=links\n"
             "  torus-bench simulate --torus 6x8x8 --from 100 --json steps.json\n\n"
             "Exit code: 0 measured, 1 failed, 2 wrong usage or settings and nothing was started.\n";

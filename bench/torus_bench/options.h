@@ -35,13 +35,16 @@ struct Options {
     bool raw = false;                     // a bare socket beside ours
     std::optional<int> from;              // aggregate: only this rank sends; simulate: the root
     std::vector<std::string> operations;  // collectives: what is called
-    std::vector<std::string> forms;       // of each; empty: see --help
+    std::vector<std::string> algorithms;  // of each; empty: see --help
+    bool list_algorithms = false;         // and nothing else
     std::string json;                     // file; empty: none
     std::string plot;
 };
 
 Options parse_command_line(int argc, const char* const* argv);
 std::string help_text();
+// The algorithms of these collectives, a line each.
+std::string algorithms_text(const std::vector<std::string>& operations);
 
 // From `first` to `last`, each `factor` times the one before; `last` belongs to it if it is hit.
 std::vector<std::size_t> size_series(std::size_t first, std::size_t last, int factor);

@@ -1,6 +1,6 @@
 // The channel of a rank to itself, so that messages to oneself take the same way as all others.
 //
-// Packets stand in a queue until the next poll. Each rings for whoever polls: it may be another
+// Packets wait in a queue until the next poll. Each one wakes whoever polls: that may be another
 // thread, asleep. Remote memory is our own: reads and writes are copies.
 #pragma once
 

@@ -71,7 +71,7 @@ Transfer RemoteWrites::write_part(SendRequest& request, Connection& connection,
     return transfer;
 }
 
-// Tells the receiver that the write over this link is complete: the notice comes behind it.
+// Tells the receiver that the write over this link is complete: the notice follows it.
 void RemoteWrites::tell_written(SendRequest& request, Connection& connection) {
     if (connection.channel->can().notifies) return;  // the write has told
     const WrittenBody body{request.landing_, request.parts_};
@@ -84,7 +84,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t landing,
     Connection& connection = request.link_ != nullptr ? *request.link_ : connections_.to(peer);
     request.landing_ = landing;
     request.parts_out_ = 0;
-    // Where the write itself tells that it is complete, the match goes ahead and both go together.
+    // If the write itself tells that it is complete, the match goes ahead and both leave together.
     const bool ahead =
         tell_matched && connection.peer == peer.rank && connection.channel->can().notifies;
     const MatchedBody matched{landing, 0, request.buffer_.bytes};
@@ -118,7 +118,7 @@ void RemoteWrites::on_transfer(Connection& connection, std::uint32_t departure, 
     SendRequest* request = sends_.find(departure);
     if (request == nullptr) return;
     if (!ok) request->part_failed_ = true;
-    // Of a message that takes many writes over one link the last tells of all.
+    // Of the many writes of a message over one link, the last one notifies.
     if (ok && (request->parts_ > 1 || (request->parts_left_ == 1 && !request->part_failed_)))
         tell_written(*request, connection);
     if (--request->parts_left_ == 0)
@@ -143,7 +143,7 @@ Transfer RemoteWrites::write_layout(SendRequest& request, Connection& connection
     return write_pieces(request, connection, memory);
 }
 
-// As many writes as the pieces need, all at once; the last of them tells, where writes can.
+// As many writes as the pieces need, all at once; the last one notifies, if writes can.
 Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection,
                                     const transport::RemoteMemory& memory) {
     transport::Channel& channel = *connection.channel;
@@ -160,7 +160,7 @@ Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection
                                                 notice_of(request, connection, last));
         if (transfer == Transfer::refused) {
             if (request.parts_left_ == 0) return transfer;
-            // The link has failed behind those that are under way; their end ends the message.
+            // The link has failed after those that are under way; their end ends the message.
             request.part_failed_ = true;
             return Transfer::pending;
         }

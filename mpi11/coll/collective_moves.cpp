@@ -1,10 +1,10 @@
 // Barrier, broadcast, gather, scatter, allgather and alltoall of one group (MPI-1.1, chapter 4).
-#include "collectives/allgather.h"
-#include "collectives/allreduce.h"
-#include "collectives/alltoall.h"
-#include "collectives/broadcast.h"
-#include "collectives/gather.h"
-#include "collectives/scatter.h"
+#include "collectives/allgather/allgather.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/alltoall/alltoall.h"
+#include "collectives/broadcast/broadcast.h"
+#include "collectives/gather/gather.h"
+#include "collectives/scatter/scatter.h"
 #include "mpi11/coll/collective_calls.h"
 #include "mpi11/coll/operation.h"
 
@@ -174,7 +174,7 @@ class AlltoallCall final : public Call {
         const int rank = comm().rank();
         check_own_block(out_.bytes_of(rank), in_.bytes_of(rank));
     }
-    // What is sent is taken from where the rest will come.
+    // The data sent is taken from where the rest will arrive.
     void prepare_in_place(const BlockList& receive) {
         in_place_ = true;
         in_.set(receive);

@@ -32,7 +32,7 @@ void print_settings(std::string& out, const Settings& settings) {
     std::vector<base::Row> rows{{"key", "value", "from"}};
     for (const AnySetting* setting : settings.schema().settings()) {
         const std::string from = describe_origin(settings.origin(*setting));
-        if (setting->type_name() != "forms") {
+        if (setting->type_name() != "algorithms") {
             rows.push_back({std::string(setting->key()), shown_value(*setting, settings), from});
             continue;
         }

@@ -118,7 +118,7 @@ class Measures(Comparison):
                      "tcp.latency.8", "tcp.bandwidth.stream.1MiB", "aggregate.links.1MiB",
                      "aggregate.node.1MiB", "relay.tcp.hop.8", "relay.tcp.stream.4",
                      "collectives.sum.8.shm.64", "collectives.scatter.16KiB.tcp",
-                     "collectives.scatter_sdf.16KiB.tcp", "collectives.broadcast.4MiB.tcp",
+                     "collectives.scatter_apart.16KiB.tcp", "collectives.broadcast.4MiB.tcp",
                      "wilson.2x2x2", "wilson.3x3x2",
                      "mpi.latency.8", "mpi.rate.8", "mpi.bandwidth.4MiB", "mpi.posted.1000",
                      "mpi.halo.64", "npb.BT.S.9", "npb.IS.W.16", "npb.SP.W.16.tcp"):

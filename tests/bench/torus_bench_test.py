@@ -203,13 +203,13 @@ class Collectives(Program):
     def test_the_scatter_of_the_paper_over_links_with_its_baseline_beside(self):
         document = self.measure("collectives", "--operation", "scatter", "--torus", "3x2",
                                 "--sizes", "64:64", "--set", "transport.local=links")
-        self.assertEqual([c["name"] for c in document["columns"]], ["opt", "sdf", "ratio"])
+        self.assertEqual([c["name"] for c in document["columns"]], ["optimal", "apart", "ratio"])
         self.assertGreater(sum(l["bytes_sent"] for l in document["links"]), 0)
 
     def test_every_operation_runs(self):
         names = ["broadcast", "sum", "reduce", "scatter", "gather", "allgather", "reduce_scatter",
                  "alltoall", "scan", "barrier"]
-        document = self.measure("collectives", "--operation", ",".join(names), "--form",
+        document = self.measure("collectives", "--operation", ",".join(names), "--algorithm",
                                 "automatic", "--torus", "3", "--sizes", "64:64")
         self.assertEqual([c["group"] for c in document["columns"]], names)
 
@@ -283,9 +283,9 @@ class BadInput(Program):
                          "collectives or simulate")
         self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["collectives", "--operation", "shuffle"], "'shuffle'", "reduce_scatter")
-        self.refused(["collectives", "--form", "tree"], "sum has no such form", "disjoint")
+        self.refused(["collectives", "--algorithm", "tree"], "'tree' is no algorithm of allreduce", "disjoint")
         self.refused(["collectives", "--sizes", "4:4"], "multiples of 8")
-        self.refused(["latency", "--form", "tree"], "--form: found latency")
+        self.refused(["latency", "--algorithm", "tree"], "--algorithm: found latency")
         self.refused(["speed"], "'speed'")
         self.refused(["latency", "--plott", "x"], "--plot")
         self.refused(["latency", "--sizes", "8"], "FIRST:LAST")

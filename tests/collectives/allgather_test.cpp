@@ -1,9 +1,10 @@
-#include "collectives/allgather.h"
+#include "collectives/allgather/allgather.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "collectives/crew.h"
+#include "collectives/group/bundles.h"
 #include "collectives/scenes.h"
 
 using namespace torusmp::collectives;
@@ -14,13 +15,9 @@ using torusmp::routing::Direction;
 
 namespace {
 
-constexpr GatherAllForm all_forms[] = {GatherAllForm::automatic, GatherAllForm::rings,
-                                       GatherAllForm::lines, GatherAllForm::everyone,
-                                       GatherAllForm::star};
-
 // Sizes by node; each member starts twice, with its own block apart and in place.
 void check_allgather(const Scene& scene, const std::vector<std::size_t>& sizes, bool even,
-                     GatherAllForm form) {
+                     Wanted algorithm) {
     Crew<Allgather> crew;
     std::vector<std::vector<std::byte>> in;
     std::vector<std::vector<std::byte>> out;
@@ -44,7 +41,7 @@ void check_allgather(const Scene& scene, const std::vector<std::size_t>& sizes, 
             std::fill(in[node].begin(), in[node].end(), std::byte{0});
             std::byte* own = in_place ? in[node].data() + offsets[node] : out[node].data();
             fill(own, sizes[node], round + node);
-            crew[int(node)].start(in[node].data(), blocks, in_place ? nullptr : own, form);
+            crew[int(node)].start(in[node].data(), blocks, in_place ? nullptr : own, algorithm);
         }
         INFO(job.report());
         REQUIRE(job.run_until([&] { return crew.complete(); }));
@@ -64,24 +61,24 @@ void check_allgather(const Scene& scene, const std::vector<std::size_t>& sizes, 
 
 }  // namespace
 
-TEST_CASE("In an allgather everybody gets the blocks of all, in every form") {
+TEST_CASE("In an allgather everybody gets the blocks of all, by every algorithm") {
     for (const Scene& scene : scenes())
-        for (const auto form : all_forms)
+        for (const Wanted algorithm : automatic_and_every(allgather::algorithms()))
             for (const std::size_t bytes : {0, 9, 700, 5000}) {
                 INFO(scene.name);
                 const std::vector<std::size_t> sizes(scene.size(), bytes);
-                check_allgather(scene, sizes, true, form);
+                check_allgather(scene, sizes, true, algorithm);
             }
 }
 
 TEST_CASE("In an allgather blocks may have different sizes and lie anywhere") {
     for (const Scene& scene : scenes())
-        for (const auto form : all_forms) {
+        for (const Wanted algorithm : automatic_and_every(allgather::algorithms())) {
             INFO(scene.name);
             std::vector<std::size_t> sizes;
             for (std::size_t node = 0; node < scene.size(); ++node)
                 sizes.push_back(node % 3 == 0 ? 0 : node % 5 == 1 ? 3000 + node : 7 * node);
-            check_allgather(scene, sizes, false, form);
+            check_allgather(scene, sizes, false, algorithm);
         }
 }
 

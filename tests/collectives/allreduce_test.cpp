@@ -1,4 +1,4 @@
-#include "collectives/allreduce.h"
+#include "collectives/allreduce/allreduce.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ using torusmp::core::Rank;
 
 namespace {
 
-// Notes the order of all contributions: associative, does not commute.
+// Records the order of all contributions: associative, does not commute.
 struct Word {
     char letters[64];
 };
@@ -27,8 +27,8 @@ float contribution(int node, std::size_t i) {
     return float(1.0 / (3.0 + node * 7 + double(i % 97))) * (node % 3 == 0 ? -1e3f : 1.0f);
 }
 
-// The result of everybody; all the same bits, or the test fails.
-std::vector<float> sum_of(const JobOptions& options, ReduceForm form, std::size_t count) {
+// The result on all; the test fails unless all have the same bits.
+std::vector<float> sum_of(const JobOptions& options, Wanted algorithm, std::size_t count) {
     Crew<Allreduce> crew;
     std::vector<std::vector<float>> values;
     Job job(options);
@@ -38,7 +38,7 @@ std::vector<float> sum_of(const JobOptions& options, ReduceForm form, std::size_
         for (std::size_t i = 0; i < count; ++i) values.back()[i] = contribution(node, i);
     }
     for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(values[std::size_t(node)].data(), count, float_sum, form);
+        crew[node].start(values[std::size_t(node)].data(), count, float_sum, algorithm);
     INFO(job.report());
     REQUIRE(job.run_until([&] { return crew.complete(); }));
     for (const auto& other : values)
@@ -53,19 +53,21 @@ const std::vector<std::vector<int>> shapes{{1},    {2},       {5},       {2, 2},
 
 }  // namespace
 
-TEST_CASE("A sum has the same bits on every rank, in every form, over links and direct paths") {
+TEST_CASE(
+    "A sum has the same bits on every rank, by every algorithm, over links and direct paths") {
     for (const auto& dims : shapes) {
         for (const std::size_t count : {std::size_t(1), std::size_t(7), std::size_t(3000)}) {
-            const auto tree = sum_of(job_of(dims, true), ReduceForm::lines, count);
+            const auto tree =
+                sum_of(job_of(dims, true), named(allreduce::algorithms(), "lines"), count);
             double expected = 0.0;
             int ranks = 1;
             for (const int extent : dims) ranks *= extent;
             for (int node = 0; node < ranks; ++node) expected += contribution(node, 0);
             CHECK(tree[0] == Approx(expected).margin(1e-2));
             for (const bool direct : {true, false})
-                for (const auto form : {ReduceForm::exchange, ReduceForm::star, ReduceForm::lines,
-                                        ReduceForm::scatter, ReduceForm::automatic}) {
-                    const auto other = sum_of(job_of(dims, direct, 3 + count), form, count);
+                for (const Wanted algorithm : automatic_and_every(allreduce::algorithms())) {
+                    if (algorithm == named(allreduce::algorithms(), "disjoint")) continue;
+                    const auto other = sum_of(job_of(dims, direct, 3 + count), algorithm, count);
                     CHECK(std::memcmp(tree.data(), other.data(), count * sizeof(float)) == 0);
                 }
         }
@@ -73,8 +75,7 @@ TEST_CASE("A sum has the same bits on every rank, in every form, over links and 
 }
 
 TEST_CASE("An operation that does not commute sees the members in the order of their places") {
-    for (const auto form : {ReduceForm::exchange, ReduceForm::star, ReduceForm::lines,
-                            ReduceForm::scatter, ReduceForm::disjoint}) {
+    for (const Wanted algorithm : every(allreduce::algorithms())) {
         for (const bool direct : {true, false}) {
             Crew<Allreduce> crew;
             std::vector<std::array<Word, 3>> words;
@@ -82,7 +83,7 @@ TEST_CASE("An operation that does not commute sees the members in the order of t
             crew.sign_on(job, all_ranks(job));
             Operation operation{append, sizeof(Word)};
             // Disjoint trees keep no order: the operation must say that it needs one.
-            operation.commutative = form != ReduceForm::disjoint;
+            operation.commutative = algorithm != named(allreduce::algorithms(), "disjoint");
             std::string expected;
             for (int node = 0; node < crew.size(); ++node) {
                 expected += char('a' + node);
@@ -93,7 +94,7 @@ TEST_CASE("An operation that does not commute sees the members in the order of t
                 }
             }
             for (int node = 0; node < crew.size(); ++node)
-                crew[node].start(words[std::size_t(node)].data(), 3, operation, form);
+                crew[node].start(words[std::size_t(node)].data(), 3, operation, algorithm);
             REQUIRE(job.run_until([&] { return crew.complete(); }));
             for (const auto& three : words)
                 for (const auto& word : three) REQUIRE(word.letters == expected);
@@ -109,7 +110,7 @@ TEST_CASE("A schedule is used again, and many run at once without disturbing eac
                                 static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
                         },
                         sizeof(int)};
-    // Five schedules on one group a rank: they must share its tags.
+    // Five schedules on each rank's group: they must share its tags.
     std::vector<std::unique_ptr<Group>> groups;
     std::deque<Allreduce> schedules;
     Job job(job_of({3, 4}, false));
@@ -123,7 +124,9 @@ TEST_CASE("A schedule is used again, and many run at once without disturbing eac
                 int& value = values[std::size_t(rank * at_once + k)];
                 value = rank * (k + 1) + round;
                 schedules[std::size_t(rank * at_once + k)].start(
-                    &value, 1, sum, k % 2 ? ReduceForm::lines : ReduceForm::exchange);
+                    &value, 1, sum,
+                    k % 2 ? named(allreduce::algorithms(), "lines")
+                          : named(allreduce::algorithms(), "exchange"));
             }
         REQUIRE(job.run_until([&] {
             return std::all_of(schedules.begin(), schedules.end(),
@@ -168,7 +171,8 @@ TEST_CASE("A rank that dies under a reduction ends it with an error that names t
     Job job(job_of({4}, true));
     crew.sign_on(job, all_ranks(job));
     for (int node = 0; node < 3; ++node)
-        crew[node].start(&values[std::size_t(node)], 1, float_sum, ReduceForm::exchange);
+        crew[node].start(&values[std::size_t(node)], 1, float_sum,
+                         named(allreduce::algorithms(), "exchange"));
     job.settle();
     job.kill(3);
     for (Rank rank = 0; rank < 3; ++rank) job[rank].peer_died(3, "killed by the test");
@@ -181,6 +185,6 @@ TEST_CASE("A rank that dies under a reduction ends it with an error that names t
 }
 
 TEST_CASE("256 ranks of a 4x8x8 torus add up, over its links alone") {
-    const auto sum = sum_of(job_of({4, 8, 8}, false), ReduceForm::automatic, 2);
+    const auto sum = sum_of(job_of({4, 8, 8}, false), nullptr, 2);
     CHECK(sum.size() == 2);
 }

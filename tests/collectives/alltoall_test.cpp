@@ -1,4 +1,4 @@
-#include "collectives/alltoall.h"
+#include "collectives/alltoall/alltoall.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -13,9 +13,6 @@ using torusmp::core::testing::filled;
 
 namespace alltoall_test {
 namespace {
-
-constexpr AlltoallForm all_forms[] = {AlltoallForm::automatic, AlltoallForm::rings,
-                                      AlltoallForm::lines, AlltoallForm::pairs};
 
 // The blocks of all nodes in a buffer, with gaps, in an order of its own.
 struct Laid {
@@ -49,7 +46,7 @@ bool gaps_untouched(const Laid& laid) {
     return true;
 }
 
-void check_even(const Scene& scene, std::size_t block, AlltoallForm form) {
+void check_even(const Scene& scene, std::size_t block, Wanted algorithm) {
     Crew<Alltoall> crew;
     std::vector<std::vector<std::byte>> out;
     std::vector<std::vector<std::byte>> in;
@@ -63,7 +60,7 @@ void check_even(const Scene& scene, std::size_t block, AlltoallForm form) {
             for (std::size_t b = 0; b < nodes; ++b)
                 fill(out[a].data() + b * block, block, round + a * 1000 + b);
             crew[int(a)].start(in[a].data(), Blocks::even(block), out[a].data(),
-                               Blocks::even(block), form);
+                               Blocks::even(block), algorithm);
         }
         INFO(job.report());
         REQUIRE(job.run_until([&] { return crew.complete(); }));
@@ -81,12 +78,13 @@ void check_even(const Scene& scene, std::size_t block, AlltoallForm form) {
 
 }  // namespace
 
-TEST_CASE("In an alltoall of even blocks each comes from the node it was sent by, in every form") {
+TEST_CASE(
+    "In an alltoall of even blocks each comes from the node it was sent by, by every algorithm") {
     for (const Scene& scene : scenes())
-        for (const auto form : all_forms)
+        for (const Wanted algorithm : automatic_and_every(alltoall::algorithms()))
             for (const std::size_t block : {0, 5, 1200, 5000}) {
                 INFO(scene.name);
-                check_even(scene, block, form);
+                check_even(scene, block, algorithm);
             }
 }
 
@@ -128,8 +126,8 @@ TEST_CASE("In an alltoall every pair of nodes may have a size of its own") {
 }
 
 TEST_CASE("A member for which all is there when it comes to an alltoall is through at once") {
-    // What it sends is complete at once too, so nothing moves afterwards to wake it.
-    for (const auto form : all_forms) {
+    // Its sends are complete at once too, so nothing moves afterwards to wake it.
+    for (const Wanted algorithm : automatic_and_every(alltoall::algorithms())) {
         Crew<Alltoall> crew;
         std::vector<std::vector<std::byte>> out(3, std::vector<std::byte>(3 * 5));
         std::vector<std::vector<std::byte>> in = out;
@@ -137,7 +135,7 @@ TEST_CASE("A member for which all is there when it comes to an alltoall is throu
         crew.sign_on(job, all_ranks(job));
         const auto start = [&](int node) {
             crew[node].start(in[std::size_t(node)].data(), Blocks::even(5),
-                             out[std::size_t(node)].data(), Blocks::even(5), form);
+                             out[std::size_t(node)].data(), Blocks::even(5), algorithm);
         };
         start(0);
         start(1);

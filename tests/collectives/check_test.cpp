@@ -1,10 +1,10 @@
-// The checking mode: members that call different things are told so, and by whom.
-#include "collectives/check.h"
+// The checking mode: members that call different things are told so, and who differs.
+#include "collectives/schedule/check.h"
 
 #include <catch2/catch.hpp>
 
 #include "collectives/crew.h"
-#include "collectives/reduce.h"
+#include "collectives/reduce/reduce.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -13,16 +13,16 @@ using torusmp::core::Error;
 
 namespace {
 
-const torusmp::config::CollectivePolicy& checking() {
+const Policy& checking() {
     static const auto policy = [] {
-        auto with_check = torusmp::config::default_policy();
+        auto with_check = default_policy();
         with_check.check = true;
         return with_check;
     }();
     return policy;
 }
 
-// Starts a broadcast on all; node 5 calls it in its own way. All end with the same words.
+// Starts a broadcast on all; node 5 calls it in its own way. All end with the same message.
 template <class Odd>
 std::string words_of(bool direct, Odd&& odd) {
     Crew<Broadcast> crew;

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "collectives/allreduce.h"
-#include "collectives/alltoall.h"
-#include "collectives/broadcast.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/alltoall/alltoall.h"
+#include "collectives/broadcast/broadcast.h"
 #include "core/job.h"
 
 namespace torusmp::collectives::testing {
@@ -39,6 +39,25 @@ inline std::vector<core::Rank> all_ranks(const Job& job) {
     return ranks;
 }
 
+// An algorithm by its row; null: as the settings say.
+using Wanted = const AlgorithmRow*;
+inline Wanted named(const AlgorithmTable& table, std::string_view name) {
+    return &table.row(name);
+}
+inline std::vector<Wanted> every(const AlgorithmTable& table) {
+    std::vector<Wanted> all;
+    for (const AlgorithmRow& row : table.rows()) all.push_back(&row);
+    return all;
+}
+inline std::vector<Wanted> automatic_and_every(const AlgorithmTable& table) {
+    std::vector<Wanted> all = every(table);
+    all.push_back(nullptr);
+    return all;
+}
+inline std::string_view name_of(Wanted algorithm) {
+    return algorithm == nullptr ? "automatic" : algorithm->name;
+}
+
 // Declare it before the Job that it works on, because requests must outlive the Job.
 template <class ScheduleType>
 struct Crew {
@@ -46,7 +65,7 @@ struct Crew {
     std::deque<ScheduleType> schedules;
 
     void sign_on(Job& job, const std::vector<core::Rank>& members, core::Context context = 7,
-                 const config::CollectivePolicy& policy = config::default_policy()) {
+                 const Policy& policy = default_policy()) {
         for (const core::Rank rank : members) {
             groups.push_back(std::make_unique<Group>(job[rank], members, context, policy));
             schedules.emplace_back(*groups.back());

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "collectives/allgather.h"
+#include "collectives/allgather/allgather.h"
 #include "collectives/crew.h"
-#include "collectives/gather.h"
-#include "collectives/reduce.h"
-#include "collectives/reduce_scatter.h"
-#include "collectives/scan.h"
-#include "collectives/scatter.h"
+#include "collectives/gather/gather.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/reduce_scatter/reduce_scatter.h"
+#include "collectives/scan/scan.h"
+#include "collectives/scatter/scatter.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -61,7 +61,7 @@ struct Member {
 struct Meant {
     std::size_t bytes = 0;
     int root = 0;
-    int form = 0;
+    Wanted algorithm = nullptr;
     bool commutes = true;
     Operation operation() const {
         Operation operation = float_sum;
@@ -72,76 +72,79 @@ struct Meant {
 
 struct Kind {
     std::string name;
-    int forms;
+    const AlgorithmTable* table;  // null: there is no choice
     bool rooted;
     bool reduces;
     std::function<const Schedule&(Member&, const Meant&)> start;
+
+    std::vector<Wanted> algorithms() const {
+        return table == nullptr ? std::vector<Wanted>{nullptr} : automatic_and_every(*table);
+    }
 };
 
 const std::vector<Kind>& kinds() {
     static const std::vector<Kind> all{
-        {"barrier", 1, false, false,
+        {"barrier", nullptr, false, false,
          [](Member& m, const Meant&) -> const Schedule& {
              m.barrier->start_barrier();
              return *m.barrier;
          }},
-        {"broadcast", 5, true, false,
+        {"broadcast", &broadcast::algorithms(), true, false,
          [](Member& m, const Meant& c) -> const Schedule& {
-             m.broadcast->start(m.in.data(), c.bytes, c.root, BroadcastForm(c.form));
+             m.broadcast->start(m.in.data(), c.bytes, c.root, c.algorithm);
              return *m.broadcast;
          }},
-        {"reduce", 4, true, true,
+        {"reduce", &reduce::algorithms(), true, true,
          [](Member& m, const Meant& c) -> const Schedule& {
              m.reduce->start(m.in.data(), m.out.data(), c.bytes / 4, c.operation(), c.root,
-                             RootedForm(c.form));
+                             c.algorithm);
              return *m.reduce;
          }},
-        {"allreduce", 6, false, true,
+        {"allreduce", &allreduce::algorithms(), false, true,
          [](Member& m, const Meant& c) -> const Schedule& {
-             m.allreduce->start(m.in.data(), c.bytes / 4, c.operation(), ReduceForm(c.form));
+             m.allreduce->start(m.in.data(), c.bytes / 4, c.operation(), c.algorithm);
              return *m.allreduce;
          }},
-        {"scatter", 3, true, false,
+        {"scatter", &scatter::algorithms(), true, false,
          [](Member& m, const Meant& c) -> const Schedule& {
              m.scatter->start(m.in.data(), c.bytes, m.out.data(), Blocks::even(c.bytes), c.root,
-                              ScatterForm(c.form));
+                              c.algorithm);
              return *m.scatter;
          }},
-        {"gather", 3, true, false,
+        {"gather", &gather::algorithms(), true, false,
          [](Member& m, const Meant& c) -> const Schedule& {
              m.gather->start(m.in.data(), Blocks::even(c.bytes), m.out.data(), c.bytes, c.root,
-                             GatherForm(c.form));
+                             c.algorithm);
              return *m.gather;
          }},
-        {"allgather", 5, false, false,
+        {"allgather", &allgather::algorithms(), false, false,
          [](Member& m, const Meant& c) -> const Schedule& {
-             m.allgather->start(m.in.data(), Blocks::even(c.bytes), m.out.data(),
-                                GatherAllForm(c.form));
+             m.allgather->start(m.in.data(), Blocks::even(c.bytes), m.out.data(), c.algorithm);
              return *m.allgather;
          }},
-        {"alltoall", 4, false, false,
+        {"alltoall", &alltoall::algorithms(), false, false,
          [](Member& m, const Meant& c) -> const Schedule& {
              m.alltoall->start(m.in.data(), Blocks::even(c.bytes), m.out.data(),
-                               Blocks::even(c.bytes), AlltoallForm(c.form));
+                               Blocks::even(c.bytes), c.algorithm);
              return *m.alltoall;
          }},
-        {"reduce-scatter", 5, false, true,
+        {"reduce-scatter", &reduce_scatter::algorithms(), false, true,
          [](Member& m, const Meant& c) -> const Schedule& {
              m.counts.assign(std::size_t(m.group->size()), c.bytes / 4);
              m.reduce_scatter->start(m.in.data(), m.out.data(), m.counts, c.operation(),
-                                     ReduceScatterForm(c.form));
+                                     c.algorithm);
              return *m.reduce_scatter;
          }},
-        {"scan", 5, false, true,
+        {"scan", &scan::algorithms(), false, true,
          [](Member& m, const Meant& c) -> const Schedule& {
              m.scan->start(m.in.data(), c.bytes / 4, c.operation(), ScanKind::inclusive,
-                           ScanForm(c.form));
+                           c.algorithm);
              return *m.scan;
          }},
     };
     return all;
 }
-// Everybody turns until it is done; where nothing moves any more, all have waited long.
+// All turn until they are done; if nothing moves any more, all have waited long.
 template <class Done>
 bool run_long(Job& job, Done&& done) {
     for (int round = 0; round < 4; ++round) {
@@ -151,7 +154,7 @@ bool run_long(Job& job, Done&& done) {
     return job.run_until(done);
 }
 
-// Whether anybody is to be told that the members disagree.
+// Whether anybody must be told that the members disagree.
 enum class Told { must, may, must_not };
 
 // What is wrong once the calls have been made; empty: nothing.
@@ -174,7 +177,7 @@ std::string outcome(Job& job, std::vector<Member>& members,
     }
     if (!any && told == Told::must) return "nobody is told";
     if (any && told == Told::must_not) return "an error for nothing";
-    // What comes next goes well.
+    // The next call succeeds.
     job.settle();
     if (!job.quiet()) return "something is left:\n" + job.report();
     std::vector<const Schedule*> next;
@@ -236,7 +239,7 @@ int size_of(const Place& place) {
 
 }  // namespace
 
-TEST_CASE("A count that differs on one member ends the call on all, whatever the form") {
+TEST_CASE("A count that differs on one member ends the call on all, whatever the algorithm") {
     struct Sizes {
         std::size_t all, odd;
     };
@@ -247,22 +250,23 @@ TEST_CASE("A count that differs on one member ends the call on all, whatever the
         {64, 8}, {60000, 40}};
     for (const Place& place : places())
         for (const Kind& kind : kinds())
-            for (int form = 0; form < kind.forms; ++form)
+            for (const Wanted algorithm : kind.algorithms())
                 for (const Sizes sizes : all_sizes)
                     for (const bool at_root : {true, false})
                         for (const bool commutes : {true, false}) {
                             if (kind.name == "barrier" || (!commutes && !kind.reduces)) continue;
                             const int middle = size_of(place) / 2;
-                            const Meant meant{sizes.all, kind.rooted ? middle : 0, form, commutes};
+                            const Meant meant{sizes.all, kind.rooted ? middle : 0, algorithm,
+                                              commutes};
                             Meant other = meant;
                             other.bytes = sizes.odd;
-                            // Who has nothing to give or to get may have no part in it, and a place
+                            // Members with nothing to give or to get may take no part, and a place
                             // may be larger than its block.
                             const bool has_part = sizes.all != 0 && sizes.odd != 0;
                             const bool exact = kind.name != "scatter" && kind.name != "gather";
-                            INFO(place.name << ": " << kind.name << ", form " << form << ", "
-                                            << sizes.all << " B, but " << sizes.odd << " B on "
-                                            << (at_root ? "the root" : "member 0"));
+                            INFO(place.name << ": " << kind.name << ", " << name_of(algorithm)
+                                            << ", " << sizes.all << " B, but " << sizes.odd
+                                            << " B on " << (at_root ? "the root" : "member 0"));
                             REQUIRE(disagree(place, kind, meant, at_root ? middle : 0, kind, other,
                                              has_part && exact ? Told::must : Told::may) == "");
                         }
@@ -271,14 +275,14 @@ TEST_CASE("A count that differs on one member ends the call on all, whatever the
 TEST_CASE("Different roots end the call on all") {
     for (const Place& place : places())
         for (const Kind& kind : kinds())
-            for (int form = 0; form < kind.forms; ++form)
+            for (const Wanted algorithm : kind.algorithms())
                 for (const std::size_t bytes : {8u, 3000u, 30000u}) {
                     if (!kind.rooted) continue;
                     const int last = size_of(place) - 1;
-                    INFO(place.name << ": " << kind.name << ", form " << form << ", " << bytes
-                                    << " B");
-                    REQUIRE(disagree(place, kind, {bytes, 0, form}, 1, kind, {bytes, last, form},
-                                     Told::may) == "");
+                    INFO(place.name << ": " << kind.name << ", " << name_of(algorithm) << ", "
+                                    << bytes << " B");
+                    REQUIRE(disagree(place, kind, {bytes, 0, algorithm}, 1, kind,
+                                     {bytes, last, algorithm}, Told::may) == "");
                 }
 }
 
@@ -290,7 +294,7 @@ TEST_CASE("Different collectives end on all") {
                     INFO(place.name << ": " << kind.name << ", but " << other.name
                                     << " on member 1, " << bytes << " B");
                     const bool same = &kind == &other;
-                    REQUIRE(disagree(place, kind, {bytes, 0, 0}, 1, other, {bytes, 0, 0},
+                    REQUIRE(disagree(place, kind, {bytes, 0}, 1, other, {bytes, 0},
                                      same ? Told::must_not : Told::may) == "");
                 }
 }
@@ -302,7 +306,8 @@ TEST_CASE("Members that differ in what shows in no message are named, with both 
     for (int node = 0; node < 4; ++node) {
         Member& member = members[std::size_t(node)];
         if (node == 2)
-            member.broadcast->start(member.in.data(), 30000, 0, BroadcastForm::disjoint);
+            member.broadcast->start(member.in.data(), 30000, 0,
+                                    named(broadcast::algorithms(), "disjoint"));
         else
             member.barrier->start_barrier();
     }
@@ -358,14 +363,17 @@ TEST_CASE("A member that has gone on is remembered: the others learn what it had
         Job job(job_of({5}, direct));
         for (int rank = 0; rank < 5; ++rank) members.emplace_back(job[rank], all_ranks(job));
         // The root's few bytes leave at once, and it goes on; the others wait for segments.
-        members[0].broadcast->start(members[0].in.data(), 8, 0, BroadcastForm::lines);
+        members[0].broadcast->start(members[0].in.data(), 8, 0,
+                                    named(broadcast::algorithms(), "lines"));
         for (int more = 0; more < 20; ++more) {
             REQUIRE(job.run_until([&] { return members[0].broadcast->complete(); }));
-            members[0].broadcast->start(members[0].in.data(), 8, 0, BroadcastForm::lines);
+            members[0].broadcast->start(members[0].in.data(), 8, 0,
+                                        named(broadcast::algorithms(), "lines"));
         }
         for (int node = 1; node < 5; ++node)
             members[std::size_t(node)].broadcast->start(members[std::size_t(node)].in.data(), 50000,
-                                                        0, BroadcastForm::disjoint);
+                                                        0,
+                                                        named(broadcast::algorithms(), "disjoint"));
         INFO(job.report());
         REQUIRE(run_long(job, [&] {
             for (const Member& member : members)

@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "collectives/crew.h"
-#include "collectives/gather.h"
-#include "collectives/reduce.h"
-#include "collectives/scatter.h"
+#include "collectives/gather/gather.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/scatter/scatter.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -21,7 +21,7 @@ bool all_ended(Crew<ScheduleType>& crew, const Job& job, const std::vector<Rank>
     return true;
 }
 
-// Starts the collective everywhere, kills after some turns, and sees everybody's call end.
+// Starts the collective on all, kills after some turns, and checks that every call ends.
 template <class ScheduleType, class Start>
 void lose_one(bool direct, std::vector<Rank> members, int turns, Start&& start) {
     Crew<ScheduleType> crew;
@@ -34,7 +34,7 @@ void lose_one(bool direct, std::vector<Rank> members, int turns, Start&& start) 
     job.kill(victim);
     INFO(job.report());
     REQUIRE(job.run_until([&] { return all_ended(crew, job, members); }));
-    bool all_done = true;  // a collective that was over before is none that failed
+    bool all_done = true;  // a collective that was over before has not failed
     for (int node = 0; node < crew.size(); ++node) {
         if (members[std::size_t(node)] == victim) continue;
         all_done &= crew[node].error() == Error::none;
@@ -52,24 +52,22 @@ void lose_one(bool direct, std::vector<Rank> members, int turns, Start&& start) 
 
 TEST_CASE("A rank that dies in a broadcast ends it for all others, with its name") {
     for (const bool direct : {true, false})
-        for (const auto form : {BroadcastForm::lines, BroadcastForm::scatter, BroadcastForm::tree,
-                                BroadcastForm::disjoint})
+        for (const Wanted algorithm : every(broadcast::algorithms()))
             for (const int turns : {0, 40, 300, 2000}) {
                 std::vector<std::vector<std::byte>> data(18, std::vector<std::byte>(60000));
                 lose_one<Broadcast>(direct, {}, turns, [&](Broadcast& broadcast, int node) {
-                    broadcast.start(data[std::size_t(node)].data(), 60000, 1, form);
+                    broadcast.start(data[std::size_t(node)].data(), 60000, 1, algorithm);
                 });
             }
 }
 
 TEST_CASE("A rank that dies in a reduction ends it for all others, with its name") {
     for (const bool direct : {true, false})
-        for (const auto form :
-             {ReduceForm::exchange, ReduceForm::lines, ReduceForm::scatter, ReduceForm::disjoint})
+        for (const Wanted algorithm : every(allreduce::algorithms()))
             for (const int turns : {0, 40, 300, 2000}) {
                 std::vector<std::vector<float>> data(18, std::vector<float>(9000));
                 lose_one<Allreduce>(direct, {}, turns, [&](Allreduce& allreduce, int node) {
-                    allreduce.start(data[std::size_t(node)].data(), 9000, float_sum, form);
+                    allreduce.start(data[std::size_t(node)].data(), 9000, float_sum, algorithm);
                 });
             }
 }
@@ -119,7 +117,7 @@ TEST_CASE("A cable that dies ends a collective for all members, also those far f
         crew.sign_on(job, members);
         for (int node = 0; node < crew.size(); ++node)
             crew[node].start(data[std::size_t(node)].data(), 20000, float_sum,
-                             ReduceForm::disjoint);
+                             named(allreduce::algorithms(), "disjoint"));
         for (int i = 0; i < turns; ++i) job.turn();
         job.kill_link(5, Direction{0, +1});
         INFO(job.report());

@@ -1,4 +1,4 @@
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 
 #include <catch2/catch.hpp>
 

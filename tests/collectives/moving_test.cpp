@@ -16,10 +16,9 @@ const std::vector<std::vector<int>> shapes{{1}, {2}, {5}, {2, 2}, {3, 4}, {2, 1,
 
 }  // namespace
 
-TEST_CASE("A broadcast reaches everybody from any root, in every form and size") {
+TEST_CASE("A broadcast reaches everybody from any root, by every algorithm and size") {
     for (const auto& dims : shapes)
-        for (const auto form : {BroadcastForm::lines, BroadcastForm::scatter, BroadcastForm::tree,
-                                BroadcastForm::disjoint})
+        for (const Wanted algorithm : every(broadcast::algorithms()))
             for (const bool direct : {true, false})
                 for (const std::size_t bytes :
                      {std::size_t(0), std::size_t(3), std::size_t(5000)}) {
@@ -33,7 +32,8 @@ TEST_CASE("A broadcast reaches everybody from any root, in every form and size")
                             std::fill(bytes_of_one.begin(), bytes_of_one.end(), std::byte{0});
                         fill(data[std::size_t(root)].data(), bytes, std::uint64_t(root) + 1);
                         for (int node = 0; node < crew.size(); ++node)
-                            crew[node].start(data[std::size_t(node)].data(), bytes, root, form);
+                            crew[node].start(data[std::size_t(node)].data(), bytes, root,
+                                             algorithm);
                         INFO(job.report());
                         REQUIRE(job.run_until([&] { return crew.complete(); }));
                         for (const auto& bytes_of_one : data) {

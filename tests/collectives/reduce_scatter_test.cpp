@@ -1,4 +1,4 @@
-#include "collectives/reduce_scatter.h"
+#include "collectives/reduce_scatter/reduce_scatter.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -12,10 +12,6 @@ using namespace torusmp::collectives::testing;
 
 namespace reduce_scatter_test {
 namespace {
-
-constexpr ReduceScatterForm all_forms[] = {ReduceScatterForm::automatic, ReduceScatterForm::rings,
-                                           ReduceScatterForm::lines, ReduceScatterForm::ordered,
-                                           ReduceScatterForm::tree};
 
 void add_integers(void* inout, const void* in, std::size_t count, const void*) {
     for (std::size_t i = 0; i < count; ++i)
@@ -43,7 +39,7 @@ std::vector<std::size_t> uneven_counts(const Scene& scene) {
 template <class Value>
 std::vector<Value> result_of(const Scene& scene, const std::vector<std::size_t>& counts,
                              const std::vector<std::vector<Value>>& values,
-                             const Operation& operation, ReduceScatterForm form) {
+                             const Operation& operation, Wanted algorithm) {
     Crew<ReduceScatter> crew;
     std::vector<Value> result(values[0].size() + 1);
     Job job(scene.options);
@@ -52,7 +48,7 @@ std::vector<Value> result_of(const Scene& scene, const std::vector<std::size_t>&
         std::size_t offset = 0;
         for (int node = 0; node < crew.size(); ++node) {
             crew[node].start(result.data() + offset, values[std::size_t(node)].data(), counts,
-                             operation, form);
+                             operation, algorithm);
             offset += counts[std::size_t(node)];
         }
         INFO(job.report());
@@ -70,8 +66,7 @@ std::size_t total_of(const std::vector<std::size_t>& counts) {
     return total;
 }
 
-void check_affine(const Scene& scene, const std::vector<std::size_t>& counts,
-                  ReduceScatterForm form) {
+void check_affine(const Scene& scene, const std::vector<std::size_t>& counts, Wanted algorithm) {
     const std::size_t total = total_of(counts);
     std::vector<std::vector<Affine>> values;
     std::vector<Affine> expected(total);
@@ -79,10 +74,10 @@ void check_affine(const Scene& scene, const std::vector<std::size_t>& counts,
         values.push_back(contributions(9, node, total));
         compose(expected.data(), values.back().data(), total, nullptr);
     }
-    REQUIRE(result_of(scene, counts, values, affine_operation(), form) == expected);
+    REQUIRE(result_of(scene, counts, values, affine_operation(), algorithm) == expected);
 }
 
-void check_sum(const Scene& scene, const std::vector<std::size_t>& counts, ReduceScatterForm form) {
+void check_sum(const Scene& scene, const std::vector<std::size_t>& counts, Wanted algorithm) {
     const std::size_t total = total_of(counts);
     std::vector<std::vector<std::uint32_t>> values;
     std::vector<std::uint32_t> expected(total);
@@ -91,29 +86,29 @@ void check_sum(const Scene& scene, const std::vector<std::size_t>& counts, Reduc
         for (std::size_t i = 0; i < total; ++i) values.back().push_back(contribution(7, node, i).b);
         add_integers(expected.data(), values.back().data(), total, nullptr);
     }
-    REQUIRE(result_of(scene, counts, values, {add_integers, sizeof(std::uint32_t)}, form) ==
+    REQUIRE(result_of(scene, counts, values, {add_integers, sizeof(std::uint32_t)}, algorithm) ==
             expected);
 }
 
 }  // namespace
 
-TEST_CASE("A reduce-scatter gives each member its block of the sum, in every form") {
+TEST_CASE("A reduce-scatter gives each member its block of the sum, by every algorithm") {
     for (const Scene& scene : scenes())
-        for (const auto form : all_forms) {
+        for (const Wanted algorithm : automatic_and_every(reduce_scatter::algorithms())) {
             INFO(scene.name);
             for (const std::size_t count : {0, 1, 90, 1500})
-                check_sum(scene, even_counts(scene, count), form);
-            check_sum(scene, uneven_counts(scene), form);
+                check_sum(scene, even_counts(scene, count), algorithm);
+            check_sum(scene, uneven_counts(scene), algorithm);
         }
 }
 
 TEST_CASE("A reduce-scatter combines the nodes in order where the operation does not commute") {
     for (const Scene& scene : scenes())
-        for (const auto form : all_forms) {
+        for (const Wanted algorithm : automatic_and_every(reduce_scatter::algorithms())) {
             INFO(scene.name);
             for (const std::size_t count : {1, 400})
-                check_affine(scene, even_counts(scene, count), form);
-            check_affine(scene, uneven_counts(scene), form);
+                check_affine(scene, even_counts(scene, count), algorithm);
+            check_affine(scene, uneven_counts(scene), algorithm);
         }
 }
 
@@ -128,14 +123,14 @@ TEST_CASE("A reduce-scatter shows all elements at once to an operation that asks
         const auto nodes = std::uint32_t(scene.size());
         std::vector<std::uint32_t> expected(3 * scene.size(), nodes);
         expected[0] += (nodes - 1) * 3 * nodes << 16;
-        for (const auto form : all_forms)
-            CHECK(result_of(scene, counts, values, operation, form) == expected);
+        for (const Wanted algorithm : automatic_and_every(reduce_scatter::algorithms()))
+            CHECK(result_of(scene, counts, values, operation, algorithm) == expected);
     }
 }
 
 TEST_CASE("A reduce-scatter of floats has the same bits in every run") {
     for (Scene scene : scenes())
-        for (const auto form : all_forms) {
+        for (const Wanted algorithm : automatic_and_every(reduce_scatter::algorithms())) {
             INFO(scene.name);
             const auto counts = even_counts(scene, 33);
             std::vector<std::vector<float>> values;
@@ -145,9 +140,9 @@ TEST_CASE("A reduce-scatter of floats has the same bits in every run") {
                     values.back().push_back(1e3f / float(3 + contribution(5, node, i).b % 1000));
             }
             const Operation operation{add_floats, sizeof(float)};
-            const auto first = result_of(scene, counts, values, operation, form);
+            const auto first = result_of(scene, counts, values, operation, algorithm);
             scene.options.seed += 100;
-            const auto second = result_of(scene, counts, values, operation, form);
+            const auto second = result_of(scene, counts, values, operation, algorithm);
             CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
         }
 }

@@ -1,4 +1,4 @@
-#include "collectives/reduce.h"
+#include "collectives/reduce/reduce.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -76,7 +76,8 @@ std::vector<float> allreduced(const Machine& machine, std::size_t count, std::ui
     crew.sign_on(job, all_ranks(job));
     values = contributions(crew.size(), count);
     for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(values[std::size_t(node)].data(), count, float_sum, ReduceForm::disjoint);
+        crew[node].start(values[std::size_t(node)].data(), count, float_sum,
+                         named(allreduce::algorithms(), "disjoint"));
     INFO(job.report());
     REQUIRE(job.run_until([&] { return crew.complete(); }));
     for (const auto& other : values) REQUIRE(same_bits(other, values[0]));
@@ -85,7 +86,7 @@ std::vector<float> allreduced(const Machine& machine, std::size_t count, std::ui
     return values[0];
 }
 
-std::vector<float> reduced(const Machine& machine, std::size_t count, int root, RootedForm form,
+std::vector<float> reduced(const Machine& machine, std::size_t count, int root, Wanted algorithm,
                            std::uint64_t seed) {
     Crew<Reduce> crew;
     Vectors values;
@@ -96,7 +97,7 @@ std::vector<float> reduced(const Machine& machine, std::size_t count, int root, 
     const Vectors before = values;
     for (int node = 0; node < crew.size(); ++node)
         crew[node].start(node == root ? result.data() : nullptr, values[std::size_t(node)].data(),
-                         count, float_sum, root, form);
+                         count, float_sum, root, algorithm);
     INFO(job.report());
     REQUIRE(job.run_until([&] { return crew.complete(); }));
     REQUIRE(values == before);  // what members give stays as it is
@@ -133,13 +134,13 @@ TEST_CASE("A sum along the disjoint trees has the same bits on every rank and in
         }
 }
 
-TEST_CASE("A reduction reaches any root in every form, and has the same bits in every run") {
+TEST_CASE("A reduction reaches any root by every algorithm, and has the same bits in every run") {
     for (const Machine& machine : machines)
-        for (const auto form : {RootedForm::lines, RootedForm::tree, RootedForm::disjoint})
+        for (const Wanted algorithm : every(reduce::algorithms()))
             for (const std::size_t count : {std::size_t(3), std::size_t(9000)}) {
                 const int root = int(count * 7) % nodes_of(machine);
-                const auto first = reduced(machine, count, root, form, 1);
-                const auto second = reduced(machine, count, root, form, 2);
+                const auto first = reduced(machine, count, root, algorithm, 1);
+                const auto second = reduced(machine, count, root, algorithm, 2);
                 REQUIRE(same_bits(first, second));
                 check_sum(first, nodes_of(machine));
             }
@@ -191,7 +192,7 @@ TEST_CASE("An operation that wants the vector whole gets it whole") {
     };
     Closure closure{30000};
     const Operation operation{whole_sum, sizeof(float), &closure, true};
-    for (const auto form : {RootedForm::automatic, RootedForm::tree, RootedForm::disjoint}) {
+    for (const Wanted algorithm : automatic_and_every(reduce::algorithms())) {
         Crew<Reduce> crew;
         Vectors values;
         Job job(job_on(machines[3], 5));
@@ -199,7 +200,7 @@ TEST_CASE("An operation that wants the vector whole gets it whole") {
         values = contributions(crew.size(), closure.expected);
         for (int node = 0; node < crew.size(); ++node) {
             auto* own = values[std::size_t(node)].data();
-            crew[node].start(own, own, closure.expected, operation, 9, form);
+            crew[node].start(own, own, closure.expected, operation, 9, algorithm);
         }
         INFO(job.report());
         REQUIRE(job.run_until([&] { return crew.complete(); }));

@@ -1,4 +1,4 @@
-#include "collectives/scan.h"
+#include "collectives/scan/scan.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -13,11 +13,8 @@ using torusmp::core::Rank;
 namespace scan_test {
 namespace {
 
-constexpr ScanForm all_forms[] = {ScanForm::automatic, ScanForm::lines, ScanForm::doubling,
-                                  ScanForm::star, ScanForm::chain};
-
 void check_scan(const JobOptions& options, std::vector<Rank> members, std::size_t count,
-                ScanKind kind, ScanForm form) {
+                ScanKind kind, Wanted algorithm) {
     Crew<Scan> crew;
     std::vector<std::vector<Affine>> values;
     Job job(options);
@@ -25,7 +22,8 @@ void check_scan(const JobOptions& options, std::vector<Rank> members, std::size_
     for (int node = 0; node < crew.size(); ++node)
         values.push_back(contributions(options.seed, node, count));
     for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(values[std::size_t(node)].data(), count, affine_operation(), kind, form);
+        crew[node].start(values[std::size_t(node)].data(), count, affine_operation(), kind,
+                         algorithm);
     INFO(job.report());
     REQUIRE(job.run_until([&] { return crew.complete(); }));
     std::vector<Affine> sum(count);
@@ -47,15 +45,15 @@ void check_scan(const JobOptions& options, std::vector<Rank> members, std::size_
 
 }  // namespace
 
-TEST_CASE("A scan combines what stands before each node in order, in every form") {
+TEST_CASE("A scan combines what stands before each node in order, by every algorithm") {
     const std::vector<std::vector<int>> shapes{{1},    {2},       {5},       {2, 2},
                                                {3, 4}, {2, 1, 3}, {4, 2, 3}, {6, 6}};
     for (const auto& dims : shapes)
         for (const bool direct : {true, false})
             for (const auto kind : {ScanKind::inclusive, ScanKind::exclusive})
-                for (const auto form : all_forms)
+                for (const Wanted algorithm : automatic_and_every(scan::algorithms()))
                     for (const std::size_t count : {0, 1, 600})
-                        check_scan(job_of(dims, direct, 3 + count), {}, count, kind, form);
+                        check_scan(job_of(dims, direct, 3 + count), {}, count, kind, algorithm);
 }
 
 TEST_CASE("A scan on an open mesh with two tokens a class and long delays") {
@@ -64,9 +62,9 @@ TEST_CASE("A scan on an open mesh with two tokens a class and long delays") {
     options.tokens = options.relay_tokens = 2;
     options.world.packet = {torusmp::core::testing::sim::Time(1000),
                             torusmp::core::testing::sim::Time(90000)};
-    for (const auto form : all_forms)
+    for (const Wanted algorithm : automatic_and_every(scan::algorithms()))
         for (const std::size_t count : {1, 2000})
-            check_scan(options, {}, count, ScanKind::inclusive, form);
+            check_scan(options, {}, count, ScanKind::inclusive, algorithm);
 }
 
 TEST_CASE("A scan follows the order of nodes where ranks have another") {
@@ -74,8 +72,8 @@ TEST_CASE("A scan follows the order of nodes where ranks have another") {
         {11, 0, 3, 7, 5}, {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, {4, 5, 6, 7}, {9, 1, 5}};
     for (const auto& members : subsets)
         for (const bool direct : {true, false})
-            for (const auto form : all_forms)
-                check_scan(job_of({3, 4}, direct, 5), members, 9, ScanKind::exclusive, form);
+            for (const Wanted algorithm : automatic_and_every(scan::algorithms()))
+                check_scan(job_of({3, 4}, direct, 5), members, 9, ScanKind::exclusive, algorithm);
 }
 
 }  // namespace scan_test

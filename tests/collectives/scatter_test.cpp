@@ -1,12 +1,13 @@
-#include "collectives/scatter.h"
+#include "collectives/scatter/scatter.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
 
+#include "collectives/algorithm/frames.h"
 #include "collectives/crew.h"
-#include "collectives/gather.h"
+#include "collectives/gather/gather.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -99,11 +100,14 @@ std::vector<Rank> members_of(const Job& job, Random& random) {
     return members;
 }
 
-constexpr std::array scatter_forms{ScatterForm::automatic, ScatterForm::optimal,
-                                   ScatterForm::apart};
-constexpr std::array gather_forms{GatherForm::automatic, GatherForm::optimal, GatherForm::apart};
+using Table = const AlgorithmTable&;
 
-// One scatter and one gather that run at the same time; what came is checked at the end.
+Wanted any_of(const AlgorithmTable& table, Random& random) {
+    const std::vector<Wanted> all = automatic_and_every(table);
+    return all[random() % all.size()];
+}
+
+// One scatter and one gather that run at the same time; the results are checked at the end.
 struct Exchange {
     int root = 0;
     bool in_place = false;
@@ -125,18 +129,18 @@ struct Exchange {
         }
     }
     void start(Crew<Scatter>& scatters, Crew<Gather>& gathers, Random& random) {
-        const ScatterForm scatter_form = scatter_forms[random() % 3];
-        const GatherForm gather_form = gather_forms[random() % 3];
+        const Wanted scatter_by = any_of(scatter::algorithms(), random);
+        const Wanted gather_by = any_of(gather::algorithms(), random);
         for (int node = 0; node < scatters.size(); ++node) {
             const bool at_root = node == root;
             auto& own = got[std::size_t(node)];
             auto& mine = given[std::size_t(node)];
             scatters[node].start(at_root && in_place ? nullptr : own.data(), own.size() - 1,
                                  at_root ? out->bytes.data() : nullptr,
-                                 at_root ? out->blocks() : Blocks{}, root, scatter_form);
+                                 at_root ? out->blocks() : Blocks{}, root, scatter_by);
             gathers[node].start(
                 at_root ? in->bytes.data() : nullptr, at_root ? in->blocks() : Blocks{},
-                at_root && in_place ? nullptr : mine.data(), mine.size(), root, gather_form);
+                at_root && in_place ? nullptr : mine.data(), mine.size(), root, gather_by);
         }
     }
     void check() const {
@@ -187,7 +191,7 @@ TEST_CASE("Small blocks of a region travel together: one packet over each arc of
     Crew<Gather> gathers;
     std::vector<std::byte> all(32 * 64), own(32 * 64);
     JobOptions options = job_of({4, 4, 2}, false);
-    options.tokens = 64;  // so that none has to be brought home by a packet of its own
+    options.tokens = 64;  // so that none has to return in a packet of its own
     Job job(options);
     scatters.sign_on(job, all_ranks(job), 7);
     gathers.sign_on(job, all_ranks(job), 8);
@@ -213,8 +217,9 @@ TEST_CASE("Small blocks of a region travel together: one packet over each arc of
 TEST_CASE("A block without room is an error where it arrives, and the others get theirs") {
     for (const std::size_t bytes : {std::size_t(100), std::size_t(5000), std::size_t(50000)})
         for (const bool scatter : {true, false})
-            for (const int form : {1, 2}) {
-                CAPTURE(bytes, scatter, form);
+            for (const Wanted algorithm :
+                 every(scatter ? Table(scatter::algorithms()) : Table(gather::algorithms()))) {
+                CAPTURE(bytes, scatter, algorithm->name);
                 constexpr int root = 1, small = 4;
                 Crew<Scatter> scatters;
                 Crew<Gather> gathers;
@@ -235,11 +240,10 @@ TEST_CASE("A block without room is an error where it arrives, and the others get
                     std::byte* mine = own.data() + std::size_t(node) * bytes;
                     if (scatter)
                         scatters[node].start(mine, sizes[std::size_t(node)], all.data(),
-                                             Blocks::even(bytes), root,
-                                             scatter_forms[std::size_t(form)]);
+                                             Blocks::even(bytes), root, algorithm);
                     else
                         gathers[node].start(all.data(), Blocks::each(sizes, offsets), mine, bytes,
-                                            root, gather_forms[std::size_t(form)]);
+                                            root, algorithm);
                 }
                 REQUIRE(job.run_until([&] { return scatter ? ended(scatters) : ended(gathers); }));
                 for (int node = 0; node < 9; ++node) {
@@ -275,7 +279,7 @@ TEST_CASE("A frame reader shows whole pieces only") {
     reader.skip(piece);
     CHECK(reader.at_end());
     CHECK_FALSE(reader.peek(piece));
-    // Cut off in the front of a piece, and in its bytes.
+    // Truncated in the header of a piece, and in its bytes.
     for (const std::size_t end : {std::size_t(15), std::size_t(16), std::size_t(45)})
         CHECK_FALSE(FrameReader(memory.data(), end).peek(piece));
 }
@@ -288,7 +292,7 @@ TEST_CASE("A frame that cannot be ends the collective with an error that names i
     const std::uint64_t last = Piece::last;
     // On a line of three with the root at its end, the member in the middle expects ten bytes.
     const std::vector<Lie> lies{
-        {{1, 10, last}, 15},                 // less than the front of a piece
+        {{1, 10, last}, 15},                 // less than the header of a piece
         {{1, 11, last}, 26},                 // a byte less than it says
         {{3, 10, last}, 26},                 // nobody's block
         {{0, 10, last}, 26},                 // the root's own

@@ -11,15 +11,16 @@
 #include <tuple>
 #include <vector>
 
-#include "collectives/allgather.h"
-#include "collectives/allreduce.h"
-#include "collectives/alltoall.h"
-#include "collectives/broadcast.h"
-#include "collectives/gather.h"
-#include "collectives/reduce.h"
-#include "collectives/reduce_scatter.h"
-#include "collectives/scan.h"
-#include "collectives/scatter.h"
+#include "collectives/allgather/allgather.h"
+#include "collectives/allreduce/allreduce.h"
+#include "collectives/alltoall/alltoall.h"
+#include "collectives/broadcast/broadcast.h"
+#include "collectives/crew.h"
+#include "collectives/gather/gather.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/reduce_scatter/reduce_scatter.h"
+#include "collectives/scan/scan.h"
+#include "collectives/scatter/scatter.h"
 #include "core/job.h"
 
 namespace torusmp::collectives::testing {
@@ -68,12 +69,17 @@ class SoakTask {
     virtual ~SoakTask() = default;
     virtual void start(int node) = 0;
     virtual const Schedule& schedule(int node) const = 0;
-    // Empty: the answer is right everywhere.
+    // Empty: the answer is right on all members.
     virtual std::string wrong() const = 0;
     virtual std::string describe() const = 0;
     virtual Team& team() const = 0;
+    // Before it starts; otherwise it takes any.
+    virtual void choose(Wanted algorithm) = 0;
 };
 
 std::unique_ptr<SoakTask> random_task(Team& team, Random& random);
+// A call of this operation; null: there is no task of it.
+std::unique_ptr<SoakTask> task_of(const AlgorithmTable& table, Wanted algorithm, Team& team,
+                                  Random& random);
 
 }  // namespace torusmp::collectives::testing

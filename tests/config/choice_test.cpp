@@ -32,7 +32,7 @@ namespace {
 
 const std::string verbs = "[transport]\nuse = \"verbs\"\n";
 
-// The link from b to c, by what each of them told, from the one side and the other.
+// The link from b to c, by what each of them reported, seen from either side.
 LinkChoice choose(Machine& machine, bool one_host = false) {
     const HostFacts b = parse_facts(format_facts(machine.told_by(1)));
     const HostFacts c = parse_facts(format_facts(machine.told_by(2)));

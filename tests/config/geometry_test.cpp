@@ -1,5 +1,5 @@
-// The geometry file: what it says reaches the settings, and everything that is wrong in it is
-// refused with file, line, what was found and what was expected.
+// The geometry file: what it says reaches the settings, and everything wrong in it is refused with
+// file, line, what was found and what was expected.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,7 +86,7 @@ Settings read(const std::string& text, const std::vector<std::string>& environme
     return load(schema(), request, environment);
 }
 
-// The message, with the path in front of "geometry.toml" cut off; empty: it was accepted.
+// The message, without the path in front of "geometry.toml"; empty: it was accepted.
 std::string refusal(const std::string& text) {
     try {
         read(text);
@@ -273,7 +273,7 @@ TEST_CASE("A value out of range is refused: zero, negative, too large") {
         {"[verbs]\ngid = 1\n", "geometry.toml:2: ", {"unknown key 'verbs.gid'"}},
         {"[collectives]\nbroadcast = \"bush\"\n",
          "geometry.toml:2: ",
-         {"collectives.broadcast", "'bush' is no form", "lines, scatter, tree, disjoint"}},
+         {"collectives.broadcast", "'bush' is no algorithm", "lines, scatter, tree, disjoint"}},
         {"[collectives]\nallreduce = \"lines scatter\"\n",
          "geometry.toml:2: ",
          {"'lines' has no limit", "lines<16KiB"}},
@@ -287,7 +287,7 @@ TEST_CASE("A value out of range is refused: zero, negative, too large") {
         {"[collectives]\nscatter = \"apart<1KiB optimal\"\n",
          "geometry.toml:2: ",
          {"only the root knows"}},
-        {"[collectives]\nscan = 7\n", "geometry.toml:2: ", {"collectives.scan is 7", "forms"}},
+        {"[collectives]\nscan = 7\n", "geometry.toml:2: ", {"collectives.scan is 7", "algorithms"}},
         {"[launch]\nagent = \" \"\n", "geometry.toml:2: ", {"launch.agent", "ssh"}},
         {"[watchdog]\nafter = \"25h\"\n", "geometry.toml:2: ", {"to 24h"}},
     });

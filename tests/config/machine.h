@@ -1,4 +1,4 @@
-// A ring of hosts on which nothing is wrong, made up, to be damaged by tests.
+// A made-up ring of hosts on which nothing is wrong, to be damaged by tests.
 #pragma once
 
 #include <catch2/catch.hpp>

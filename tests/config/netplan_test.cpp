@@ -38,7 +38,7 @@ Settings settings_for(const std::string& dims, const std::string& periodic) {
     return load(schema(), request, std::vector<std::string>{});
 }
 
-// What a printed plan says, understood without the code that made it.
+// What a printed plan says, parsed without the code that made it.
 struct Reading {
     std::string own;                            // "10.255.0.1"
     std::map<std::string, std::string> device;  // address of a link -> its device
@@ -144,8 +144,8 @@ TEST_CASE("Printed routes lead from every node to every other along SDF hops wit
     }
 }
 
-// A queue pair lives on one device at each end, so packets between the two must leave by the one
-// and come in by the other.
+// A queue pair lives on one device at each end, so packets between the two must leave by one and
+// arrive by the other.
 TEST_CASE("Routes to the addresses of links enter and leave every two nodes by the same devices") {
     for (const char* dims : {"2", "5", "2x2x2", "4x3x2", "4x4", "1x4x1x3"}) {
         CAPTURE(dims);
@@ -275,7 +275,7 @@ TEST_CASE("A plan without a torus, without devices or without room is refused wi
     CHECK_THAT(refusal(settings, {*base::parse_address("10.0.0.0/25"),
                                   *base::parse_address("10.255.0.0/28")}),
                Contains("10.255.0.0/28") && Contains("one a node"));
-    // Else there are routes to link addresses too.
+    // Otherwise there are routes to link addresses too.
     settings.set(transport::setting::use, "tcp");
     NetplanOptions options{*base::parse_address("10.0.0.0/25"),
                            *base::parse_address("10.9.0.0/27")};

@@ -1,4 +1,4 @@
-// Facts of hosts: as text, believed only when whole; and the check of a machine made up of them.
+// Facts of hosts: as text, believed only if complete; and the check of a machine made up of them.
 #include "config/network.h"
 #include "base/address.h"
 #include "config/geometry.h"
@@ -161,7 +161,7 @@ TEST_CASE("One machine under two names is a host listed twice where both would u
     machine.host(3).identity = machine.host(1).identity;
     CHECK_THAT(machine.complaint(), Contains(machine.line(8)) && Contains("\"b\" and \"d\"") &&
                                         Contains("nodes 1 and 3") && Contains("eth0"));
-    // Several nodes in one network namespace are all right where each has devices of its own.
+    // Several nodes in one network namespace are fine if each has devices of its own.
     machine = Machine("[links.\"d\"]\n\"0+\" = \"eth2\"\n\"0-\" = \"eth3\"\n");
     machine.host(3).identity = machine.host(1).identity;
     machine.device(3, "eth0").name = "eth2";

@@ -60,7 +60,7 @@ struct Besieged {
     void turn(int times = 20) {
         for (int i = 0; i < times; ++i) victim.poll(recorder);
     }
-    // Turns until done() or, where a test fails, for half a minute.
+    // Turns until done() or, if a test fails, for half a minute.
     template <class Done>
     bool turn_until(Done&& done) {
         const auto end = Clock::now() + std::chrono::seconds(30);
@@ -70,7 +70,7 @@ struct Besieged {
         }
         return true;
     }
-    // Plays the caller's part of the handshake to its end. Returns whether it was let in.
+    // Plays the caller's part of the handshake to the end. Returns whether it was let in.
     bool get_in(const base::Descriptor& socket, Handshake& handshake,
                 std::vector<std::byte>* said = nullptr) {
         std::array<std::byte, 256> buffer{};
@@ -112,7 +112,7 @@ struct Besieged {
     Recorder recorder;
 };
 
-// Larger than every other, so that it is the enemy who calls.
+// Larger than any other, so that the enemy is the one that calls.
 inline Id enemy_id() {
     Id id;
     id.fill(std::byte{0xff});

@@ -40,7 +40,7 @@ struct Linked {
         }
         return done();
     }
-    // Long enough for anything that is under way, where nothing tells.
+    // Long enough for anything under way, where nothing tells that it has arrived.
     void settle() {
         for (int turn = 0; turn < 200; ++turn) {
             pair->pass_time();

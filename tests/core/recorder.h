@@ -1,4 +1,4 @@
-// A sink that writes down what a transport tells it, and takes or holds packets as it is told.
+// A sink that records what a transport tells it, and takes or holds packets as it is told.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// The simulated transport's own promises: it catches misuse, it reorders only what may be, it
-// kills what it is told to, and a seed gives one run.
+// The simulated transport's own promises: it catches misuse, it reorders only what may be
+// reordered, it kills what it is told to, and a seed gives one run.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -163,7 +163,7 @@ TEST_CASE("a link of the sim that dies loses what is under way and tells both en
     REQUIRE(couple.at_a.downs[0].first == couple.from_a[0]);
     REQUIRE(couple.at_b.downs[0].first == couple.from_b[0]);
     REQUIRE_THAT(couple.at_a.downs[0].second, Catch::Contains("was cut"));
-    // The other link goes on, and nothing more is said of the dead one.
+    // The other link goes on, and nothing more is reported about the dead one.
     couple.from_a[0]->send(header_of(0, 5, 0), {});
     couple.from_a[1]->send(header_of(0, 6, 0), {});
     couple.run();

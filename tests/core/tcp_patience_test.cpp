@@ -81,7 +81,7 @@ TEST_CASE("a peer that computes before it looks is waited for", "[tcp]") {
 TEST_CASE("a peer that computes before it reads is waited for", "[tcp]") {
     Hasty hasty(false, std::chrono::seconds(1));
     REQUIRE(hasty.meet());
-    // More than both sockets hold.
+    // More than both sockets can hold.
     std::vector<std::byte> source(64u << 20, std::byte{7});
     std::vector<std::byte> memory(source.size());
     const RemoteMemory remote = hasty.late->expose(memory, nullptr);

@@ -1,5 +1,6 @@
-// What is TCP's own: who gets in, what damaged or hostile bytes cost, and which addresses are used.
-// The enemy is a plain socket; both ends and it live in this process, on this host's addresses.
+// What is specific to TCP: who gets in, what damaged or hostile bytes cost, and which addresses are
+// used. The enemy is a plain socket; both ends and the enemy live in this process, on this host's
+// addresses.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -22,7 +23,7 @@ using namespace torusmp::transport::testing;
 
 namespace {
 
-// The enemy as a member of the job: what it sends from here on is frames.
+// The enemy as a member of the job: everything it sends from here on is frames.
 struct Traitor {
     explicit Traitor(bool checksum = false) : besieged(checksum) {
         channel = &besieged.expect_peer(enemy_id());
@@ -33,7 +34,7 @@ struct Traitor {
     void send_bytes(const void* bytes, std::size_t count) {
         REQUIRE(send(socket.get(), bytes, count, MSG_NOSIGNAL) == ssize_t(count));
     }
-    // Sends a frame and says how the victim called the connection's end.
+    // Sends a frame and returns the reason that the victim gave for the connection's end.
     std::string end_of(const PacketHeader& header, std::size_t payload_bytes = 0) {
         std::vector<std::byte> frame(sizeof header + payload_bytes, std::byte{1});
         std::memcpy(frame.data(), &header, sizeof header);
@@ -124,7 +125,7 @@ TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
         CHECK(besieged.get_in(patient, slow));
         return;
     }
-    // Whatever that was, the one who belongs here still gets in.
+    // Whatever that was, the peer that belongs here still gets in.
     const auto friendly = besieged.dial();
     Handshake handshake = Handshake::call(secret_of("the job's"), introduction(besieged));
     CHECK(besieged.get_in(friendly, handshake));
@@ -205,7 +206,7 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
     }
     REQUIRE(traitor.besieged.recorder.downs.size() == 1);
     CHECK(traitor.besieged.recorder.downs[0].first == traitor.channel);
-    // Both ends' names are in it.
+    // It contains the names of both ends.
     CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("enemy"));
 }
 
@@ -236,7 +237,7 @@ TEST_CASE("a write for memory that is concealed goes nowhere", "[tcp]") {
     std::vector<std::byte> bytes(sizeof header + 1000, std::byte{5});
     std::memcpy(bytes.data(), &header, sizeof header);
     traitor.send_bytes(bytes.data(), bytes.size());
-    // Behind it the connection goes on.
+    // The connection goes on after it.
     const PacketHeader next = frame(tcp::Frame::packet, 0);
     traitor.send_bytes(&next, sizeof next);
     traitor.besieged.turn_until([&] { return !traitor.besieged.recorder.packets.empty(); });

@@ -1,5 +1,5 @@
-// What core relies on of packets, tokens, connections and sleep: asked of every transport; see
-// transport_pairs.h for who is asked.
+// What core relies on of packets, tokens, connections and sleep, required of
+// every transport: see transport_pairs.h for the list.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -385,7 +385,7 @@ TEST_CASE("a transport's sleep ends when it was woken before", "[transport][cont
     INFO(maker.name);
     Linked link(maker, {2});
     link.settle();
-    // A sleep that misses the wake-up ends at the deadline only, and fails the clock check.
+    // A sleep that misses the wake-up ends only at the deadline, and fails the clock check.
     const auto deadline = Clock::now() + std::chrono::seconds(20);
     link.pair->b().prepare_sleep();
     link.pair->b().wake();

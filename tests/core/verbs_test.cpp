@@ -1,7 +1,7 @@
-// What is verbs' own: registration of memory and its end, copies where it is refused, packets sent
-// on from the slot in which they came, and what is said when devices, peers and settings are wrong.
-// Runs where there are RDMA devices (verbs_pair.h), as root; what tests the limit of locked memory
-// without CAP_IPC_LOCK.
+// What is specific to verbs: registration of memory and its end, copies where it is refused,
+// packets forwarded from the slot in which they came, and messages when devices, peers and settings
+// are wrong. Runs where there are RDMA devices (verbs_pair.h), as root; tests of the limit of
+// locked memory without CAP_IPC_LOCK.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -29,7 +29,7 @@ PortOptions port(std::uint32_t number, int tokens = 8) {
     return options;
 }
 
-// Polls all of them until done() or, where a test fails, out of patience.
+// Polls all of them until done() or, if a test fails, until patience runs out.
 template <class Done>
 bool pump(std::initializer_list<std::pair<VerbsInterface*, Recorder*>> all, Done&& done) {
     const auto end = Clock::now() + patience;
@@ -143,7 +143,7 @@ TEST_CASE("memory is registered once, and anew when the program gets its address
 TEST_CASE("memory that free gives back to the system is forgotten", "[verbs]") {
     Cable cable;
     constexpr std::size_t bytes = 4u << 20;
-    // The same size again and again comes from the same place.
+    // The same size again and again is allocated at the same address.
     for (std::uint64_t round = 0; round < 4; ++round) {
         auto* const memory = static_cast<std::byte*>(std::malloc(bytes));
         const auto data = pattern(bytes, round);
@@ -232,7 +232,7 @@ TEST_CASE(
         REQUIRE(testing::write(cable.to_b, remote, 0, data, 1, 2) == Transfer::pending);
         REQUIRE(cable.turn_until(
             [&] { return !cable.at_b.notices.empty() && !cable.at_a.transfers.empty(); }));
-        // The receiver's own memory: nobody is told of it, so packets carry the message.
+        // The receiver's own memory: its name is given to nobody, so packets carry the message.
         std::vector<std::byte> other(1'000'000);
         CHECK(cable.b.expose(other, &cable.to_a).length == 0);
     }
@@ -268,7 +268,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
     std::vector<std::byte> memory(400'000);
     const RemoteMemory remote = c.expose(memory, nullptr);
     bool place = false;
-    // Sends on what comes from a, as a relay does: the payload is only looked at here.
+    // Forwards what comes from a, as a relay does: the payload is only looked at here.
     class Relay final : public Sink {
       public:
         std::function<Verdict(const PacketHeader&, ConstBytes)> pass;

@@ -1,0 +1,101 @@
+// Blocks that go by themselves, a message each, between a root and the others: the base of
+// scatter's and gather's algorithms.
+#pragma once
+
+#include <vector>
+
+#include "collectives/algorithm/algorithm.h"
+
+namespace torusmp::collectives {
+
+class ApartBlocks : public Algorithm {
+  protected:
+    explicit ApartBlocks(Messages& messages) : Algorithm(messages) {}
+
+    // Blocks by themselves that a root has under way at once. Each has the paths of its node to
+    // itself only as long as they are few.
+    static constexpr std::size_t apart_window = 16;
+    // Of this stream, and posted as far as the window goes.
+    static constexpr int apart_stream = max_streams - 1;
+
+    // To or from these nodes in this order.
+    struct Apart {
+        std::vector<int> nodes;
+        std::size_t window = 0;   // under way at once
+        std::size_t request = 0;  // the first of `window`
+        std::size_t posted = 0;
+        std::size_t done = 0;
+        bool complete() const { return done == nodes.size(); }
+    };
+
+    // For start(), first: no nodes, and nothing went wrong.
+    void begin_blocks() {
+        apart_.nodes.clear();
+        cut_short_ = -1;
+    }
+    // For start() of what has no frames: all blocks between the root and the others, in node order,
+    // so many at once.
+    void lay_all_apart(int root, bool from_root, std::size_t window);
+    void lay_apart(std::size_t first_request, std::size_t window) {
+        apart_.posted = apart_.done = 0;
+        apart_.window = window;
+        apart_.request = first_request;
+    }
+    template <class BlockOf>
+    void send_apart(BlockOf&& block_of);
+    template <class BlockOf>
+    void receive_apart(BlockOf&& block_of);
+
+    // A block is longer than its place. That concerns who wanted it alone: the call ends with an
+    // error here, and goes on until then.
+    void cut_short(int node) {
+        if (cut_short_ < 0) cut_short_ = node;
+    }
+    // To be called at the end, true: all is done.
+    bool end_well();
+
+    Apart apart_;
+
+  private:
+    bool take_apart(std::size_t index, int node);
+    // Calls post(request, node) as far as the window goes; is_done(request, node): of what is
+    // posted.
+    template <class Retire, class Post>
+    void keep_posting(Retire&& is_done, Post&& post);
+
+    int cut_short_ = -1;  // the first node whose block was; -1: none
+};
+
+template <class Retire, class Post>
+void ApartBlocks::keep_posting(Retire&& is_done, Post&& post) {
+    const auto retire = [&] {
+        while (apart_.done < apart_.posted &&
+               is_done(apart_.request + apart_.done % apart_.window, apart_.nodes[apart_.done]))
+            ++apart_.done;
+    };
+    retire();
+    while (apart_.posted < apart_.nodes.size() && apart_.posted < apart_.done + apart_.window &&
+           !failed()) {
+        const int node = apart_.nodes[apart_.posted];
+        post(apart_.request + apart_.posted++ % apart_.window, node);
+        retire();
+    }
+}
+
+template <class BlockOf>
+void ApartBlocks::send_apart(BlockOf&& block_of) {
+    keep_posting([this](std::size_t request, int) { return sent(request); },
+                 [&](std::size_t request, int node) {
+                     send(request, block_of(node), group().rank_of(node), apart_stream);
+                 });
+}
+
+template <class BlockOf>
+void ApartBlocks::receive_apart(BlockOf&& block_of) {
+    keep_posting([this](std::size_t request, int node) { return take_apart(request, node); },
+                 [&](std::size_t request, int node) {
+                     receive(request, block_of(node), group().rank_of(node), apart_stream);
+                 });
+}
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,118 @@
+// Moving blocks of many members together: the blocks of one list that go to the same
+// member travel as one message, so a step costs one message a link, however many blocks it moves.
+//
+// Both ends know the list and the sizes, so messages carry nothing but the blocks. Small blocks are
+// packed; those from the eager limit on are messages of their own, which land where they belong.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/schedule/blocks.h"
+
+namespace torusmp::collectives {
+
+// Some places: a list kept by somebody else, or a range.
+class Places {
+  public:
+    Places(std::span<const int> list) : list_(list.data()), count_(int(list.size())) {}
+    Places(int first, int count) : first_(first), count_(count) {}
+    int count() const { return count_; }
+    int operator[](int i) const { return list_ != nullptr ? list_[i] : first_ + i; }
+
+  private:
+    const int* list_ = nullptr;
+    int first_ = 0;
+    int count_;
+};
+
+class BlockMoves : public Algorithm {
+  protected:
+    explicit BlockMoves(Messages& messages) : Algorithm(messages) {}
+
+    // The blocks to move and the memory they lie in; kept until the call is complete.
+    void use_blocks(std::byte* base, const Blocks& blocks);
+    std::byte* block(int node) const { return base_ + blocks_.offset(node); }
+    const Blocks& blocks() const { return blocks_; }
+    std::size_t bytes_of(Places places) const;
+
+    // A member, and the link to it where it is a neighbour.
+    struct Way {
+        Rank rank;
+        std::optional<routing::Direction> by{};
+    };
+    Way by(routing::Direction direction) const { return {group().neighbour(direction), direction}; }
+    Way to_place(int place) const { return {group().rank_of(group().node_at(place))}; }
+
+    // What lies behind a coordinate of own line along a dimension in the last ones: a range.
+    Places slab(int dimension, int coordinate) const {
+        const int places = group().stride(dimension);
+        const int first = group().place() / places * places;
+        return {first + (coordinate - group().coordinate(dimension)) * places, places};
+    }
+
+    // Forgets the last batch; the next one has use for so many bytes of scratch memory.
+    void begin_batch(std::size_t bytes);
+    // For all bundles (bundles.h) that come and go in a step, which need memory of their own.
+    void begin_bundles(int step);
+    void send_blocks(Places places, Way to) { send_load(load(places), to); }
+    // The same for those that go to several members: packed once.
+    struct Load {
+        Places places;
+        std::byte* small;
+        std::size_t bytes;
+    };
+    Load load(Places places);
+    void send_load(const Load& load, Way to);
+    // The blocks are in their place once put_away() has been called after the batch.
+    void receive_blocks(Places places, Way from);
+    void put_away();
+    // The blocks stay apart, for each_received().
+    void receive_apart(Places places, Way from);
+    // Calls use(node, memory of its block) for all that was received apart, in the order posted.
+    template <class Use>
+    void each_received(Use&& use) const {
+        for (const Arrival& arrival : arrivals_)
+            each_of(arrival, [&](int node, std::byte* at) { use(node, at); });
+    }
+
+  private:
+    struct Arrival {
+        Places places;
+        std::byte* at;  // small blocks in the order of the list, then the others
+        std::size_t small;
+        bool apart;
+    };
+    bool small(std::size_t bytes) const { return bytes < own_message_from_; }
+    std::size_t small_bytes(Places places) const;
+    std::byte* together(Places places) const;
+    template <class Use>
+    void each_of(const Arrival& arrival, Use&& use) const;
+    void send_to(Way to, std::byte* memory, std::size_t bytes);
+    std::byte* take_scratch(std::size_t bytes);
+
+    std::byte* base_ = nullptr;
+    Blocks blocks_;
+    std::size_t own_message_from_ = 0;
+    Scratch scratch_;
+    std::byte* free_ = nullptr;
+    std::vector<Arrival> arrivals_;
+};
+
+template <class Use>
+void BlockMoves::each_of(const Arrival& arrival, Use&& use) const {
+    std::byte* next_small = arrival.at;
+    std::byte* next_large = arrival.at + arrival.small;
+    for (int i = 0; i < arrival.places.count(); ++i) {
+        const int node = group().node_at(arrival.places[i]);
+        const std::size_t bytes = blocks_.size(node);
+        std::byte*& next = small(bytes) ? next_small : next_large;
+        if (bytes > 0 && (arrival.apart || small(bytes))) use(node, next);
+        next += bytes;
+    }
+}
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,45 @@
+// A vector of which the members of each line own parts (ranges.h): what broadcast and allreduce do
+// with large vectors on one host ends with everybody collecting them.
+#pragma once
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/algorithm/ranges.h"
+
+namespace torusmp::collectives {
+
+class LineParts : public Algorithm {
+  protected:
+    explicit LineParts(Messages& messages) : Algorithm(messages) {}
+
+    // For start(): `count` elements over this grid.
+    void cut(Group& grid, std::byte* base, std::size_t count, std::size_t element) {
+        grid_ = &grid;
+        base_ = base;
+        element_ = element;
+        ranges_.cut(grid, count);
+    }
+    // Of what the line along a dimension owns, that of a coordinate.
+    core::Buffer part(int dimension, int coordinate) const {
+        const Range range = ranges_.line(dimension).part(coordinate, grid_->extent(dimension));
+        return {base_ + range.from * element_, range.size() * element_};
+    }
+    // Posts: every member of the line gives its part to all others.
+    void collect(int dimension) {
+        const int extent = grid_->extent(dimension);
+        const int here = grid_->coordinate(dimension);
+        for (int k = 1; k < extent; ++k) {
+            const int from = (here + extent - k) % extent;
+            receive(part(dimension, from), grid_->line_rank(dimension, from));
+        }
+        for (int k = 1; k < extent; ++k)
+            send(part(dimension, here), grid_->line_rank(dimension, (here + k) % extent));
+    }
+
+  private:
+    Group* grid_ = nullptr;
+    std::byte* base_ = nullptr;
+    std::size_t element_ = 1;
+    Ranges ranges_;
+};
+
+}  // namespace torusmp::collectives

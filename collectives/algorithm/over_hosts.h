@@ -1,0 +1,30 @@
+// A collective of a group that spans hosts with several members each: a chain of others, inside the
+// hosts and among their leaders.
+#pragma once
+
+#include "collectives/algorithm/table.h"
+#include "collectives/schedule/sequence.h"
+
+namespace torusmp::collectives {
+
+template <class Arguments>
+class OverHosts : public Sequence {
+  public:
+    // algorithm: among the leaders; null: as the settings say.
+    void prepare(std::string_view name, const Arguments& call, const AlgorithmRow* algorithm) {
+        call_ = call;
+        algorithm_ = algorithm;
+        rewind();
+        reset(name);
+    }
+
+  protected:
+    OverHosts(Group& group, Hosts& hosts) : Sequence(group, 3), hosts_(hosts) {}
+    ~OverHosts() = default;
+
+    Hosts& hosts_;
+    Arguments call_{};
+    const AlgorithmRow* algorithm_ = nullptr;
+};
+
+}  // namespace torusmp::collectives

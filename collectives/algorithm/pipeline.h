@@ -1,0 +1,78 @@
+// Vectors that travel along trees in segments, so that all levels of a tree, and all trees, work at
+// the same time: the base of algorithms of broadcast, reduce and allreduce.
+//
+// Over one dimension-ordered tree a vector takes the fewest steps. Over the disjoint trees each
+// carries a stripe of it, so that all links of all members carry data both ways; with as many trees
+// as a member has links, an allreduce moves over each link what no algorithm can save, plus the
+// filling of the pipeline. Contributions are added in the order of a tree's children, so the bits
+// are the same on every run with the same layout and root.
+#pragma once
+
+#include <vector>
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/group/operation.h"
+
+namespace torusmp::collectives {
+
+class Pipeline : public Algorithm {
+  protected:
+    explicit Pipeline(Messages& messages) : Algorithm(messages) {}
+
+    enum class Flow { down, up, up_and_down };  // broadcast, reduce, allreduce
+    struct Plan {
+        Flow flow = Flow::down;
+        Group::Trees trees = Group::Trees::dimension_ordered;
+        int root_place = 0;
+        std::byte* buffer = nullptr;        // where the vector, or the result, is to stand
+        const std::byte* values = nullptr;  // own contribution to a reduce; may be `buffer`
+        std::size_t count = 0;              // elements
+        Operation operation{};              // its `element` counts for a broadcast too
+    };
+    // For start(). For Flow::up `buffer` is used at the root only.
+    void lay_pipeline(const Plan& plan);
+
+  private:
+    // How far a stream of segments between this member and another has come.
+    struct Stream {
+        routing::Direction direction;
+        std::size_t request = 0;  // the first of `window`
+        int number = 0;           // see Schedule: streams
+        std::size_t posted = 0;   // segments
+        std::size_t done = 0;
+        std::byte* slots = nullptr;  // where contributions arrive, `window` segments
+    };
+    // One tree, and its stripe of the vector.
+    struct Lane {
+        std::size_t from = 0;     // first element of the stripe
+        std::size_t count = 0;    // elements
+        std::size_t segment = 0;  // elements
+        std::size_t segments = 0;
+        std::size_t folded = 0;     // segments to which all children have contributed
+        std::byte* sums = nullptr;  // where they are added, `window` segments; null: in the buffer
+        std::vector<Stream> from_children, to_parent;  // at most one parent
+        std::vector<Stream> from_parent, to_children;
+    };
+
+    bool move() final;
+    void lay_lane(Lane& lane, const TreeLinks& links, int index);
+    void lay_memory();
+    bool move_up(Lane& lane);
+    bool move_down(Lane& lane);
+    bool gather_contributions(Lane& lane);
+    void fold(Lane& lane);
+    bool post_sends(Stream& stream, const Lane& lane, std::size_t up_to, bool sums);
+    core::Buffer segment(std::byte* base, const Lane& lane, std::size_t index) const;
+    std::byte* slot(std::byte* slots, const Lane& lane, std::size_t index) const;
+    const std::byte* own(const Lane& lane, std::size_t index) const;
+    std::byte* sum(const Lane& lane, std::size_t index) const;
+    bool at_root() const { return group().place() == plan_.root_place; }
+
+    Plan plan_;
+    std::vector<Lane> lanes_;
+    std::size_t sends_ = 0;
+    std::size_t receives_ = 0;
+    Scratch scratch_;
+};
+
+}  // namespace torusmp::collectives

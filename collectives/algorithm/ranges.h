@@ -1,0 +1,42 @@
+// The parts of a vector that members own while a collective has it scattered over them.
+//
+// Dimension by dimension, the last first, the range that a member owned is cut into one part for
+// each member of its line; in the end each owns one part of the whole. Used by the large forms of
+// allreduce (reduce-scatter, then gather) and broadcast (scatter, then gather).
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "collectives/group/group.h"
+
+namespace torusmp::collectives {
+
+struct Range {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::size_t size() const { return to - from; }
+    // Part j of n, sizes differing by one at most.
+    Range part(int j, int n) const {
+        return {from + size() * std::size_t(j) / std::size_t(n),
+                from + size() * std::size_t(j + 1) / std::size_t(n)};
+    }
+};
+
+class Ranges {
+  public:
+    void cut(const Group& group, std::size_t elements) {
+        Range range{0, elements};
+        for (int d = group.dimensions(); d-- > 0;) {
+            before_[std::size_t(d)] = range;
+            range = range.part(group.coordinate(d), group.extent(d));
+        }
+    }
+    // What all members of the line along d own together before it is cut there.
+    Range line(int dimension) const { return before_[std::size_t(dimension)]; }
+
+  private:
+    std::array<Range, routing::max_dimensions> before_{};
+};
+
+}  // namespace torusmp::collectives

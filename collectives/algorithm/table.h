@@ -1,0 +1,109 @@
+// The algorithms of one operation: a row each, from which settings, help, torus-info, torus-bench
+// and tests have their names.
+//
+// Made once (a static of the operation's table.cpp) and immutable; any thread may read it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/algorithm/choice.h"
+#include "collectives/group/operation.h"
+
+namespace torusmp::collectives {
+
+// What decides whether an algorithm fits a call; the same on all members.
+struct Conditions {
+    const Group& group;
+    std::size_t bytes = 0;    // as the operation counts them, see AlgorithmTable::Facts
+    bool commutative = true;  // of reductions: the operation may be taken in any order
+    bool whole = false;       // and must see all elements at once
+    bool even = true;         // of blocks: all have one size
+};
+
+// Of a reduction.
+inline Conditions conditions_of(const Group& group, std::size_t bytes, const Operation& operation) {
+    return {group, bytes, operation.commutative, operation.whole};
+}
+
+struct AlgorithmRow {
+    std::string_view name;  // as settings and options have it
+    std::string_view help;  // a line without a full stop
+    // Whether it gives the right answer, and whether it can be of use where nobody asked for it by
+    // its name. Null: always.
+    bool (*applies)(const Conditions&) = nullptr;
+    bool (*pays)(const Conditions&) = nullptr;
+    std::string_view instead{};  // which is looked at next where it does not
+};
+
+class AlgorithmTable {
+  public:
+    struct Facts {
+        std::string_view operation;  // "broadcast"
+        std::string_view help;       // a sentence, with the size that counts
+        std::string_view defaults;   // as the setting's value; docs/benchmarks.md has the figures
+        std::string_view example;
+        bool sized = true;  // false: members do not know each other's sizes, so none decides
+    };
+
+    std::string_view operation() const { return facts_.operation; }
+    // Of the setting: "collectives.broadcast".
+    const std::string& key() const { return key_; }
+    const Facts& facts() const { return facts_; }
+    std::span<const AlgorithmRow> rows() const { return rows_; }
+    const Choice& defaults() const { return defaults_; }
+    // The facts' help and that of all rows, in sentences.
+    const std::string& help() const { return help_; }
+    // The names with commas between them.
+    std::string names() const;
+    // Throws std::invalid_argument that says which there are.
+    const AlgorithmRow& row(std::string_view name) const;
+    int index_of(const AlgorithmRow& row) const { return int(&row - rows_.data()); }
+
+    // From a row on the first that fits; asked: somebody wants this very row.
+    int fitting(int row, bool asked, const Conditions& conditions) const;
+
+  protected:
+    // Throws std::invalid_argument where a row names no other.
+    AlgorithmTable(const Facts& facts, std::vector<AlgorithmRow> rows);
+    ~AlgorithmTable() = default;
+    AlgorithmTable(const AlgorithmTable&) = delete;
+    AlgorithmTable& operator=(const AlgorithmTable&) = delete;
+
+  private:
+    Facts facts_;
+    std::vector<AlgorithmRow> rows_;
+    std::vector<int> instead_;  // by row; -1: it always fits
+    std::string key_;
+    std::string help_;
+    Choice defaults_;
+};
+
+// The same with what makes the algorithms, for calls with such arguments.
+template <class Arguments>
+class AlgorithmsFor final : public AlgorithmTable {
+  public:
+    using Row = std::pair<AlgorithmRow, AlgorithmMaker<Arguments>>;
+    AlgorithmsFor(const Facts& facts, const std::vector<Row>& rows)
+        : AlgorithmTable(facts, rows_of(rows)) {
+        for (const Row& row : rows) makers_.push_back(row.second);
+    }
+    std::unique_ptr<Algorithm> make(int row, Messages& messages, const Arguments& arguments) const {
+        return makers_[std::size_t(row)](messages, arguments);
+    }
+
+  private:
+    static std::vector<AlgorithmRow> rows_of(const std::vector<Row>& rows) {
+        std::vector<AlgorithmRow> all;
+        for (const Row& row : rows) all.push_back(row.first);
+        return all;
+    }
+    std::vector<std::remove_const_t<AlgorithmMaker<Arguments>>> makers_;
+};
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,17 @@
+#include "collectives/allgather/allgather.h"
+
+#include <cstring>
+
+namespace torusmp::collectives {
+
+void Allgather::start(void* in, const Blocks& in_blocks, const void* out,
+                      const AlgorithmRow* algorithm) {
+    arguments_ = {static_cast<std::byte*>(in), in_blocks};
+    const int node = group().node();
+    if (out != nullptr && in_blocks.size(node) > 0)
+        std::memmove(arguments_.in + in_blocks.offset(node), out, in_blocks.size(node));
+    const std::size_t bytes = in_blocks.total(group().size());
+    run("allgather", {-1, bytes}, {.group = group(), .bytes = bytes}, algorithm);
+}
+
+}  // namespace torusmp::collectives

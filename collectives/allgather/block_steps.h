@@ -1,0 +1,30 @@
+// What algorithms of the allgather share: steps, each a batch of blocks that are put in their place
+// before the next.
+#pragma once
+
+#include "collectives/algorithm/block_moves.h"
+#include "collectives/allgather/allgather.h"
+
+namespace torusmp::collectives::allgather {
+
+class BlockSteps : public AlgorithmOf<Arguments, BlockMoves> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() final {
+        use_blocks(call_.in, call_.in_blocks);
+        posted_ = 0;
+    }
+
+  private:
+    bool step() final {
+        put_away();
+        return post(posted_++);
+    }
+    // Posts the messages of a step, counted from 0; false: there are no more.
+    virtual bool post(int step) = 0;
+
+    int posted_ = 0;
+};
+
+}  // namespace torusmp::collectives::allgather

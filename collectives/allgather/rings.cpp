@@ -1,0 +1,32 @@
+// Every member's block spreads over the links at once: all links busy, only neighbours talk.
+#include "collectives/allgather/block_steps.h"
+#include "collectives/group/bundles.h"
+
+namespace torusmp::collectives::allgather {
+namespace {
+
+class Rings final : public BlockSteps {
+  public:
+    using BlockSteps::BlockSteps;
+
+  private:
+    bool post(int number) override {
+        const Bundles& bundles = group().bundles();
+        const int step = number + 1;
+        if (step > bundles.steps()) return false;
+        begin_bundles(step);
+        // In a ring of two what is sent by + comes from -: the order of both ends is that of
+        // sending.
+        for (const auto direction : bundles.directions())
+            receive_blocks(bundles.in(step, direction.opposite()), by(direction.opposite()));
+        for (const auto direction : bundles.directions())
+            send_blocks(bundles.out(step, direction), by(direction));
+        return true;
+    }
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> rings = make_algorithm<Rings>;
+
+}  // namespace torusmp::collectives::allgather

@@ -1,0 +1,21 @@
+#include "collectives/allgather/allgather.h"
+
+namespace torusmp::collectives::allgather {
+
+// Each in a file of its own.
+extern AlgorithmMaker<Arguments> rings, lines, everyone, star;
+
+const AlgorithmsFor<Arguments>& algorithms() {
+    static const AlgorithmsFor<Arguments> table(
+        {.operation = "allgather",
+         .help = "How an allgather goes, by the size of all blocks.",
+         .defaults = "host: lines; crowded: star<16KiB lines; links: lines<64KiB rings",
+         .example = "links: rings"},
+        {{{.name = "rings", .help = "from neighbour to neighbour over all links at once"}, rings},
+         {{.name = "lines", .help = "line by line"}, lines},
+         {{.name = "everyone", .help = "each to each"}, everyone},
+         {{.name = "star", .help = "over the first rank"}, star}});
+    return table;
+}
+
+}  // namespace torusmp::collectives::allgather

@@ -1,0 +1,46 @@
+// Allreduce and barrier, dimension by dimension along the group's grid, the last dimension first.
+//
+// Every algorithm but `disjoint` adds the contributions of a line in the order of their
+// coordinates, and the dimensions in the same order; `disjoint` adds along its trees. So the result
+// has the same bits on every member, and in every run with the same layout and algorithm. An
+// operation that is associative but does not commute is taken over the grid of the nodes in their
+// order, and never `disjoint`.
+#pragma once
+
+#include "collectives/algorithm/collective.h"
+#include "collectives/group/operation.h"
+
+namespace torusmp::collectives {
+namespace allreduce {
+
+// What an algorithm finds.
+struct Arguments {
+    std::byte* buffer = nullptr;
+    std::size_t count = 0;
+    Operation operation{};
+    Group* grid = nullptr;  // the group, or its nodes in their order
+    std::size_t bytes() const { return count * operation.element; }
+};
+const AlgorithmsFor<Arguments>& algorithms();
+
+class ByHosts;
+
+}  // namespace allreduce
+
+class Allreduce final : public Collective<allreduce::Arguments> {
+  public:
+    explicit Allreduce(Group& group);
+    ~Allreduce();
+
+    // In place: `count` elements at `buffer`. algorithm: a row of allreduce::algorithms(), or the
+    // next best that the operation allows; null: as the settings say.
+    void start(void* buffer, std::size_t count, const Operation& operation,
+               const AlgorithmRow* algorithm = nullptr);
+    // Complete when all members have started it.
+    void start_barrier();
+
+  private:
+    std::unique_ptr<allreduce::ByHosts> by_hosts_;
+};
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,27 @@
+// A stripe along each disjoint tree, up and down in segments: all links busy.
+#include "collectives/algorithm/pipeline.h"
+#include "collectives/allreduce/allreduce.h"
+
+namespace torusmp::collectives::allreduce {
+namespace {
+
+class Disjoint final : public AlgorithmOf<Arguments, Pipeline> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        lay_pipeline({.flow = Flow::up_and_down,
+                      .trees = Group::Trees::disjoint,
+                      .root_place = group().middle(),
+                      .buffer = call_.buffer,
+                      .values = call_.buffer,
+                      .count = call_.count,
+                      .operation = call_.operation});
+    }
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Disjoint>;
+
+}  // namespace torusmp::collectives::allreduce

@@ -1,0 +1,80 @@
+// Along each line everybody gets every contribution and adds them all: fewest steps.
+#include "collectives/allreduce/line_sums.h"
+
+namespace torusmp::collectives::allreduce {
+namespace {
+
+class Exchange final : public LineSums {
+  public:
+    using LineSums::LineSums;
+
+    void start() override {
+        lay(call_.bytes(), grid().longest());
+        line_step_ = 0;
+        gathered_ = false;
+    }
+
+  private:
+    bool step() override {
+        if (gathered_) {
+            fold(call_.buffer, call_.count);
+            --dimension_;
+            line_step_ = 0;
+        }
+        gathered_ = false;
+        if (dimension_ < 0) return false;
+        if (grid().direct() || grid().extent(dimension_) == 2) {
+            post_direct_gather();
+            gathered_ = true;
+        } else {
+            post_line_step();
+            const int extent = grid().extent(dimension_);
+            const int last = grid().torus().periodic(dimension_) ? extent / 2 : extent - 1;
+            gathered_ = line_step_ == last;
+        }
+        return true;
+    }
+
+    void post_direct_gather() {
+        const int extent = grid().extent(dimension_);
+        const int here = grid().coordinate(dimension_);
+        for (int k = 1; k < extent; ++k) {
+            const int from = (here + extent - k) % extent;
+            receive({slot(from), bytes_}, grid().line_rank(dimension_, from));
+        }
+        for (int k = 1; k < extent; ++k)
+            send({call_.buffer, bytes_}, grid().line_rank(dimension_, (here + k) % extent));
+    }
+
+    // Step k: to each side goes what came from the other side in step k - 1, so that everything has
+    // come the shorter way round a ring after floor(extent / 2) steps, and along an open line after
+    // extent - 1.
+    void post_line_step() {
+        const int extent = grid().extent(dimension_);
+        const int here = grid().coordinate(dimension_);
+        const bool ring = grid().torus().periodic(dimension_);
+        const auto at = [&](int offset) { return (here + offset + 2 * extent) % extent; };
+        const auto there = [&](int offset) {
+            return ring || (here + offset >= 0 && here + offset < extent);
+        };
+        const auto contribution = [&](int c) { return c == here ? call_.buffer : slot(c); };
+        const auto up = [&] { return grid().line_rank(dimension_, at(+1)); };
+        const auto down = [&] { return grid().line_rank(dimension_, at(-1)); };
+
+        const int k = ++line_step_;
+        const bool both_ways = !ring || 2 * k != extent;
+        if (there(-k)) receive({slot(at(-k)), bytes_}, down());
+        if (both_ways && there(+k)) receive({slot(at(+k)), bytes_}, up());
+        if (there(+1) && there(1 - k)) send({contribution(at(1 - k)), bytes_}, up());
+        if (both_ways && there(-1) && there(k - 1)) send({contribution(at(k - 1)), bytes_}, down());
+    }
+
+    int line_step_ = 0;      // without direct paths: steps done along the line
+    bool gathered_ = false;  // a line
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> exchange = make_algorithm<Exchange>;
+
+}  // namespace torusmp::collectives::allreduce

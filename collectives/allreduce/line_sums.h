@@ -1,0 +1,41 @@
+// What algorithms of the allreduce share that work line by line, the last dimension first: the
+// contributions of a line stand in slots by coordinate.
+#pragma once
+
+#include "collectives/algorithm/line_parts.h"
+#include "collectives/allreduce/allreduce.h"
+
+namespace torusmp::collectives::allreduce {
+
+class LineSums : public AlgorithmOf<Arguments, LineParts> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+  protected:
+    Group& grid() const { return *call_.grid; }
+    // For start(): so many slots of that size.
+    void lay(std::size_t slot_bytes, int slots) {
+        bytes_ = call_.bytes();
+        slot_bytes_ = Scratch::rounded(slot_bytes);
+        slots_ = scratch_.reserve(slot_bytes_ * std::size_t(slots));
+        dimension_ = grid().dimensions() - 1;
+    }
+    std::byte* slot(int index) { return slots_ + slot_bytes_ * std::size_t(index); }
+    // Adds the contributions of a line in the order of their coordinates into `own`, which holds
+    // this member's contribution; the others stand in the slots.
+    void fold(std::byte* own, std::size_t count) {
+        if (count == 0 || bytes_ == 0) return;
+        fold_line(call_.operation, own, grid().coordinate(dimension_), slots_, slot_bytes_,
+                  grid().extent(dimension_), count);
+    }
+
+    std::size_t bytes_ = 0;
+    int dimension_ = 0;  // the line at work
+
+  private:
+    Scratch scratch_;
+    std::byte* slots_ = nullptr;
+    std::size_t slot_bytes_ = 0;
+};
+
+}  // namespace torusmp::collectives::allreduce

@@ -1,0 +1,47 @@
+#include "collectives/allreduce/allreduce.h"
+
+namespace torusmp::collectives::allreduce {
+namespace {
+
+bool has_parts(const Conditions& c) {
+    return !c.whole;
+}
+bool commutes_in_parts(const Conditions& c) {
+    return c.commutative && !c.whole;
+}
+bool more_than_two(const Conditions& c) {
+    return c.group.size() != 2;
+}
+
+}  // namespace
+
+// Each in a file of its own.
+extern AlgorithmMaker<Arguments> exchange, star, lines, scatter, disjoint;
+
+const AlgorithmsFor<Arguments>& algorithms() {
+    static const AlgorithmsFor<Arguments> table(
+        {.operation = "allreduce",
+         .help = "How a sum over all ranks goes, by its size.",
+         .defaults = "host: exchange<2KiB lines<32KiB scatter; "
+                     "crowded: star<72B lines<32KiB scatter; "
+                     "links: exchange<2KiB lines<32KiB disjoint",
+         .example = "links: exchange<4KiB disjoint"},
+        {{{.name = "exchange", .help = "along each line everybody gets all"}, exchange},
+         {{.name = "star", .help = "to the first rank and back"}, star},
+         {{.name = "lines", .help = "to the first of each line and back"}, lines},
+         {{.name = "scatter",
+           .help = "each rank adds a part",
+           .applies = has_parts,
+           .pays = more_than_two,
+           .instead = "lines"},
+          scatter},
+         {{.name = "disjoint",
+           .help = "up and down all disjoint trees",
+           .applies = commutes_in_parts,
+           .pays = more_than_two,
+           .instead = "scatter"},
+          disjoint}});
+    return table;
+}
+
+}  // namespace torusmp::collectives::allreduce

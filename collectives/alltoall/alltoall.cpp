@@ -1,0 +1,15 @@
+#include "collectives/alltoall/alltoall.h"
+
+namespace torusmp::collectives {
+
+void Alltoall::start(void* in, const Blocks& in_blocks, const void* out, const Blocks& out_blocks,
+                     const AlgorithmRow* algorithm) {
+    arguments_ = {static_cast<std::byte*>(in), in_blocks, static_cast<const std::byte*>(out),
+                  out_blocks};
+    const bool even = in_blocks.is_even() && out_blocks.is_even();
+    const std::size_t block = even ? out_blocks.size(0) : 0;
+    run("alltoall", {-1, even ? block : Call::any_bytes},
+        {.group = group(), .bytes = block, .even = even}, algorithm);
+}
+
+}  // namespace torusmp::collectives

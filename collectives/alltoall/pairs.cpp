@@ -1,0 +1,97 @@
+// Every block by itself, all members at the same offset at the same time.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+
+#include "collectives/alltoall/alltoall.h"
+
+namespace torusmp::collectives::alltoall {
+namespace {
+
+// Messages that are under way at once, each way, where others relay them.
+constexpr int offset_window = 8;
+
+class Pairs final : public AlgorithmOf<Arguments> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        const int size = group().size();
+        const int node = group().node();
+        if (const std::size_t own = call_.out_blocks.size(node); own > 0)
+            std::memcpy(call_.in + call_.in_blocks.offset(node),
+                        call_.out + call_.out_blocks.offset(node), own);
+        // Offsets that follow each other lie in different directions.
+        stride_ = std::max(1, int(0.618 * size));
+        while (std::gcd(stride_, size) != 1) ++stride_;
+        const auto slots = std::size_t(group().direct() ? size : std::min(size, offset_window));
+        use_requests(slots, slots);
+        for (Way& way : ways_) {
+            way.next = 1;
+            way.busy.assign(slots, false);
+        }
+    }
+
+  private:
+    struct Way {
+        int next = 0;  // offsets up to here are posted
+        std::vector<bool> busy{};
+    };
+
+    // Nobody waits in a circle: the first offset that is not done anywhere is in the window of all.
+    bool move() override {
+        bool done = true;
+        for (const bool sending : {false, true}) {
+            Way& way = ways_[sending ? 0 : 1];
+            for (std::size_t slot = 0; slot < way.busy.size(); ++slot) {
+                // What is complete as soon as it is posted moves nothing later that would bring us
+                // back: look at once.
+                do {
+                    if (way.busy[slot] && !(sending ? sent(slot) : received(slot))) break;
+                    if (failed()) return false;
+                    way.busy[slot] = post_next(way, slot, sending);
+                } while (way.busy[slot]);
+                done = done && !way.busy[slot];
+            }
+        }
+        return done;
+    }
+
+    // False: none is left.
+    bool post_next(Way& way, std::size_t slot, bool sending) {
+        const Blocks& blocks = sending ? call_.out_blocks : call_.in_blocks;
+        while (way.next < group().size()) {
+            const int node = at_offset(way.next++, sending ? +1 : -1);
+            const std::size_t bytes = blocks.size(node);
+            if (bytes == 0) continue;
+            if (sending)
+                send(slot, {call_.out + blocks.offset(node), bytes}, group().rank_of(node));
+            else
+                receive(slot, {call_.in + blocks.offset(node), bytes}, group().rank_of(node));
+            return true;
+        }
+        return false;
+    }
+
+    // The member at the k-th offset ahead, or behind: for all members another one.
+    int at_offset(int index, int sign) const {
+        const int offset = int(std::int64_t(index) * stride_ % group().size());
+        int place = 0;
+        for (int d = 0; d < group().dimensions(); ++d) {
+            const int extent = group().extent(d);
+            const int steps = sign * group().coordinate(offset, d);
+            place += (group().coordinate(d) + steps + extent) % extent * group().stride(d);
+        }
+        return group().node_at(place);
+    }
+
+    int stride_ = 1;             // the k-th offset is k times this
+    std::array<Way, 2> ways_{};  // sends, receives
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> pairs = make_algorithm<Pairs>;
+
+}  // namespace torusmp::collectives::alltoall

@@ -1,0 +1,50 @@
+#include "collectives/alltoall/alltoall.h"
+
+namespace torusmp::collectives::alltoall {
+namespace {
+
+// Where the grid's neighbours are none on the wires, rings only make ways longer: for blocks larger
+// than this.
+constexpr std::size_t detours_up_to = 1024;
+// What rings keep in memory is several times what a member sends.
+constexpr std::size_t rings_up_to = 64 * 1024 * 1024;
+
+bool on_links(const Group& group) {
+    for (int d = 0; d < group.dimensions(); ++d)
+        for (const int sign : {+1, -1})
+            if (group.neighbour({d, sign}) != core::any_source && !group.link({d, sign}))
+                return false;
+    return true;
+}
+
+bool is_even(const Conditions& c) {
+    return c.even;
+}
+bool is_near_and_fits(const Conditions& c) {
+    const bool too_large = c.bytes * std::size_t(c.group.size()) > rings_up_to;
+    return !too_large && (c.bytes <= detours_up_to || on_links(c.group));
+}
+
+}  // namespace
+
+// Each in a file of its own.
+extern AlgorithmMaker<Arguments> rings, lines, pairs;
+
+const AlgorithmsFor<Arguments>& algorithms() {
+    static const AlgorithmsFor<Arguments> table(
+        {.operation = "alltoall",
+         .help = "How an alltoall goes, by the size of a block.",
+         .defaults = "host: lines<4KiB pairs; crowded: lines<4KiB pairs; links: rings<1MiB pairs",
+         .example = "links: rings<64KiB pairs"},
+        {{{.name = "rings",
+           .help = "from neighbour to neighbour",
+           .applies = is_even,
+           .pays = is_near_and_fits,
+           .instead = "pairs"},
+          rings},
+         {{.name = "lines", .help = "line by line", .applies = is_even, .instead = "pairs"}, lines},
+         {{.name = "pairs", .help = "every block by itself"}, pairs}});
+    return table;
+}
+
+}  // namespace torusmp::collectives::alltoall

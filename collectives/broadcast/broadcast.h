@@ -1,0 +1,34 @@
+// Broadcast, along the group's grid.
+#pragma once
+
+#include "collectives/algorithm/collective.h"
+
+namespace torusmp::collectives {
+namespace broadcast {
+
+// What an algorithm finds.
+struct Arguments {
+    std::byte* buffer = nullptr;
+    std::size_t bytes = 0;
+    int root = 0;
+};
+const AlgorithmsFor<Arguments>& algorithms();
+
+class ByHosts;
+
+}  // namespace broadcast
+
+class Broadcast final : public Collective<broadcast::Arguments> {
+  public:
+    explicit Broadcast(Group& group);
+    ~Broadcast();
+
+    // `bytes` bytes at `buffer`, from the root to all; root is a node number. algorithm: a row of
+    // broadcast::algorithms(); null: as the settings say.
+    void start(void* buffer, std::size_t bytes, int root, const AlgorithmRow* algorithm = nullptr);
+
+  private:
+    std::unique_ptr<broadcast::ByHosts> by_hosts_;
+};
+
+}  // namespace torusmp::collectives

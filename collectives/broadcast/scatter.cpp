@@ -1,0 +1,58 @@
+// The root deals parts out, which are then gathered: least bytes at any one member.
+#include "collectives/algorithm/line_parts.h"
+#include "collectives/broadcast/broadcast.h"
+
+namespace torusmp::collectives::broadcast {
+namespace {
+
+class Scatter final : public AlgorithmOf<Arguments, LineParts> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    // Parts are dealt in descending order: it comes over the first in which we are off the root.
+    void start() override {
+        root_place_ = group().place_of(call_.root);
+        cut(group(), call_.buffer, call_.bytes, 1);
+        from_ = 0;
+        while (from_ < group().dimensions() && group().coordinate(from_) == at_root(from_)) ++from_;
+        dimension_ = -1;
+        phase_ = Phase::take;
+    }
+
+  private:
+    bool step() override {
+        if (phase_ == Phase::take) {
+            phase_ = Phase::deal;
+            if (from_ < group().dimensions()) {
+                receive(part(from_, group().coordinate(from_)),
+                        group().line_rank(from_, at_root(from_)));
+                return true;
+            }
+        }
+        if (phase_ == Phase::deal) {
+            phase_ = Phase::collect;
+            for (int d = from_; d-- > 0;)
+                for (int k = 1; k < group().extent(d); ++k) {
+                    const int c = (group().coordinate(d) + k) % group().extent(d);
+                    send(part(d, c), group().line_rank(d, c));
+                }
+            return true;
+        }
+        if (++dimension_ == group().dimensions()) return false;
+        collect(dimension_);
+        return true;
+    }
+    int at_root(int dimension) const { return group().coordinate(root_place_, dimension); }
+
+    int root_place_ = 0;
+    enum class Phase { take, deal, collect };
+    Phase phase_ = Phase::take;
+    int from_ = 0;  // the dimension over which a part comes; dimensions(): at the root
+    int dimension_ = 0;
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> scatter = make_algorithm<Scatter>;
+
+}  // namespace torusmp::collectives::broadcast

@@ -1,0 +1,23 @@
+#include "collectives/broadcast/broadcast.h"
+
+namespace torusmp::collectives::broadcast {
+
+// Each in a file of its own, but for those along trees (trees.cpp).
+extern AlgorithmMaker<Arguments> lines, scatter, tree, disjoint;
+
+const AlgorithmsFor<Arguments>& algorithms() {
+    static const AlgorithmsFor<Arguments> table(
+        {.operation = "broadcast",
+         .help = "How a broadcast goes, by its size.",
+         .defaults = "host: lines<128KiB scatter; crowded: lines<128KiB scatter; "
+                     "links: tree<32KiB disjoint",
+         .example = "links: tree<64KiB disjoint"},
+        {{{.name = "lines", .help = "each root of a line to all of the line"}, lines},
+         {{.name = "scatter", .help = "parts are dealt out and gathered"}, scatter},
+         {{.name = "tree", .help = "from neighbour to neighbour"}, tree},
+         {{.name = "disjoint", .help = "a stripe along each disjoint tree, all links busy"},
+          disjoint}});
+    return table;
+}
+
+}  // namespace torusmp::collectives::broadcast

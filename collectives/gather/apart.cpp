@@ -1,0 +1,32 @@
+// A message from each; beyond the neighbours they are relayed, shortest direction first.
+#include "collectives/algorithm/apart_blocks.h"
+#include "collectives/gather/gather.h"
+
+namespace torusmp::collectives::gather {
+namespace {
+
+class Apart final : public AlgorithmOf<Arguments, ApartBlocks> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        lay_all_apart(call_.root, false, std::size_t(group().size()));
+        if (at_root() && !call_.keep_own_block()) cut_short(call_.root);
+    }
+
+  private:
+    bool move() override {
+        if (at_root())
+            receive_apart([this](int node) { return call_.place_of(node); });
+        else
+            send_apart([this](int) { return call_.own_block(); });
+        return !failed() && apart_.complete() && end_well();
+    }
+    bool at_root() const { return group().node() == call_.root; }
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> apart = make_algorithm<Apart>;
+
+}  // namespace torusmp::collectives::gather

@@ -1,0 +1,43 @@
+// Gather(v): a block from each member to one of them.
+#pragma once
+
+#include "collectives/algorithm/collective.h"
+#include "collectives/schedule/blocks.h"
+
+namespace torusmp::collectives {
+namespace gather {
+
+// What an algorithm finds.
+struct Arguments {
+    std::byte* in = nullptr;
+    Blocks in_blocks{};
+    const std::byte* out = nullptr;  // null at the root: its own block is in place
+    std::size_t out_bytes = 0;
+    int root = 0;
+    // At the root.
+    core::Buffer place_of(int node) const {
+        return {in + in_blocks.offset(node), in_blocks.size(node)};
+    }
+    core::Buffer own_block() const { return {out, out_bytes}; }
+    // At the root, where its own block goes. False: there is no room for it.
+    bool keep_own_block() const;
+};
+const AlgorithmsFor<Arguments>& algorithms();
+
+}  // namespace gather
+
+class Gather final : public Collective<gather::Arguments> {
+  public:
+    explicit Gather(Group& group) : Collective(group, gather::algorithms()) {}
+    ~Gather() = default;
+
+    // The `out_bytes` bytes at `out` of each member to its block in `in` at the root; a block for
+    // which there is not room enough is an error there (truncated). `in` and `in_blocks` are used
+    // at the root only, which may have `out` null: its own block is in place already. root is a
+    // node number, the same on all members, and so is the algorithm, a row of gather::algorithms();
+    // null: as the settings say.
+    void start(void* in, const Blocks& in_blocks, const void* out, std::size_t out_bytes, int root,
+               const AlgorithmRow* algorithm = nullptr);
+};
+
+}  // namespace torusmp::collectives

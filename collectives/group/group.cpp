@@ -1,0 +1,193 @@
+#include "collectives/group/group.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "collectives/group/bundles.h"
+#include "collectives/group/ledger.h"
+#include "routing/box.h"
+
+namespace torusmp::collectives {
+
+Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+             const Policy& policy)
+    : Group(runtime, std::move(members), context, policy, Kind::whole) {}
+
+Group::~Group() = default;
+
+Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+             const Policy& policy, Kind kind)
+    : runtime_(&runtime),
+      context_(context),
+      members_(std::move(members)),
+      policy_(&policy),
+      kind_(kind) {
+    find_places();
+    find_grid();
+    find_neighbours();
+
+    std::vector<Rank> near = runtime.options().direct;
+    std::sort(near.begin(), near.end());
+    direct_ = std::all_of(members_.begin(), members_.end(), [&](Rank rank) {
+        return rank == runtime.rank() || std::binary_search(near.begin(), near.end(), rank);
+    });
+    if (direct_)
+        situation_ = runtime.options().oversubscribed ? Situation::crowded : Situation::host;
+    if (kind == Kind::whole || kind == Kind::ordered)
+        ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
+}
+
+const Bundles& Group::bundles() {
+    if (bundles_ == nullptr) bundles_ = std::make_unique<const Bundles>(torus(), place_);
+    return *bundles_;
+}
+
+void Group::find_places() {
+    node_at_.resize(members_.size());
+    std::iota(node_at_.begin(), node_at_.end(), 0);
+    // Ranks are row-major over the torus, so members in rank order are row-major over their box.
+    std::vector<int> by_rank = node_at_;
+    std::sort(by_rank.begin(), by_rank.end(),
+              [&](int a, int b) { return members_[std::size_t(a)] < members_[std::size_t(b)]; });
+    for (std::size_t i = 1; i < by_rank.size(); ++i)
+        if (rank_of(by_rank[i]) == rank_of(by_rank[i - 1]))
+            throw std::invalid_argument("a group names rank " +
+                                        std::to_string(rank_of(by_rank[i])) + " twice");
+    if (kind_ != Kind::ordered) node_at_ = std::move(by_rank);
+    place_of_.resize(members_.size());
+    for (int place = 0; place < size(); ++place) {
+        const int node = node_at_[std::size_t(place)];
+        place_of_[std::size_t(node)] = place;
+        if (members_[std::size_t(node)] == runtime_->rank()) {
+            node_ = node;
+            place_ = place;
+        }
+    }
+    if (node_ < 0)
+        throw std::invalid_argument("rank " + std::to_string(runtime_->rank()) +
+                                    " is not a member of its own group");
+}
+
+void Group::find_grid() {
+    std::optional<routing::Box> box;
+    if (kind_ != Kind::ordered) box = routing::box_of(runtime_->torus(), members_);
+    const std::vector<int> dims = box ? box->extents : routing::balanced_dims(size(), 3);
+    std::vector<bool> periodic;
+    for (int d = 0; d < int(dims.size()); ++d) {
+        if (dims[std::size_t(d)] == 1) continue;
+        dims_.push_back(dims[std::size_t(d)]);
+        periodic.push_back(!box || box->periodic[std::size_t(d)]);
+        if (box) machine_dimension_.push_back(d);
+    }
+    strides_.resize(dims_.size());
+    int stride = 1;
+    for (std::size_t d = dims_.size(); d-- > 0; stride *= dims_[d]) strides_[d] = stride;
+    const std::vector<int> single{1};
+    torus_.emplace(dims_.empty() ? single : dims_,
+                   dims_.empty() ? std::vector<bool>{false} : periodic);
+}
+
+void Group::find_neighbours() {
+    const routing::Torus& machine = runtime_->torus();
+    for (int i = 0; i < 2 * dimensions(); ++i) {
+        const auto direction = routing::Direction::from_index(i);
+        const auto place = torus_->neighbour(place_, direction);
+        if (!place) continue;
+        Neighbour& neighbour = neighbours_[std::size_t(i)];
+        neighbour.rank = rank_of(node_at(*place));
+        if (machine_dimension_.empty()) continue;
+        const routing::Direction link{machine_dimension_[std::size_t(direction.dimension)],
+                                      direction.sign};
+        if (machine.neighbour(runtime_->rank(), link) == neighbour.rank) neighbour.link = link;
+    }
+}
+
+const std::vector<TreeLinks>& Group::trees(Trees kind, int root_place) {
+    std::vector<TreeLinks>& links = trees_[{kind, root_place}];
+    if (!links.empty() || size() == 1) return links;
+    const auto found = kind == Trees::disjoint
+                           ? routing::disjoint_trees(*torus_, root_place)
+                           : std::vector{routing::dimension_ordered_tree(*torus_, root_place)};
+    for (const routing::SpanningTree& tree : found) {
+        TreeLinks here;
+        const int by = tree.by[std::size_t(place_)];
+        if (by >= 0) here.parent = routing::Direction::from_index(by).opposite();
+        for (const routing::Hop& child : tree.children(place_))
+            here.children.push_back(child.direction);
+        here.height = tree.height();
+        links.push_back(std::move(here));
+    }
+    return links;
+}
+
+const Regions& Group::regions(int root_place) {
+    const auto known = regions_.find(root_place);
+    if (known != regions_.end()) return known->second;
+    const auto partition = routing::optimal_partition(*torus_, root_place);
+    return regions_.emplace(root_place, regions_at(place_, partition)).first->second;
+}
+
+int Group::middle() const {
+    int place = 0;
+    for (int d = 0; d < dimensions(); ++d)
+        if (!torus_->periodic(d)) place += extent(d) / 2 * stride(d);
+    return place;
+}
+
+Group& Group::ordered() {
+    if (kind_ == Kind::ordered || std::is_sorted(node_at_.begin(), node_at_.end())) return *this;
+    if (ordered_ == nullptr)
+        ordered_.reset(new Group(*runtime_, members_, context_, *policy_, Kind::ordered));
+    return *ordered_;
+}
+
+Hosts* Group::hosts() {
+    if (hosts_known_ || kind_ != Kind::whole) return hosts_.get();
+    hosts_known_ = true;
+    std::set<Rank> hosts;
+    for (const Rank rank : members_) hosts.insert(runtime_->state().host_of(rank));
+    if (hosts.size() > 1 && hosts.size() < members_.size()) hosts_ = std::make_unique<Hosts>(*this);
+    return hosts_.get();
+}
+
+namespace {
+
+// The members of the runtime's own host in the order of their places.
+std::vector<Rank> members_here(const Group& group) {
+    std::vector<Rank> here;
+    const core::Runtime& runtime = group.runtime();
+    for (int place = 0; place < group.size(); ++place) {
+        const Rank rank = group.rank_of(group.node_at(place));
+        if (runtime.state().host_of(rank) == runtime.state().host_of(runtime.rank()))
+            here.push_back(rank);
+    }
+    return here;
+}
+
+}  // namespace
+
+Hosts::Hosts(Group& group)
+    : local(group.runtime(), members_here(group), group.context(), *group.policy_,
+            Group::Kind::local) {
+    std::map<Rank, std::pair<int, int>> seen;  // host: its index, its members so far
+    std::vector<Rank> firsts;
+    host_of_node.resize(std::size_t(group.size()));
+    local_node.resize(std::size_t(group.size()));
+    for (int place = 0; place < group.size(); ++place) {
+        const int node = group.node_at(place);
+        const Rank rank = group.rank_of(node);
+        const auto [entry, is_first] =
+            seen.try_emplace(group.runtime().state().host_of(rank), int(firsts.size()), 0);
+        if (is_first) firsts.push_back(rank);
+        host_of_node[std::size_t(node)] = entry->second.first;
+        local_node[std::size_t(node)] = entry->second.second++;
+    }
+    if (local.node() == 0)
+        leaders.reset(new Group(group.runtime(), std::move(firsts), group.context(), *group.policy_,
+                                Group::Kind::leaders));
+}
+
+}  // namespace torusmp::collectives

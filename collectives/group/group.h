@@ -1,0 +1,215 @@
+// The members of a communicator as the grid over which their collectives run.
+//
+// A member has a node number (its place in the communicator, what users see) and a place: its
+// position in a grid that follows the machine. Members that fill a box of the machine's torus (all
+// of it, or a slice) keep the machine's dimensions; any others are laid out as a balanced grid in
+// rank order. Places are row-major, the last dimension fastest, and dimensions of extent 1 are left
+// out. All members work out the same grid by themselves.
+//
+// Owned by a front end's communicator, which keeps it longer than any schedule on it. One thread at
+// a time may start collectives on it; the grid is immutable.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "collectives/algorithm/policy.h"
+#include "collectives/group/regions.h"
+#include "core/api.h"
+#include "routing/trees.h"
+
+namespace torusmp::collectives {
+
+class Bundles;
+class Ledger;
+using core::Rank;
+
+// Messages between the same two members in one collective match by streams; their tags are the
+// collective's times this number, plus the stream's.
+inline constexpr int max_streams = 32;
+
+// This member in one tree over the grid: where its parent and its children lie.
+struct TreeLinks {
+    std::optional<routing::Direction> parent;  // nothing at the root
+    std::vector<routing::Direction> children;
+    int height = 0;  // of the whole tree
+};
+
+struct Hosts;
+
+class Group {
+  public:
+    // members: the machine rank of each node; the runtime's own rank is among them. context: one
+    // that no other communicator of these ranks uses for matched messages.
+    // Throws std::invalid_argument when own rank is missing or a rank stands twice.
+    // policy: kept by the caller; the same on all members.
+    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+          const Policy& policy = default_policy());
+    ~Group();
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+
+    core::Runtime& runtime() const { return *runtime_; }
+    core::Context context() const { return context_; }
+    int size() const { return int(members_.size()); }
+    int node() const { return node_; }
+    Rank rank_of(int node) const { return members_[std::size_t(node)]; }
+    const std::vector<Rank>& members() const { return members_; }
+
+    int place() const { return place_; }
+    int place_of(int node) const { return place_of_[std::size_t(node)]; }
+    int node_at(int place) const { return node_at_[std::size_t(place)]; }
+
+    int dimensions() const { return int(dims_.size()); }
+    int extent(int dimension) const { return dims_[std::size_t(dimension)]; }
+    // The largest extent; 0 of a group of one member.
+    int longest() const {
+        return dims_.empty() ? 0 : *std::max_element(dims_.begin(), dims_.end());
+    }
+    // Coordinate of a place along a dimension.
+    int coordinate(int place, int dimension) const {
+        return place / strides_[std::size_t(dimension)] % extent(dimension);
+    }
+    int coordinate(int dimension) const { return coordinate(place_, dimension); }
+    // Distance in places of one step along a dimension.
+    int stride(int dimension) const { return strides_[std::size_t(dimension)]; }
+    // The member with own coordinates except for this one.
+    Rank line_rank(int dimension, int coordinate) const {
+        const int place = place_ + (coordinate - this->coordinate(dimension)) * stride(dimension);
+        return rank_of(node_at(place));
+    }
+
+    // The grid of places as a torus of its own; of one member, a torus of extent 1. A dimension
+    // wraps around where the members fill a ring of the machine, and in balanced grids.
+    const routing::Torus& torus() const { return *torus_; }
+    // The member one step away in the grid; any_source where there is none.
+    Rank neighbour(routing::Direction direction) const {
+        return neighbours_[std::size_t(direction.index())].rank;
+    }
+    // The machine's link to it, where that step is one.
+    std::optional<routing::Direction> link(routing::Direction direction) const {
+        return neighbours_[std::size_t(direction.index())].link;
+    }
+
+    // This member's links in the trees from a place, see routing/trees.h. Worked out on first use.
+    enum class Trees { dimension_ordered, disjoint };  // one tree; several
+    const std::vector<TreeLinks>& trees(Trees kind, int root_place);
+    // This member's part in the optimal scatter and gather from a place. Likewise.
+    const Regions& regions(int root_place);
+    // A place from which the trees are low: the middle of an open dimension.
+    int middle() const;
+
+    // What crosses which link when all members broadcast at once; made on first use.
+    const Bundles& bundles();
+
+    // Every member reaches every other without a relay (they share a host).
+    bool direct() const { return direct_; }
+
+    // Which algorithms are taken, by where the members are.
+    const Policy& policy() const { return *policy_; }
+    Situation situation() const { return situation_; }
+    // Members compare what they call before each collective.
+    bool checking() const { return policy_->check; }
+    // What this member has called, and heard of the others' calls.
+    Ledger& ledger() const { return *ledger_; }
+
+    // The same members laid out in the order of their node numbers: for operations that do not
+    // commute. Itself where that is so anyway; else made on first use.
+    Group& ordered();
+    // The members by hosts; null where all are on one host, or each on one of its own. Made on
+    // first use.
+    Hosts* hosts();
+
+    // A tag for the next collective; members start collectives in one order, so they agree.
+    core::Tag next_tag() {
+        count_ = (count_ + 1) & tag_count;
+        return part_tag(count_ << tag_shift, 0);
+    }
+    // One that a collective has for all its starts; members fix them in one order.
+    core::Tag next_fixed_tag() {
+        fixed_count_ = (fixed_count_ + 1) & tag_count;
+        return part_tag((fixed_tags | fixed_count_) << tag_shift, 0);
+    }
+    // Tags are counted above these bits, those that are fixed apart from the others.
+    static constexpr int tag_shift = 7;
+    static constexpr core::Tag tag_count = 0x3ffff;
+    static constexpr core::Tag fixed_tags = 0x40000;
+    static bool is_fixed(core::Tag tag) { return (tag >> tag_shift & fixed_tags) != 0; }
+    // The tag of a part, on this group, of a collective that has the tag `whole`, by the part's
+    // number from 0 to 31. Parts begin when others end, in another order on each member if several
+    // collectives are under way, so they cannot count. Groups made by this one share its context.
+    core::Tag part_tag(core::Tag whole, int number) const {
+        return (whole & ~core::Tag{127}) | number << 2 | core::Tag(kind_);
+    }
+
+  private:
+    friend struct Hosts;
+    enum class Kind { whole, ordered, local, leaders };
+    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+          const Policy& policy, Kind kind);
+    void find_places();
+    void find_grid();
+    void find_neighbours();
+
+    struct Neighbour {
+        Rank rank = core::any_source;
+        std::optional<routing::Direction> link;
+    };
+
+    core::Runtime* runtime_;
+    core::Context context_;
+    std::vector<Rank> members_;
+    std::vector<int> node_at_;   // by place
+    std::vector<int> place_of_;  // by node
+    std::vector<int> dims_;
+    std::vector<int> strides_;
+    std::vector<int> machine_dimension_;  // by dimension; empty: the grid is not the machine's
+    std::optional<routing::Torus> torus_;
+    std::array<Neighbour, 2 * routing::max_dimensions> neighbours_{};
+    int node_ = -1;
+    int place_ = -1;
+    bool direct_ = false;
+    const Policy* policy_;
+    Situation situation_ = Situation::links;
+    Kind kind_;
+    core::Tag count_ = 0;
+    core::Tag fixed_count_ = 0;
+    std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
+    std::unique_ptr<const Bundles> bundles_;
+    std::map<int, Regions> regions_;  // by root
+    std::unique_ptr<Ledger> ledger_;  // null where no collectives begin, but parts of others
+    std::unique_ptr<Group> ordered_;
+    std::unique_ptr<Hosts> hosts_;
+    bool hosts_known_ = false;
+};
+
+// A group that spans hosts with several members each: collectives go through shared memory inside a
+// host, and over the wires once for each host.
+struct Hosts {
+    explicit Hosts(Group& group);
+
+    // The numbers of the parts of collectives over hosts, see Schedule::nest().
+    enum Part : int {
+        broadcast_inside = 1,
+        reduce_inside,
+        broadcast_of_leaders,
+        reduce_of_leaders,
+        allreduce_of_leaders
+    };
+    // Whether a member of the group these are the hosts of is on this one.
+    bool is_here(const Group& group, int node) const {
+        return host_of_node[std::size_t(node)] == host_of_node[std::size_t(group.node())];
+    }
+
+    Group local;                     // the members of this host, in the order of their places
+    std::unique_ptr<Group> leaders;  // the first of each host; null on all others
+    std::vector<int> host_of_node;   // index of its host among the leaders
+    std::vector<int> local_node;     // and its node number in `local` there
+};
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,25 @@
+// Inside each host to its leader; from these to the root's leader; from it to the root. Internal to
+// Reduce.
+#pragma once
+
+#include <optional>
+
+#include "collectives/algorithm/over_hosts.h"
+#include "collectives/reduce/reduce.h"
+
+namespace torusmp::collectives::reduce {
+
+class ByHosts final : public OverHosts<Arguments> {
+  public:
+    ByHosts(Group& group, Hosts& hosts);
+
+  private:
+    bool move() override;
+    Schedule* start_part(int number) override;
+
+    Reduce inside_;
+    std::optional<Reduce> leaders_;
+    Scratch sum_;  // of the host, where the result is not wanted here
+};
+
+}  // namespace torusmp::collectives::reduce

@@ -1,0 +1,42 @@
+// Reduce to one member.
+#pragma once
+
+#include "collectives/algorithm/collective.h"
+#include "collectives/group/operation.h"
+
+namespace torusmp::collectives {
+namespace reduce {
+
+// What an algorithm finds.
+struct Arguments {
+    std::byte* result = nullptr;  // at the root, may be `values`; else not to be written to
+    std::byte* values = nullptr;  // to be read only, but where it is the result
+    std::size_t count = 0;
+    Operation operation{};
+    int root = 0;
+    Group* grid = nullptr;  // the group, or its nodes in their order
+    std::size_t bytes() const { return count * operation.element; }
+};
+const AlgorithmsFor<Arguments>& algorithms();
+
+class ByHosts;
+
+}  // namespace reduce
+
+class Reduce final : public Collective<reduce::Arguments> {
+  public:
+    explicit Reduce(Group& group);
+    ~Reduce();
+
+    // `count` elements at `values` of each member, combined into `result` of the root, a node
+    // number; null or `values` itself there: in place. Others' `result` is not looked at.
+    // algorithm: a row of reduce::algorithms(), or the next best that the operation allows; null:
+    // as the settings say.
+    void start(void* result, const void* values, std::size_t count, const Operation& operation,
+               int root, const AlgorithmRow* algorithm = nullptr);
+
+  private:
+    std::unique_ptr<reduce::ByHosts> by_hosts_;
+};
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,38 @@
+#include "collectives/reduce/reduce.h"
+
+namespace torusmp::collectives::reduce {
+namespace {
+
+bool commutes(const Conditions& c) {
+    return c.commutative;
+}
+bool commutes_in_parts(const Conditions& c) {
+    return c.commutative && !c.whole;
+}
+
+}  // namespace
+
+// Each in a file of its own, but for those along trees (trees.cpp).
+extern AlgorithmMaker<Arguments> lines, tree, disjoint;
+
+const AlgorithmsFor<Arguments>& algorithms() {
+    static const AlgorithmsFor<Arguments> table(
+        {.operation = "reduce",
+         .help = "How a reduction to one rank goes, by its size.",
+         .defaults = "host: lines; crowded: lines; links: tree<32KiB disjoint",
+         .example = "links: tree<64KiB disjoint"},
+        {{{.name = "lines", .help = "along each line to the rank at the root's coordinate"}, lines},
+         {{.name = "tree",
+           .help = "from neighbour to neighbour",
+           .applies = commutes,
+           .instead = "lines"},
+          tree},
+         {{.name = "disjoint",
+           .help = "a stripe up each disjoint tree, all links busy",
+           .applies = commutes_in_parts,
+           .instead = "tree"},
+          disjoint}});
+    return table;
+}
+
+}  // namespace torusmp::collectives::reduce

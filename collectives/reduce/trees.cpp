@@ -1,0 +1,30 @@
+// Up trees in segments, adding on the way. tree: from neighbour to neighbour, dimension by
+// dimension. disjoint: a stripe up each disjoint tree, all links busy.
+#include "collectives/algorithm/pipeline.h"
+#include "collectives/reduce/reduce.h"
+
+namespace torusmp::collectives::reduce {
+namespace {
+
+template <Group::Trees trees>
+class Up final : public AlgorithmOf<Arguments, Pipeline> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        lay_pipeline({.flow = Flow::up,
+                      .trees = trees,
+                      .root_place = group().place_of(call_.root),
+                      .buffer = call_.result,
+                      .values = call_.values,
+                      .count = call_.count,
+                      .operation = call_.operation});
+    }
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> tree = make_algorithm<Up<Group::Trees::dimension_ordered>>;
+extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Up<Group::Trees::disjoint>>;
+
+}  // namespace torusmp::collectives::reduce

@@ -1,0 +1,66 @@
+// Every member gets its block from all others and combines them in node order.
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/reduce_scatter/reduce_scatter.h"
+
+namespace torusmp::collectives::reduce_scatter {
+namespace {
+
+// How many messages are under way at once, each way.
+constexpr int step_window = 8;
+
+class Ordered final : public AlgorithmOf<Arguments> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        own_ = call_.sizes[std::size_t(group().node())];
+        slots_ = memory_.reserve(own_ * std::size_t(group().size()));
+        posted_ = 0;
+    }
+
+  private:
+    bool step() override {
+        if (posted_ + 1 < group().size()) {
+            post();
+            return true;
+        }
+        if (own_ == 0) return false;
+        const int node = group().node();
+        const Operation& operation = call_.operation;
+        std::memcpy(slot(node), call_.values + call_.offsets[std::size_t(node)], own_);
+        for (int from = 1; from < group().size(); ++from)
+            operation.combine(slot(0), slot(from), own_ / operation.element, operation.closure);
+        std::memcpy(call_.result, slot(0), own_);
+        return false;
+    }
+
+    void post() {
+        const int size = group().size();
+        const int node = group().node();
+        const int end = std::min(size, posted_ + 1 + step_window);
+        for (int k = posted_ + 1; k < end; ++k) {
+            const int from = (node + size - k) % size;
+            if (own_ > 0) receive({slot(from), own_}, group().rank_of(from));
+        }
+        for (int k = posted_ + 1; k < end; ++k) {
+            const auto to = std::size_t((node + k) % size);
+            const core::Buffer block{call_.values + call_.offsets[to], call_.sizes[to]};
+            if (block.bytes > 0) send(block, group().rank_of(int(to)));
+        }
+        posted_ = end - 1;
+    }
+    std::byte* slot(int node) const { return slots_ + own_ * std::size_t(node); }
+
+    Scratch memory_;
+    std::byte* slots_ = nullptr;
+    std::size_t own_ = 0;  // bytes of own block
+    int posted_ = 0;       // messages, each way
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> ordered = make_algorithm<Ordered>;
+
+}  // namespace torusmp::collectives::reduce_scatter

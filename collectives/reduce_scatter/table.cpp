@@ -1,0 +1,48 @@
+#include "collectives/reduce_scatter/reduce_scatter.h"
+
+namespace torusmp::collectives::reduce_scatter {
+namespace {
+
+bool commutes_in_parts(const Conditions& c) {
+    return c.commutative && !c.whole;
+}
+bool has_parts(const Conditions& c) {
+    return !c.whole;
+}
+// If values must be taken in node order, the fewest messages are the quickest up to so many bytes.
+bool is_large_if_ordered(const Conditions& c) {
+    return c.commutative || c.bytes > 8 * 1024;
+}
+
+}  // namespace
+
+// Each in a file of its own.
+extern AlgorithmMaker<Arguments> rings, lines, ordered, tree;
+
+const AlgorithmsFor<Arguments>& algorithms() {
+    static const AlgorithmsFor<Arguments> table(
+        {.operation = "reduce_scatter",
+         .help = "How a reduce-scatter goes, by the size of the vector.",
+         .defaults = "host: lines; crowded: tree<8KiB lines; links: lines<64KiB rings",
+         .example = "links: rings"},
+        {{{.name = "rings",
+           .help = "from neighbour to neighbour over all links at once",
+           .applies = commutes_in_parts,
+           .instead = "ordered"},
+          rings},
+         {{.name = "lines",
+           .help = "line by line",
+           .applies = commutes_in_parts,
+           .instead = "ordered"},
+          lines},
+         {{.name = "ordered",
+           .help = "each rank gets its block from all",
+           .applies = has_parts,
+           .pays = is_large_if_ordered,
+           .instead = "tree"},
+          ordered},
+         {{.name = "tree", .help = "over the first rank"}, tree}});
+    return table;
+}
+
+}  // namespace torusmp::collectives::reduce_scatter

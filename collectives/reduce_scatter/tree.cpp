@@ -1,0 +1,88 @@
+// All to node 0, in node order by halves, and the blocks from there: least messages.
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/reduce_scatter/reduce_scatter.h"
+
+namespace torusmp::collectives::reduce_scatter {
+namespace {
+
+class Tree final : public AlgorithmOf<Arguments> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        sums_ = memory_.reserve(call_.bytes);
+        if (call_.bytes > 0) std::memcpy(sums_, call_.values, call_.bytes);
+        dealt_ = false;
+        reach_ = 1;
+        subtrees_ = 0;
+    }
+
+  private:
+    bool step() override {
+        if (call_.bytes == 0) return false;
+        const int node = group().node();
+        const std::size_t own = call_.sizes[std::size_t(node)];
+        if (dealt_) {
+            if (node == 0 && own > 0) std::memcpy(call_.result, sums_, own);
+            return false;
+        }
+        add_subtrees();
+        if (post_subtrees()) return true;
+        // Own block of the result comes last, when `values` is not needed any more.
+        dealt_ = true;
+        if (node == 0) {
+            for (std::size_t to = 1; to < std::size_t(group().size()); ++to)
+                if (call_.sizes[to] > 0)
+                    send({sums_ + call_.offsets[to], call_.sizes[to]}, group().rank_of(int(to)));
+        } else {
+            if (own > 0) receive({call_.result, own}, group().rank_of(0));
+            send({sums_, call_.bytes}, group().rank_of(node - node % (reach_ * arity())));
+        }
+        return true;
+    }
+
+    // How many partial sums become one in a step.
+    int arity() const {
+        const bool crowded = group().runtime().options().oversubscribed && group().direct();
+        return crowded ? std::max(2, group().size()) : 2;
+    }
+
+    // The sums of the next nodes, that many each as we stand for. False: none are left for us to
+    // take.
+    bool post_subtrees() {
+        const int node = group().node();
+        if (reach_ >= group().size() || node % (reach_ * arity()) != 0) return false;
+        std::byte* slot = slots_ = slots_memory_.reserve(call_.bytes * std::size_t(arity() - 1));
+        subtrees_ = 0;
+        for (int k = 1; k < arity() && node + k * reach_ < group().size(); ++k, ++subtrees_) {
+            receive({slot, call_.bytes}, group().rank_of(node + k * reach_));
+            slot += call_.bytes;
+        }
+        reach_ *= arity();
+        return true;
+    }
+
+    void add_subtrees() {
+        const Operation& operation = call_.operation;
+        for (int k = 0; k < subtrees_; ++k)
+            operation.combine(sums_, slots_ + call_.bytes * std::size_t(k),
+                              call_.bytes / operation.element, operation.closure);
+        subtrees_ = 0;
+    }
+
+    Scratch memory_;
+    std::byte* sums_ = nullptr;  // the blocks of all nodes: own values, then partial sums
+    Scratch slots_memory_;
+    std::byte* slots_ = nullptr;
+    bool dealt_ = false;
+    int reach_ = 1;     // how many nodes our sums stand for
+    int subtrees_ = 0;  // and how many more are in the slots
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> tree = make_algorithm<Tree>;
+
+}  // namespace torusmp::collectives::reduce_scatter

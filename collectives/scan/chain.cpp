@@ -1,0 +1,50 @@
+// From node to node: least messages, and none that waits for those behind it, so calls in a row
+// overlap.
+#include "collectives/scan/totals.h"
+
+namespace torusmp::collectives::scan {
+namespace {
+
+class Chain final : public Totals {
+  public:
+    using Totals::Totals;
+
+    void start() override {
+        lay(0);
+        posted_ = passed_on_ = false;
+    }
+
+  private:
+    bool next() override {
+        const int node = group().node();
+        if (!posted_ && node > 0) {
+            posted_ = true;
+            receive(vector(before_), group().rank_of(node - 1));
+            return true;
+        }
+        if (passed_on_ || (node == 0 && group().size() == 1)) return false;
+        passed_on_ = true;
+        std::byte* const own = call_.buffer;
+        if (!inclusive()) {
+            // The sum that goes on is not the result here.
+            copy(total_, node == 0 ? own : before_);
+            if (node > 0) combine(total_, own);
+            if (node > 0) copy(own, before_);
+        } else if (node > 0) {
+            combine(before_, own);
+            copy(own, before_);
+        }
+        if (node + 1 < group().size())
+            send(vector(inclusive() ? own : total_), group().rank_of(node + 1));
+        return true;
+    }
+
+    bool posted_ = false;     // the receive
+    bool passed_on_ = false;  // what all up to own have
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> chain = make_algorithm<Chain>;
+
+}  // namespace torusmp::collectives::scan

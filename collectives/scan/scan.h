@@ -1,0 +1,42 @@
+// Scan: each member gets the combination of the values of all members before it, in node order.
+//
+// The operation need not commute. The order in which values are combined depends on the group and
+// on the size alone, so the bits are the same in every run with the same layout.
+#pragma once
+
+#include "collectives/algorithm/collective.h"
+#include "collectives/group/operation.h"
+
+namespace torusmp::collectives {
+
+enum class ScanKind {
+    inclusive,  // nodes 0 to own
+    exclusive   // nodes 0 to the one before; the buffer of node 0 is left as it was
+};
+
+namespace scan {
+
+// What an algorithm finds.
+struct Arguments {
+    std::byte* buffer = nullptr;
+    std::size_t count = 0;
+    Operation operation{};
+    ScanKind kind = ScanKind::inclusive;
+    std::size_t bytes() const { return count * operation.element; }
+};
+const AlgorithmsFor<Arguments>& algorithms();
+
+}  // namespace scan
+
+class Scan final : public Collective<scan::Arguments> {
+  public:
+    explicit Scan(Group& group) : Collective(group.ordered(), scan::algorithms()) {}
+    ~Scan() = default;
+
+    // In place: `count` elements at `buffer`. algorithm: a row of scan::algorithms(); null: as the
+    // settings say.
+    void start(void* buffer, std::size_t count, const Operation& operation, ScanKind kind,
+               const AlgorithmRow* algorithm = nullptr);
+};
+
+}  // namespace torusmp::collectives

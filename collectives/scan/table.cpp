@@ -1,0 +1,38 @@
+#include "collectives/scan/scan.h"
+
+namespace torusmp::collectives::scan {
+namespace {
+
+// Two members need one message.
+bool more_than_two(const Conditions& c) {
+    return c.group.size() != 2;
+}
+
+}  // namespace
+
+// Each in a file of its own.
+extern AlgorithmMaker<Arguments> lines, doubling, star, chain;
+
+const AlgorithmsFor<Arguments>& algorithms() {
+    static const AlgorithmsFor<Arguments> table(
+        {.operation = "scan",
+         .help = "How a scan goes, by its size.",
+         .defaults = "host: lines<4KiB doubling; crowded: chain; links: doubling<16KiB lines",
+         .example = "lines<8KiB doubling"},
+        {{{.name = "lines", .help = "line by line", .pays = more_than_two, .instead = "chain"},
+          lines},
+         {{.name = "doubling",
+           .help = "from 1, 2, 4, ... before",
+           .pays = more_than_two,
+           .instead = "chain"},
+          doubling},
+         {{.name = "star",
+           .help = "over the first rank",
+           .pays = more_than_two,
+           .instead = "chain"},
+          star},
+         {{.name = "chain", .help = "from each to the next"}, chain}});
+    return table;
+}
+
+}  // namespace torusmp::collectives::scan

@@ -1,0 +1,48 @@
+// Where the blocks of a group's members lie in one buffer, in bytes, by node number.
+//
+// A view: arrays given to each() stay the caller's and are kept until the collective is complete.
+#pragma once
+
+#include <cstddef>
+#include <numeric>
+#include <span>
+
+namespace torusmp::collectives {
+
+class Blocks {
+  public:
+    Blocks() = default;
+    // Node i's block is `bytes` long and begins at i * bytes.
+    static Blocks even(std::size_t bytes) {
+        Blocks blocks;
+        blocks.bytes_ = bytes;
+        return blocks;
+    }
+    // One size and one offset a node.
+    static Blocks each(std::span<const std::size_t> sizes, std::span<const std::size_t> offsets) {
+        Blocks blocks;
+        blocks.sizes_ = sizes.data();
+        blocks.offsets_ = offsets.data();
+        return blocks;
+    }
+
+    std::size_t size(int node) const {
+        return sizes_ == nullptr ? bytes_ : sizes_[std::size_t(node)];
+    }
+    std::size_t offset(int node) const {
+        return sizes_ == nullptr ? bytes_ * std::size_t(node) : offsets_[std::size_t(node)];
+    }
+    std::size_t total(int nodes) const {
+        if (sizes_ == nullptr) return bytes_ * std::size_t(nodes);
+        return std::accumulate(sizes_, sizes_ + nodes, std::size_t(0));
+    }
+    // All blocks have one size and lie one behind the other.
+    bool is_even() const { return sizes_ == nullptr; }
+
+  private:
+    std::size_t bytes_ = 0;
+    const std::size_t* sizes_ = nullptr;  // null: even
+    const std::size_t* offsets_ = nullptr;
+};
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,48 @@
+// Messages between members that all know of: each sends and receives what its list says, all at
+// once. Two messages from one member to the same other meet the receives there in their order.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "collectives/schedule/schedule.h"
+
+namespace torusmp::collectives {
+
+class Exchange final : public Schedule {
+  public:
+    explicit Exchange(Group& group) : Schedule(group) { expect(Fit::at_most); }
+    ~Exchange() = default;
+
+    // The list, made before start() and kept for the next. Buffers may have layouts. By the machine
+    // rank of the other; or over a link of the machine.
+    void clear() {
+        to_.clear();
+        from_.clear();
+    }
+    void add_send(core::Buffer buffer, Rank dest) { to_.push_back({buffer, dest, {}}); }
+    void add_send(core::Buffer buffer, routing::Direction link) {
+        to_.push_back({buffer, core::any_source, link});
+    }
+    void add_receive(core::Buffer buffer, Rank source) { from_.push_back({buffer, source, {}}); }
+
+    // name: of what it does, for reports and for the comparison of calls; outlives the schedule.
+    void start(std::string_view name = "exchange", const Call& call = {}) {
+        posted_ = false;
+        begin(name, call);
+    }
+
+  private:
+    struct Message {
+        core::Buffer buffer;
+        Rank peer;
+        std::optional<routing::Direction> link;
+    };
+    bool step() override;
+
+    std::vector<Message> to_;
+    std::vector<Message> from_;
+    bool posted_ = false;
+};
+
+}  // namespace torusmp::collectives

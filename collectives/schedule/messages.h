@@ -1,0 +1,142 @@
+// The messages that a schedule has under way, and what went wrong with the first that failed.
+//
+// Requests live as long as the schedule and are used again, so that a start hardly allocates.
+// Internal to Schedule and Steps.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "collectives/group/group.h"
+
+namespace torusmp::collectives {
+
+class Messages {
+  public:
+    // How messages have to fit what they are received into. Where one does not, the members do not
+    // mean the same: the schedule breaks off.
+    enum class Fit { exact, at_most, framed };
+
+    struct Failure {
+        core::Error error = core::Error::none;
+        Rank peer = core::any_source;
+        std::size_t found = 0;  // bytes of a message of the wrong size
+        std::size_t expected = 0;
+        bool to_tell = false;  // the others, that it ends with an error
+    };
+
+    explicit Messages(Group& group) : group_(&group) {}
+    Messages(const Messages&) = delete;
+    Messages& operator=(const Messages&) = delete;
+
+    Group& group() const { return *group_; }
+    core::Tag tag() const { return tag_; }
+    void set_tag(core::Tag tag) { tag_ = tag; }
+    void expect(Fit fit) { fit_ = fit; }
+    // Forgets what went wrong.
+    void begin() {
+        failure_ = {};
+        taken_back_ = false;
+    }
+
+    bool failed() const { return failure_.error != core::Error::none; }
+    const Failure& failure() const { return failure_; }
+    void fail(core::Error error, Rank peer);
+    // With the sizes, where that is what was wrong.
+    void break_off(core::Error error, Rank peer, std::size_t found = 0, std::size_t expected = 0);
+    // Another member has said what is wrong, or all have been told.
+    void note_sizes(std::size_t found, std::size_t expected);
+    void told() { failure_.to_tell = false; }
+
+    // Requests for a batch, one after the other; or by index, of as many as are in use.
+    core::SendRequest& next_send() { return sends_.next(); }
+    core::ReceiveRequest& next_receive() { return receives_.next(); }
+    core::SendRequest& send_at(std::size_t index) { return sends_.requests[index]; }
+    core::ReceiveRequest& receive_at(std::size_t index) { return receives_.requests[index]; }
+    void use_requests(std::size_t sends, std::size_t receives);
+
+    void post(core::SendRequest& request, core::Buffer buffer, Rank dest, int stream) {
+        ++posts_;
+        group_->runtime().send(request, buffer, dest, group_->context(), tag_of(stream));
+    }
+    void post(core::ReceiveRequest& request, core::Buffer buffer, Rank source, int stream) {
+        ++posts_;
+        group_->runtime().receive(request, buffer, source, group_->context(), tag_of(stream));
+    }
+    // To the neighbour in a direction of the group's torus, over that very link.
+    void post_by(core::SendRequest& request, core::Buffer buffer, routing::Direction direction,
+                 int stream);
+    // Over a link of the machine.
+    void post_over(core::SendRequest& request, core::Buffer buffer, routing::Direction link) {
+        ++posts_;
+        group_->runtime().send_by(request, buffer, link, group_->context(), tag_of(0));
+    }
+    // So far; those of parts are counted too.
+    std::uint64_t posts() const { return posts_; }
+    void count_posts(std::uint64_t more) { posts_ += more; }
+
+    // Whether a request is complete; one that ended with an error is a failure.
+    bool done(const core::SendRequest& request) {
+        if (!request.complete()) return false;
+        if (request.status().error != core::Error::none)
+            fail(request.status().error, request.peer());
+        return true;
+    }
+    bool done(const core::ReceiveRequest& request) {
+        if (!request.complete()) return false;
+        if (request.status().error != core::Error::none ||
+            (request.status().bytes != request.bytes() && fit_ == Fit::exact)) [[unlikely]]
+            fail_receive(request);
+        return true;
+    }
+    bool batch_complete() { return settle(receives_) && settle(sends_); }
+    void begin_batch() {
+        sends_.used = sends_.settled = 0;
+        receives_.used = receives_.settled = 0;
+    }
+
+    // Cancels what is under way, once; false: that was done before.
+    bool take_back();
+    bool all_complete() const;
+    // " waits for rank 3, 4; sends to rank 5"
+    std::string describe() const;
+
+  private:
+    // Each step uses the first few requests anew.
+    template <class RequestType>
+    struct Batch {
+        std::deque<RequestType> requests;
+        std::size_t used = 0;     // in this step, or numbered by the algorithm
+        std::size_t settled = 0;  // of these, known to be complete
+        RequestType& next() {
+            if (used == requests.size()) requests.emplace_back();
+            return requests[used++];
+        }
+        void use(std::size_t count) {
+            while (requests.size() < count) requests.emplace_back();
+            used = count;
+            settled = 0;
+        }
+    };
+
+    core::Tag tag_of(int stream) const { return tag_ * max_streams + stream; }
+    void fail_receive(const core::ReceiveRequest& request);
+    template <class RequestType>
+    bool settle(Batch<RequestType>& batch) {
+        for (; batch.settled < batch.used; ++batch.settled)
+            if (!done(batch.requests[batch.settled])) return false;
+        return true;
+    }
+
+    Group* group_;
+    core::Tag tag_ = 0;
+    Fit fit_ = Fit::exact;
+    Failure failure_;
+    bool taken_back_ = false;
+    Batch<core::SendRequest> sends_;
+    Batch<core::ReceiveRequest> receives_;
+    std::uint64_t posts_ = 0;
+};
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,184 @@
+#include "collectives/schedule/schedule.h"
+
+#include "collectives/group/ledger.h"
+#include "collectives/schedule/check.h"
+
+namespace torusmp::collectives {
+
+Schedule::Schedule(Group& group) : Steps(messages_), messages_(group) {}
+Schedule::~Schedule() = default;
+
+void Schedule::begin(std::string_view name, const Call& call) {
+    reset(name);
+    if (nested_) return;  // what it is a part of has been checked, and advances it
+    call_ = call;
+    if (call_.element == 0) {
+        call_.label.elements = elements_;
+        call_.element = element_;
+    }
+    begun_ = entered_ = false;
+    if (group().checking()) {
+        if (check_ == nullptr) {
+            check_ = std::make_unique<CallCheck>(group());
+            check_->nested_ = true;
+        }
+        check_->prepare(name, call_);
+        check_->messages_.set_tag(
+            messages_.tag());  // its messages come before all others of this schedule
+    }
+    group().runtime().add_task(*this);
+}
+
+void Schedule::reset(std::string_view name) {
+    name_ = name;
+    if (!nested_)  // a part gets it when it is moved
+        messages_.set_tag(fixed_tag_ ? *fixed_tag_ : group().next_tag());
+    messages_.begin();
+    if (!verdict_.empty()) verdict_.clear();
+    lingered_ = 0;
+    faults_seen_ = 0;
+    complete_.store(false, std::memory_order_relaxed);
+}
+
+void Schedule::nest(Schedule& part, int number) {
+    part.nested_ = true;
+    part.number_ = number;
+    parts_.push_back(&part);
+}
+
+bool Schedule::move_part(Schedule& part) {
+    const int number_so_far = messages_.tag() >> 2 & 31;
+    part.messages_.set_tag(part.group().part_tag(messages_.tag(), number_so_far | part.number_));
+    const std::uint64_t posts = part.messages_.posts();
+    const bool finished = part.complete() || part.advance();
+    messages_.count_posts(part.messages_.posts() - posts);
+    if (!finished) return false;
+    const Messages::Failure& failure = part.messages_.failure();
+    if (part.failed() && failure.to_tell)
+        messages_.break_off(failure.error, failure.peer, failure.found, failure.expected);
+    else if (part.failed())
+        fail(failure.error, failure.peer);
+    return !failed();
+}
+
+bool Schedule::advance() {
+    // Posting a request may move things, and so come back here.
+    if (advancing_) return false;
+    advancing_ = true;
+    if (!has_begun()) {
+        advancing_ = false;
+        return false;
+    }
+    look_for_faults();
+    // A request may be complete as soon as it is posted, or complete others, after the schedule has
+    // looked at them, and no news may come that would make it look again: so it looks once more.
+    bool finished = false;
+    std::uint64_t posts = 0;
+    do {
+        posts = messages_.posts();
+        finished = (!failed() && steps_->move()) || (failed() && (take_back(), all_complete()));
+    } while (!finished && messages_.posts() != posts);
+    if (messages_.failure().to_tell && !nested_) [[unlikely]]
+        tell_all();
+    advancing_ = false;
+    if (!finished) return false;
+    use_requests(0, 0);
+    if (entered_) group().ledger().leave(messages_.tag());
+    // The last access: from here on the owner may start this again or destroy it.
+    complete_.store(true, std::memory_order_release);
+    return true;
+}
+
+// Whether the comparison of calls, if there is one, has ended; fails the schedule if they differ.
+bool Schedule::has_begun() {
+    if (begun_) return true;
+    if (!entered_) group().ledger().enter(messages_.tag(), name_, call_);
+    entered_ = true;
+    if (group().checking()) {
+        look_for_faults();
+        if (failed()) check_->messages_.fail(error(), failed_peer());
+        if (!check_->advance()) return false;
+        if (check_->failed())
+            fail(check_->error(), check_->failed_peer());
+        else if (!check_->verdict().empty())
+            fail(core::Error::mismatch, check_->culprit());
+    }
+    return begun_ = true;
+}
+
+std::string Schedule::failure() const {
+    if (!verdict_.empty()) return verdict_;
+    const Messages::Failure& failure = messages_.failure();
+    if (failure.found != failure.expected)
+        return "rank " + std::to_string(failure.peer) + " sent " + std::to_string(failure.found) +
+               " bytes where " + std::to_string(failure.expected) +
+               " were expected: the members gave different counts or types";
+    if (failure.error == core::Error::mismatch && check_ != nullptr) return check_->verdict();
+    const std::string rank = "rank " + std::to_string(failure.peer);
+    if (failure.error == core::Error::unreachable)
+        return rank + " cannot be reached: " + group().runtime().state().fault_of(failure.peer);
+    return rank + ": " + std::string(core::describe(failure.error));
+}
+
+// Members that never talk to each other in this collective depend on each other all the same: what
+// keeps two of them apart ends it for all.
+void Schedule::look_for_faults() {
+    const std::uint64_t faults = group().runtime().state().faults();
+    if (faults == faults_seen_) return;
+    faults_seen_ = faults;
+    if (const auto lost = group().runtime().state().lost_in(group().members()))
+        fail(core::Error::unreachable, *lost);
+    if (!entered_ || nested_) return;
+    if (const auto verdict = group().ledger().take_verdict(messages_.tag())) heed(*verdict);
+}
+
+void Schedule::heed(const Verdict& verdict) {
+    if (failed()) return;
+    fail(verdict.error, verdict.culprit.rank);
+    verdict_ = verdict.text();
+    messages_.note_sizes(std::size_t(verdict.found), std::size_t(verdict.expected));
+}
+
+void Schedule::tell_all() {
+    messages_.told();
+    const Messages::Failure& failure = messages_.failure();
+    Verdict verdict;
+    verdict.error = failure.error;
+    verdict.by_message = 1;
+    verdict.culprit.rank = failure.peer;
+    verdict.other.rank = group().runtime().rank();
+    verdict.found = failure.found;
+    verdict.expected = failure.expected;
+    group().ledger().accuse(messages_.tag(), verdict);
+}
+
+void Schedule::linger() {
+    if (entered_ && !nested_ && !failed() && !complete())
+        group().ledger().inquire(messages_.tag(), lingered_++);
+}
+
+// Those who wait for messages of ours end by the same fault; their memory and ours must not be used
+// any more by then.
+void Schedule::take_back() {
+    if (!messages_.take_back()) return;
+    for (Schedule* part : parts_)
+        if (!part->complete()) part->fail(error(), failed_peer());
+}
+
+bool Schedule::all_complete() {
+    for (Schedule* part : parts_)
+        if (!part->complete() && !part->advance()) return false;
+    return messages_.all_complete();
+}
+
+std::string Schedule::describe() const {
+    std::string text(name_);
+    if (!begun_ && check_ != nullptr) text += ": " + check_->describe();
+    text += messages_.describe();
+    if (!entered_) return text;
+    if (const std::string why = group().ledger().describe(messages_.tag()); !why.empty())
+        text += "; " + why;
+    return text;
+}
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,39 @@
+// Collectives one after the other as one: what groups of several hosts and pairs of groups do.
+//
+// A base: who derives nests its parts and starts each when its turn has come. All that is under way
+// is one schedule, so several such run at once like any other.
+#pragma once
+
+#include "collectives/schedule/schedule.h"
+
+namespace torusmp::collectives {
+
+class Sequence : public Schedule {
+  protected:
+    // parts: how many there are at most.
+    Sequence(Group& group, int parts) : Schedule(group), parts_(parts) {}
+    ~Sequence() = default;
+
+    // Called before begin() or reset().
+    void rewind() {
+        part_ = 0;
+        running_ = nullptr;
+    }
+    // Starts part `number`, counted from 0, and returns it; null: this member has none there.
+    virtual Schedule* start_part(int number) = 0;
+    bool move() override {
+        while (running_ == nullptr || move_part(*running_)) {
+            if (part_ == parts_) return true;
+            running_ = start_part(part_++);
+            if (running_ == nullptr && part_ == parts_) return true;
+        }
+        return false;
+    }
+
+  private:
+    const int parts_;
+    int part_ = 0;
+    Schedule* running_ = nullptr;
+};
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,102 @@
+// What carries a collective out: it posts messages whenever the schedule that it works for is
+// advanced. The base of algorithms, and of schedules that have no choice of algorithms.
+//
+// Two manners. Most go step by step: step() posts a batch of sends and receives, and the next step
+// begins when all of the batch are complete. Those that keep many messages under way override
+// move(), which is called whenever something has moved, and number their requests themselves.
+#pragma once
+
+#include <algorithm>
+
+#include "collectives/schedule/messages.h"
+
+namespace torusmp::collectives {
+
+class Steps {
+  public:
+    Steps(const Steps&) = delete;
+    Steps& operator=(const Steps&) = delete;
+
+  protected:
+    explicit Steps(Messages& messages) : messages_(&messages) {}
+    ~Steps() = default;
+
+    Group& group() const { return messages_->group(); }
+    // Ends the schedule with an error, after what it has posted is taken back.
+    void fail(core::Error error, Rank peer) { messages_->fail(error, peer); }
+    // The same, and on all other members: a message of that peer does not fit the call.
+    void break_off(core::Error error, Rank peer) { messages_->break_off(error, peer); }
+    bool failed() const { return messages_->failed(); }
+    using Fit = Messages::Fit;
+    void expect(Fit fit) { messages_->expect(fit); }
+
+    // --- step by step ---
+    // Posts the next batch; false: nothing is left to do. A batch may be empty.
+    virtual bool step() { return false; }
+    void send(core::Buffer buffer, Rank dest) {
+        messages_->post(messages_->next_send(), buffer, dest, 0);
+    }
+    void receive(core::Buffer buffer, Rank source) {
+        messages_->post(messages_->next_receive(), buffer, source, 0);
+    }
+    // To and from the neighbour in a direction of the group's torus, over that very link.
+    void send_by(routing::Direction direction, core::Buffer buffer) {
+        messages_->post_by(messages_->next_send(), buffer, direction, 0);
+    }
+    void receive_by(routing::Direction direction, core::Buffer buffer) {
+        receive(buffer, group().neighbour(direction));
+    }
+    // Over a link of the machine.
+    void send_over(routing::Direction link, core::Buffer buffer) {
+        messages_->post_over(messages_->next_send(), buffer, link);
+    }
+
+    // --- message by message ---
+    // Posts what can be posted; true: all that was posted is complete and nothing is left to do.
+    virtual bool move() {
+        while (messages_->batch_complete()) {
+            messages_->begin_batch();
+            if (failed()) return false;
+            if (!step()) return true;
+        }
+        return false;
+    }
+    // Requests 0 to count - 1 of each kind, to be used in any order; all must be complete before.
+    void use_requests(std::size_t sends, std::size_t receives) {
+        messages_->use_requests(sends, receives);
+    }
+    // Streams between the same two members match each for itself, by a number below max_streams.
+    static constexpr int max_streams = collectives::max_streams;
+    void send(std::size_t index, core::Buffer buffer, Rank dest, int stream = 0) {
+        messages_->post(messages_->send_at(index), buffer, dest, stream);
+    }
+    void send_by(std::size_t index, routing::Direction direction, core::Buffer buffer,
+                 int stream = 0) {
+        messages_->post_by(messages_->send_at(index), buffer, direction, stream);
+    }
+    void receive(std::size_t index, core::Buffer buffer, Rank source, int stream = 0) {
+        messages_->post(messages_->receive_at(index), buffer, source, stream);
+    }
+    void receive_by(std::size_t index, routing::Direction direction, core::Buffer buffer,
+                    int stream = 0) {
+        receive(index, buffer, group().neighbour(direction), stream);
+    }
+    // Whether a request is complete; one that ended with an error fails the schedule.
+    bool sent(std::size_t index) { return messages_->done(messages_->send_at(index)); }
+    bool received(std::size_t index) { return messages_->done(messages_->receive_at(index)); }
+    // How a receive has ended, whatever that means for the schedule; null: it has not.
+    const core::Status* arrived(std::size_t index) const {
+        const core::ReceiveRequest& request = messages_->receive_at(index);
+        return request.complete() ? &request.status() : nullptr;
+    }
+    // Bytes of the message that a complete receive got.
+    std::size_t bytes_received(std::size_t index) const {
+        return messages_->receive_at(index).status().bytes;
+    }
+
+  private:
+    friend class Schedule;
+    Messages* messages_;
+};
+
+}  // namespace torusmp::collectives

@@ -1,0 +1,90 @@
+// The tables of algorithms: what their rows say, and that every row of every operation gives the
+// right answer.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "collectives/operations.h"
+#include "collectives/settings.h"
+#include "collectives/soak_tasks.h"
+
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+
+namespace algorithms_test {
+
+TEST_CASE("A table explains its rows, and its defaults are written as they are read") {
+    for (const AlgorithmTable* table : operations()) {
+        INFO(table->operation());
+        CHECK(format_choice(*table, table->defaults()) == table->facts().defaults);
+        CHECK_NOTHROW(parse_choice(*table, table->facts().example, table->defaults()));
+        std::set<std::string_view> names;
+        for (const AlgorithmRow& row : table->rows()) {
+            INFO(row.name);
+            CHECK(names.insert(row.name).second);
+            CHECK(&table->row(row.name) == &row);
+            CHECK_FALSE(row.help.empty());
+            CHECK_THAT(table->help(), Catch::Contains(std::string(row.help)));
+        }
+    }
+}
+
+TEST_CASE("A name that no row has is told with the names that there are") {
+    for (const AlgorithmTable* table : operations()) {
+        std::string names;
+        for (const AlgorithmRow& row : table->rows())
+            names += (names.empty() ? "" : ", ") + std::string(row.name);
+        CHECK_THROWS_WITH(table->row("bush"), "'bush' is no algorithm of " +
+                                                  std::string(table->operation()) +
+                                                  "; expected one of " + names);
+        CHECK_THROWS_WITH(parse_choice(*table, "links: bush", table->defaults()),
+                          Catch::Contains(names));
+    }
+}
+
+TEST_CASE("Rows that name no other where they need one are refused") {
+    struct Nothing {};
+    const auto never = [](const Conditions&) { return false; };
+    using Table = AlgorithmsFor<Nothing>;
+    const Table::Row always{{.name = "a", .help = "a"}, nullptr};
+    const Table::Row leads_nowhere{{.name = "b", .help = "b", .applies = never}, nullptr};
+    const Table::Row to_c{{.name = "b", .help = "b", .applies = never, .instead = "c"}, nullptr};
+    const Table::Row to_b{{.name = "c", .help = "c", .pays = never, .instead = "b"}, nullptr};
+    const AlgorithmTable::Facts facts{
+        .operation = "nothing", .help = "", .defaults = "a", .example = "a"};
+    CHECK_NOTHROW(Table(facts, {always}));
+    CHECK_THROWS_WITH(Table(facts, {always, leads_nowhere}), Catch::Contains("expected one of"));
+    CHECK_THROWS_WITH(Table(facts, {always, to_c, to_b}), Catch::Contains("in a circle"));
+}
+
+TEST_CASE("Every row of every operation gives the right answer on random groups") {
+    const int seed = GENERATE(range(1, 9));
+    Random random{std::uint64_t(seed)};
+    const std::vector<std::vector<int>> machines{{5}, {2, 2}, {3, 4}, {2, 3, 2}, {4, 2, 3}};
+    JobOptions options = job_of(machines[std::size_t(random.below(machines.size()))],
+                                random.below(3) == 0, std::uint64_t(seed));
+    options.tokens = options.relay_tokens = 2;
+    std::vector<Team> teams = random_teams(torusmp::routing::Torus(options.dims), random);
+    std::unique_ptr<SoakTask> task;
+    Job job(options);
+    for (std::size_t i = 0; i < teams.size(); ++i)
+        teams[i].sign_on(job, torusmp::core::Context(10 + i));
+    for (const AlgorithmTable* table : operations())
+        for (const Wanted algorithm : every(*table))
+            for (Team& team : teams) {
+                task = task_of(*table, algorithm, team, random);
+                REQUIRE(task != nullptr);
+                INFO(task->describe() << " on " << team.name << " of seed " << seed);
+                for (int node = 0; node < team.size(); ++node) task->start(node);
+                REQUIRE(job.run_until([&] {
+                    for (int node = 0; node < team.size(); ++node)
+                        if (!task->schedule(node).complete()) return false;
+                    return true;
+                }));
+                for (int node = 0; node < team.size(); ++node)
+                    REQUIRE(task->schedule(node).error() == torusmp::core::Error::none);
+                REQUIRE(task->wrong() == "");
+                task.reset();
+            }
+}
+
+}  // namespace algorithms_test
