@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -25,6 +24,7 @@
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/socket_address.h"
 #include "config/geometry.h"
 #include "config/geometry_file.h"
 #include "config/memory_lock.h"
@@ -35,26 +35,6 @@ namespace {
 
 [[noreturn]] void kernel_refuses(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
-}
-
-// ---- Addresses ----
-
-base::Address make_address(const sockaddr& found) {
-    base::Address address;
-    address.v6 = found.sa_family == AF_INET6;
-    const void* bytes =
-        address.v6
-            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(found).sin6_addr)
-            : static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(found).sin_addr);
-    std::memcpy(address.bytes.data(), bytes, address.v6 ? 16 : 4);
-    return address;
-}
-
-int prefix_of_mask(const sockaddr* mask) {
-    if (!mask) return 0;
-    int bits = 0;
-    for (const std::uint8_t byte : make_address(*mask).bytes) bits += std::popcount(byte);
-    return bits;
 }
 
 // ---- Devices ----
@@ -114,10 +94,9 @@ std::vector<Device> read_devices() {
             const auto& link = reinterpret_cast<const sockaddr_ll&>(*entry->ifa_addr);
             device.index = link.sll_ifindex;
             device.mac = format_mac(link);
-        } else if (entry->ifa_addr->sa_family == AF_INET ||
-                   entry->ifa_addr->sa_family == AF_INET6) {
-            device.addresses.push_back(make_address(*entry->ifa_addr));
-            device.addresses.back().prefix = prefix_of_mask(entry->ifa_netmask);
+        } else if (const auto address = base::address_from(entry->ifa_addr)) {
+            device.addresses.push_back(*address);
+            device.addresses.back().prefix = base::prefix_from(entry->ifa_netmask);
         }
     }
     const base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "config/geometry.h"
 #include "config/raw.h"
+#include "core/transport/list.h"
 #include "launch/settings.h"
 #include "programs/torus_info/explain.h"
 
@@ -93,6 +94,15 @@ void print_torus(std::string& out, const Report& report) {
     table(out, rows);
 }
 
+// What this build can carry messages by, the best first.
+void print_transports(std::string& out) {
+    line(out, "Transports");
+    std::vector<base::Row> rows;
+    for (const transport::Descriptor* it : transport::transports())
+        rows.push_back({std::string(it->name), std::string(it->help)});
+    table(out, rows);
+}
+
 std::string describe_limit(const std::optional<std::uint64_t>& bytes) {
     return bytes ? base::format_size(*bytes) : std::string("unlimited");
 }
@@ -111,7 +121,7 @@ std::string describe_nic(const Nic& nic) {
     out += fmt::format(", MTU {}", nic.mtu);
     if (nic.numa) out += fmt::format(", NUMA node {}", *nic.numa);
     if (!nic.rdma_devices.empty())
-        out += fmt::format(", verbs {}", fmt::join(nic.rdma_devices, " "));
+        out += fmt::format(", RDMA {}", fmt::join(nic.rdma_devices, " "));
     return out;
 }
 
@@ -137,7 +147,7 @@ void print_host(std::string& out, const Host& host) {
                                     node.memory ? rounded_size(node.memory) : "memory not known")});
     }
     if (host.memory) rows.push_back({"memory", rounded_size(host.memory)});
-    rows.push_back({"lock limit", fmt::format("{} of memory may be pinned for verbs",
+    rows.push_back({"lock limit", fmt::format("{} of memory may be pinned for devices",
                                               describe_limit(host.lock_limit))});
     rows.push_back({"/dev/shm", host.shm_free ? rounded_size(*host.shm_free) + " free"
                                               : std::string("missing")});
@@ -236,7 +246,7 @@ std::string nic_json(const Nic& nic) {
     return fmt::format(
         "{{\"name\": {}, \"hardware\": {}, \"up\": {}, \"mtu\": {}, \"megabits\": {}, \"numa\": "
         "{}, "
-        "\"verbs\": {}}}",
+        "\"rdma\": {}}}",
         base::json_quote(nic.name), nic.hardware, nic.up, nic.mtu, number_or_null(nic.megabits),
         number_or_null(nic.numa), flat(rdma));
 }
@@ -287,6 +297,8 @@ std::string report_text(const Report& report) {
     print_settings(out, report.settings);
     out += "\n";
     print_torus(out, report);
+    out += "\n";
+    print_transports(out);
     out += "\n";
     print_host(out, report.host);
     out += "\n";

@@ -210,7 +210,7 @@ TEST_CASE("A wrong type is refused with what was found and what is expected") {
         {"[transport.tokens]\nx = 1\n", "geometry.toml:1: ", {"transport.tokens is a table"}},
         {"[transport]\nuse = 5\n",
          "geometry.toml:2: ",
-         {"transport.use is 5", "shm, tcp or verbs"}},
+         {"transport.use is 5", alternatives(transport::transport_names())}},
         {"[transport]\neager_limit = true\n", "geometry.toml:2: ", {"expected a size from 64B"}},
         {"[transport]\neager_limit = 1.5\n", "geometry.toml:2: ", {"transport.eager_limit is 1.5"}},
         {"[progress]\nspin = 20\n",
@@ -297,7 +297,8 @@ TEST_CASE("A wrong choice is refused with the list of right ones") {
     check_refused({
         {"[transport]\nuse = \"smh\"\n",
          "geometry.toml:2: ",
-         {"transport.use is \"smh\"", "did you mean \"shm\"?", "expected auto, shm, tcp or verbs"}},
+         {"transport.use is \"smh\"", "did you mean \"shm\"?",
+          "expected " + alternatives(transport::transport_names())}},
         {"[transport]\nlocal = \"all\"\n", "geometry.toml:2: ", {"expected direct or links"}},
         {"[transport]\ncopy = \"\"\n", "geometry.toml:2: ", {"expected auto, cma or pipeline"}},
         {"[routing]\nforward = \"Relay\"\n", "geometry.toml:2: ", {"did you mean \"relay\"?"}},

@@ -124,4 +124,25 @@ TEST_CASE("Names that are known late are asked for when they are needed") {
     CHECK(port.example() == "hull");
 }
 
+TEST_CASE("A setting that the build leaves out is an error that says how to have it") {
+    const Setting<int> oars{"galley.oars", integer_between(1, 170), 170, "How many oars it has."};
+    const Table galley{&oars};
+    const Schema schema(
+        {torusmp::config::setting::table, Table{&sails}},
+        {{galley, "this build has no galley: expected one with TORUSMP_GALLEY=ON"}});
+    const auto why = EndsWith("this build has no galley: expected one with TORUSMP_GALLEY=ON");
+    const TemporaryFolder folder;
+    const auto file = [&](const char* text) {
+        load(schema, {{}, folder.write("g.toml", text)}, std::vector<std::string>{});
+    };
+    CHECK_THROWS_WITH(file("[galley]\noars = 20\n"),
+                      Contains("g.toml:1: unknown table [galley]") && why);
+    CHECK_THROWS_WITH(load(schema, {{parse_set_flag("galley.oars=20")}, {}}, {}),
+                      Contains("galley.oars") && why);
+    CHECK_THROWS_WITH(load(schema, {}, std::vector<std::string>{"TORUSMP_GALLEY_OARS=20"}),
+                      Contains("TORUSMP_GALLEY_OARS") && why);
+    CHECK_THROWS_WITH(load(schema, {{parse_set_flag("ship.oars=20")}, {}}, {}),
+                      !Contains("TORUSMP_GALLEY"));
+}
+
 }  // namespace setting_test

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/socket_address.h"
 #include "core/transport/tcp/handshake.h"
 #include "core/transport/tcp/interface.h"
 #include "recorder.h"
@@ -48,7 +49,8 @@ struct Besieged {
     base::Descriptor dial() const {
         const Address to = address();
         const base::Address& ip = to.anywhere.addresses.front();
-        const sockaddr_storage there = socket_address(ip, std::uint16_t(to.anywhere.listens_on), 0);
+        const sockaddr_storage there =
+            base::socket_address(ip, std::uint16_t(to.anywhere.listens_on), 0);
         base::Descriptor socket(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         REQUIRE(::connect(
                     socket.get(), reinterpret_cast<const sockaddr*>(&there),

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
+#include "base/socket_address.h"
 #include "besieged.h"
 
 using namespace torusmp;
@@ -101,7 +102,7 @@ TEST_CASE("a call that was lost before a verdict is made again, but not for ever
     Besieged besieged;
     const DeviceAddress ip = besieged.address().anywhere.addresses.front();
     REQUIRE_FALSE(ip.v6);
-    const sockaddr_storage any = socket_address(ip, 0, 0);
+    const sockaddr_storage any = base::socket_address(ip, 0, 0);
     REQUIRE(bind(listener.get(), reinterpret_cast<const sockaddr*>(&any), sizeof(sockaddr_in)) ==
             0);
     REQUIRE(listen(listener.get(), 5) == 0);

@@ -304,6 +304,20 @@ TEST_CASE("the checksum is CRC-32C of RFC 3720", "[tcp]") {
     CHECK(crc32c(up.data() + 10, 22, crc32c(up.data(), 10)) == 0x46dd794eu);
 }
 
+TEST_CASE("all ways to the checksum come to the same", "[tcp]") {
+    const auto data = pattern(5000, 3);
+    for (const std::size_t from : {0u, 1u, 7u, 8u, 4093u})
+        for (const std::size_t bytes : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 900u}) {
+            const std::uint32_t before = bytes % 2 == 0 ? 0 : 0xdeadbeefu;
+            const std::uint32_t sum = crc32c(data.data() + from, bytes, before);
+            CHECK(crc32c_ways::by_tables(data.data() + from, bytes, before) == sum);
+            if (crc32c_ways::has_instruction())
+                CHECK(crc32c_ways::by_instruction(data.data() + from, bytes, before) == sum);
+        }
+    const std::array<unsigned char, 32> zeros{};
+    CHECK(crc32c_ways::by_tables(zeros.data(), zeros.size(), 0) == 0x8a9136aau);
+}
+
 TEST_CASE("an interface's address survives its way and nothing else is taken for one", "[tcp]") {
     Address address;
     address.id.fill(std::byte{3});

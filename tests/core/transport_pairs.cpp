@@ -113,14 +113,14 @@ std::vector<PairMaker> pair_makers() {
     std::vector<PairMaker> all;
     const bool devices = !test_devices().first.empty();
     if (!devices)
-        for (const auto& [name, remote] : {std::pair("refusing", sim::Remote::refused),
-                                           std::pair("immediate", sim::Remote::immediate),
-                                           std::pair("pending", sim::Remote::pending),
-                                           std::pair("mixed", sim::Remote::mixed)})
-            all.push_back({std::string("sim, ") + name,
-                           [remote = remote](const Ports& a, const Ports& b) {
-                               return std::make_unique<SimPair>(remote, a, b);
-                           }});
+        for (const auto& [name, remote] :
+             {std::pair("refusing", sim::Remote::refused),
+              std::pair("immediate", sim::Remote::immediate),
+              std::pair("pending", sim::Remote::pending), std::pair("mixed", sim::Remote::mixed)})
+            all.push_back(
+                {std::string("sim, ") + name, [remote = remote](const Ports& a, const Ports& b) {
+                     return std::make_unique<SimPair>(remote, a, b);
+                 }});
     for (const Descriptor* transport : transports()) {
         if (transport->needs_devices != devices) continue;
         for (const Variant& variant : variants_of(*transport)) {

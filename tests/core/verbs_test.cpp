@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "config/memory_lock.h"
 #include "recorder.h"
 #include "verbs_pair.h"
 

@@ -8,9 +8,9 @@
 // channel, `tokens[class]` receive slots, and a packet that finds none is a bug to assert.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -78,8 +78,7 @@ class Channel {
     // that part where it lies.
     virtual void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
         std::byte* const slot = reserve(header.slot_class, front.size() + payload.size());
-        std::memcpy(slot, front.data(), front.size());
-        std::memcpy(slot + front.size(), payload.data(), payload.size());
+        std::copy(payload.begin(), payload.end(), std::copy(front.begin(), front.end(), slot));
         commit(header);
     }
     // The same in two steps, for payload that is packed on the way: room for `bytes` in the next

@@ -9,6 +9,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "base/socket_address.h"
+
 namespace torusmp::transport {
 namespace {
 
@@ -97,34 +99,12 @@ class Reader {
     std::span<const std::byte> left_;
 };
 
-int prefix_of(const sockaddr* mask) {
-    if (mask == nullptr) return 0;
-    int bits = 0;
-    if (mask->sa_family == AF_INET) {
-        bits = __builtin_popcount(reinterpret_cast<const sockaddr_in*>(mask)->sin_addr.s_addr);
-    } else {
-        for (const std::uint8_t byte :
-             reinterpret_cast<const sockaddr_in6*>(mask)->sin6_addr.s6_addr)
-            bits += __builtin_popcount(byte);
-    }
-    return bits;
-}
-
 std::optional<DeviceAddress> read_address(const ifaddrs& entry) {
-    if (entry.ifa_addr == nullptr) return std::nullopt;
-    DeviceAddress address;
-    address.prefix = prefix_of(entry.ifa_netmask);
+    const auto found = base::address_from(entry.ifa_addr);
+    if (!found) return std::nullopt;
+    DeviceAddress address{*found};
+    address.prefix = base::prefix_from(entry.ifa_netmask);
     address.on_loopback = (entry.ifa_flags & IFF_LOOPBACK) != 0;
-    if (entry.ifa_addr->sa_family == AF_INET) {
-        const auto& from = *reinterpret_cast<const sockaddr_in*>(entry.ifa_addr);
-        std::memcpy(address.bytes.data(), &from.sin_addr, 4);
-    } else if (entry.ifa_addr->sa_family == AF_INET6) {
-        const auto& from = *reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr);
-        address.v6 = true;
-        std::memcpy(address.bytes.data(), &from.sin6_addr, 16);
-    } else {
-        return std::nullopt;
-    }
     return address;
 }
 
@@ -144,23 +124,6 @@ void sort_by_use(std::vector<DeviceAddress>& addresses) {
 }
 
 }  // namespace
-
-sockaddr_storage socket_address(const base::Address& from, std::uint16_t port, unsigned device) {
-    sockaddr_storage storage{};
-    if (from.v6) {
-        auto& address = reinterpret_cast<sockaddr_in6&>(storage);
-        address.sin6_family = AF_INET6;
-        address.sin6_port = htons(port);
-        std::memcpy(&address.sin6_addr, from.bytes.data(), 16);
-        if (from.link_local()) address.sin6_scope_id = device;
-    } else {
-        auto& address = reinterpret_cast<sockaddr_in&>(storage);
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        std::memcpy(&address.sin_addr, from.bytes.data(), 4);
-    }
-    return storage;
-}
 
 const Endpoint& Address::endpoint(std::uint32_t port) const {
     for (const Endpoint& endpoint : endpoints)

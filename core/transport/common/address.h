@@ -4,9 +4,6 @@
 // Plain values; what comes from a peer is checked when it is read.
 #pragma once
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +24,6 @@ struct DeviceAddress : base::Address {
     bool on_loopback = false;  // on the host's loopback device, to which routes may lead
     friend bool operator==(const DeviceAddress&, const DeviceAddress&) = default;
 };
-
-// device: index of the own device that a link-local address lies behind.
-sockaddr_storage socket_address(const base::Address& address, std::uint16_t port, unsigned device);
 
 // A port of an interface: the device it is bound to (empty: none), that device's addresses, and
 // the number on which it listens: a TCP port, or a datagram queue pair.

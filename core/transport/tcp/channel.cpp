@@ -2,6 +2,7 @@
 #include "core/transport/tcp/channel.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>

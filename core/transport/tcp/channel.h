@@ -6,6 +6,8 @@
 // Owned by its TcpInterface, used under the Runtime's lock.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 // How the connections of a TcpInterface come about: calls, listeners, strangers.
 #include <fmt/format.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 
 #include "base/descriptor.h"
+#include "base/socket_address.h"
 #include "core/transport/tcp/attempt.h"
 #include "core/transport/tcp/channel.h"
 #include "core/transport/tcp/interface.h"
@@ -52,8 +54,9 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     channel.device_ = own.device.empty() ? 0 : if_nametoindex(own.device.c_str());
     channel.remote_port_ = options.remote_port;
     channel.peer_ = peer.id;
-    channel.from_ = socket_address(pair->own, 0, channel.device_);
-    channel.to_ = socket_address(pair->peer, std::uint16_t(theirs.listens_on), channel.device_);
+    channel.from_ = base::socket_address(pair->own, 0, channel.device_);
+    channel.to_ =
+        base::socket_address(pair->peer, std::uint16_t(theirs.listens_on), channel.device_);
 
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
         const Introduction& said = it->handshake.introduction();

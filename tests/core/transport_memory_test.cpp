@@ -1,0 +1,192 @@
+// What core relies on of memory that peers reach, required of every transport: see
+// transport_pairs.h for the list.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+
+#include "linked_pair.h"
+
+namespace transport_memory_test {
+
+using namespace torusmp::transport;
+using namespace torusmp::transport::testing;
+
+TEST_CASE("a transport writes into and reads from a peer's exposed memory",
+          "[transport][contract]") {
+    const PairMaker maker = GENERATE(from_range(pair_makers()));
+    INFO(maker.name);
+    Linked link(maker, {4});
+    const bool allocated = GENERATE(false, true);
+    const std::size_t size = 100'000;
+    std::vector<std::byte> own;
+    void* special = allocated ? link.pair->b().allocate(size, 64) : nullptr;
+    if (special == nullptr) own.resize(size);
+    std::byte* const memory = special != nullptr ? static_cast<std::byte*>(special) : own.data();
+    const auto background = pattern(size, 1);
+    std::copy(background.begin(), background.end(), memory);
+    const RemoteMemory remote = link.pair->b().expose({memory, size}, nullptr);
+    REQUIRE(remote.length == size);
+
+    const bool write = GENERATE(true, false);
+    const std::size_t offset = GENERATE(0, 1, 4097, 60'000);
+    const std::size_t bytes = 40'000;
+    auto local = pattern(bytes, 2);
+    if (!(write ? link.a.can_write(remote) : link.a.can_read(remote))) {
+        REQUIRE((write ? testing::write(link.a, remote, offset, local, 5)
+                       : testing::read(link.a, remote, offset, local, 5)) == Transfer::refused);
+    } else {
+        const Transfer how = write ? testing::write(link.a, remote, offset, local, 5)
+                                   : testing::read(link.a, remote, offset, local, 5);
+        if (how == Transfer::pending) {
+            REQUIRE(link.pump([&] { return !link.at_a.transfers.empty(); }));
+            REQUIRE(link.at_a.transfers == std::vector<std::pair<std::uint64_t, bool>>{{5, true}});
+        }
+        auto expected_there = background;
+        auto expected_here = pattern(bytes, 2);
+        if (how != Transfer::refused) {
+            if (write)
+                std::copy(expected_here.begin(), expected_here.end(),
+                          expected_there.begin() + std::ptrdiff_t(offset));
+            else
+                std::copy_n(background.begin() + std::ptrdiff_t(offset), bytes,
+                            expected_here.begin());
+        }
+        link.settle();
+        REQUIRE(std::equal(expected_there.begin(), expected_there.end(), memory));
+        REQUIRE(local == expected_here);
+        REQUIRE(link.at_a.transfers.size() == (how == Transfer::pending ? 1u : 0u));
+    }
+    REQUIRE(link.at_b.transfers.empty());
+    link.pair->b().free(special);
+}
+
+TEST_CASE("a transport gathers and scatters, where it does, as one write or read would",
+          "[transport][contract]") {
+    const PairMaker maker = GENERATE(from_range(pair_makers()));
+    INFO(maker.name);
+    Linked link(maker, {4});
+    const bool allocated = GENERATE(false, true);
+    const bool write = GENERATE(true, false);
+    const std::size_t size = 400'000;
+    std::vector<std::byte> own;
+    void* special = allocated ? link.pair->b().allocate(size, 64) : nullptr;
+    if (special == nullptr) own.resize(size);
+    std::byte* const memory = special != nullptr ? static_cast<std::byte*>(special) : own.data();
+    const auto background = pattern(size, 1);
+    std::copy(background.begin(), background.end(), memory);
+    const RemoteMemory remote = link.pair->b().expose({memory, size}, nullptr);
+
+    // Pieces of several sizes with holes between them; one frame's worth and more.
+    auto local = pattern(size, 2);
+    std::vector<Bytes> pieces;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0, at = 5; i < link.a.can().most_pieces; ++i) {
+        const std::size_t length = i % 5 == 3 ? 20'000 : 1 + i * 7;
+        if (at + length > size) break;
+        pieces.push_back({local.data() + at, length});
+        at += length + 3;
+        bytes += length;
+    }
+    const std::size_t offset = 1001;
+    Transfer how = Transfer::refused;
+    if (write && link.a.can_write(remote)) {
+        const std::vector<ConstBytes> from(pieces.begin(), pieces.end());
+        how = link.a.write(remote, offset, from, 5, std::nullopt);
+        REQUIRE((how != Transfer::refused || pieces.empty()));
+        REQUIRE(link.a.write(remote, size - bytes + 1, from, 6, std::nullopt) == Transfer::refused);
+    } else if (!write && link.a.can_read(remote)) {
+        how = link.a.read(remote, offset, pieces, 5);
+        REQUIRE(how != Transfer::pending);
+    }
+    if (how == Transfer::pending) {
+        REQUIRE(link.pump([&] { return !link.at_a.transfers.empty(); }));
+        REQUIRE(link.at_a.transfers == std::vector<std::pair<std::uint64_t, bool>>{{5, true}});
+    }
+    link.settle();
+    auto expected_there = background;
+    auto expected_here = pattern(size, 2);
+    auto place = std::ptrdiff_t(offset);
+    for (const Bytes& piece : pieces) {
+        const std::ptrdiff_t at = piece.data() - local.data();
+        const auto length = std::ptrdiff_t(piece.size());
+        if (how != Transfer::refused && write)
+            std::copy_n(expected_here.begin() + at, length, expected_there.begin() + place);
+        if (how != Transfer::refused && !write)
+            std::copy_n(background.begin() + place, length, expected_here.begin() + at);
+        place += length;
+    }
+    REQUIRE(std::equal(expected_there.begin(), expected_there.end(), memory));
+    REQUIRE(local == expected_here);
+    link.pair->b().free(special);
+}
+
+TEST_CASE("a transport maps a peer's memory only where stores to it arrive",
+          "[transport][contract]") {
+    const PairMaker maker = GENERATE(from_range(pair_makers()));
+    INFO(maker.name);
+    Linked link(maker, {4});
+    std::vector<std::byte> own(5000);
+    auto* const shared = static_cast<std::byte*>(link.pair->b().allocate(5000, 64));
+    for (std::byte* const memory : {own.data(), shared}) {
+        if (memory == nullptr) continue;
+        const RemoteMemory remote = link.pair->b().expose({memory, 5000}, nullptr);
+        REQUIRE(link.a.map(remote, 1, 5000) == nullptr);
+        REQUIRE(link.a.map(remote, 5001, 0) == nullptr);
+        std::byte* const place = link.a.map(remote, 1000, 4000);
+        if (place == nullptr) continue;
+        *place = std::byte{0x5a};
+        link.settle();
+        REQUIRE(memory[1000] == std::byte{0x5a});
+    }
+    link.pair->b().free(shared);
+}
+
+TEST_CASE("a transport refuses remote access outside what the peer exposed",
+          "[transport][contract]") {
+    const PairMaker maker = GENERATE(from_range(pair_makers()));
+    INFO(maker.name);
+    Linked link(maker, {4});
+    std::vector<std::byte> memory(5000, std::byte{1});
+    std::vector<std::byte> local(1000, std::byte{2});
+    const RemoteMemory remote = link.pair->b().expose({memory.data() + 1000, 3000}, nullptr);
+    struct Case {
+        std::size_t offset;
+        std::size_t bytes;
+    };
+    for (const Case& it : {Case{2001, 1000}, Case{3000, 1}, Case{3001, 0}, Case{~std::size_t{0}, 1},
+                           Case{~std::size_t{0} - 500, 1000}}) {
+        CAPTURE(it.offset, it.bytes);
+        REQUIRE(testing::write(link.a, remote, it.offset, {local.data(), it.bytes}, 1) ==
+                Transfer::refused);
+        REQUIRE(testing::read(link.a, remote, it.offset, {local.data(), it.bytes}, 1) ==
+                Transfer::refused);
+    }
+    link.settle();
+    REQUIRE(memory == std::vector<std::byte>(5000, std::byte{1}));
+    REQUIRE(local == std::vector<std::byte>(1000, std::byte{2}));
+}
+
+TEST_CASE("a transport's memory is aligned, separate and may be given back",
+          "[transport][contract]") {
+    const PairMaker maker = GENERATE(from_range(pair_makers()));
+    INFO(maker.name);
+    const auto pair = maker.make({port(0, {2})}, {port(0, {2})});
+    std::vector<std::pair<std::byte*, std::size_t>> blocks;
+    for (const std::size_t alignment : {8u, 64u, 4096u})
+        for (const std::size_t bytes : {1u, 100u, 70'000u}) {
+            void* memory = pair->a().allocate(bytes, alignment);
+            if (memory == nullptr) continue;  // no more; that is allowed
+            REQUIRE(reinterpret_cast<std::uintptr_t>(memory) % alignment == 0);
+            std::memset(memory, int(blocks.size() + 1), bytes);
+            blocks.emplace_back(static_cast<std::byte*>(memory), bytes);
+        }
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        REQUIRE(std::all_of(blocks[i].first, blocks[i].first + blocks[i].second,
+                            [&](std::byte b) { return b == std::byte(i + 1); }));
+    for (const auto& [memory, bytes] : blocks) pair->a().free(memory);
+    pair->a().free(nullptr);
+}
+
+}  // namespace transport_memory_test
