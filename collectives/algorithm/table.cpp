@@ -46,6 +46,11 @@ const AlgorithmRow& AlgorithmTable::row(std::string_view name) const {
     return *found;
 }
 
+const Choice& AlgorithmTable::choice_of(const Policy& policy) const {
+    const auto found = policy.choices.find(this);
+    return found == policy.choices.end() ? defaults_ : found->second;
+}
+
 int AlgorithmTable::fitting(int row, bool asked, const Conditions& conditions) const {
     for (;; row = instead_[std::size_t(row)], asked = false) {
         const AlgorithmRow& candidate = rows_[std::size_t(row)];

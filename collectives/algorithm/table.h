@@ -57,6 +57,7 @@ class AlgorithmTable {
     const Facts& facts() const { return facts_; }
     std::span<const AlgorithmRow> rows() const { return rows_; }
     const Choice& defaults() const { return defaults_; }
+    const Choice& choice_of(const Policy& policy) const;
     // The facts' help and that of all rows, in sentences.
     const std::string& help() const { return help_; }
     // The names with commas between them.
