@@ -34,7 +34,7 @@ using HostLinks = std::map<std::string, Links>;    // host -> its own
 // How ranks without a link to each other are reached.
 enum class Forward { relay, kernel };
 
-Type<std::vector<int>> extents_type(std::string accepts);
+Type<std::vector<int>> extents_type(std::string_view accepts);
 Type<std::vector<bool>> periodic_type();
 Type<Hosts> hosts_type();
 Type<Links> links_type();

@@ -148,6 +148,8 @@ class Reader {
         if (!table)
             fail(value.line,
                  fmt::format("unknown key '{}'{}", base::printable(name), schema().suggest(name)));
+        if (const auto remedy = schema().why_absent(name); !remedy.empty())
+            fail(value.line, fmt::format("unknown table [{}]; {}", base::printable(name), remedy));
         const std::string_view meant = base::nearest(name, sections);
         fail(value.line, fmt::format("unknown table [{}]; {}", base::printable(name),
                                      meant.empty() ? fmt::format("expected one of [{}]",

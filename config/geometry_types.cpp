@@ -213,9 +213,9 @@ bool legal_host_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), legal);
 }
 
-Type<std::vector<int>> extents_type(std::string accepts) {
+Type<std::vector<int>> extents_type(std::string_view accepts) {
     const Type<int> extent = integer_between(1, max_ranks);
-    return {"list", says(std::move(accepts)),
+    return {"list", says(std::string(accepts)),
             [extent](const Raw& found) {
                 auto extents = read_dimensions(found, read_extent_items(found), extent);
                 check_product(extents);

@@ -13,7 +13,7 @@
 #include <memory>
 #include <set>
 
-#include "config/rdma.h"
+#include "config/memory_lock.h"
 
 namespace torusmp::config {
 

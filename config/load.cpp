@@ -67,6 +67,8 @@ void read_file(const std::string& path, Settings& settings, Places& places) {
 // where it cannot be anything but a misspelled setting.
 void check_unknown(std::string_view name, const Schema& schema) {
     if (name.starts_with(handover_variable)) return;
+    if (const auto remedy = schema.why_absent(name); !remedy.empty())
+        throw ConfigError(fmt::format("{}: {}", base::printable(name), remedy));
     std::string_view best;
     std::size_t best_distance = 3;
     bool in_section = false;

@@ -7,7 +7,6 @@
 
 #include "base/address.h"
 #include "config/geometry.h"
-#include "core/transport/settings.h"
 #include "routing/pair_path.h"
 
 namespace torusmp::config {
@@ -102,11 +101,6 @@ PlannedLink plan_link(const Settings& settings, const Torus& torus, const Netpla
     return link;
 }
 
-bool may_use_verbs(const Settings& settings) {
-    return settings[transport::setting::use] == transport::any_transport ||
-           settings[transport::setting::use] == "verbs";
-}
-
 const PlannedLink& link_of(const NodePlan& plan, Direction direction) {
     for (const PlannedLink& link : plan.links)
         if (link.direction == direction) return link;
@@ -150,7 +144,7 @@ NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& opt
         if (!hop) continue;
         const PlannedLink& link = link_of(plan, hop->direction);
         plan.routes.push_back({node_address(options, target), link.peer, link.device});
-        if (may_use_verbs(settings)) plan_ways_into(plan, torus, options, target);
+        if (options.to_links) plan_ways_into(plan, torus, options, target);
     }
     return plan;
 }

@@ -1,6 +1,6 @@
 // The address plan of a switchless cluster: a small network for each cable, an address for each
 // node, and routes to every node along shortest-direction-first paths, so that the kernels of the
-// nodes in between forward as the runtime's own relay would. Where verbs may be used there are
+// nodes in between forward as the runtime's own relay would. Where a transport wants it there are
 // routes to the addresses of all links too: a queue pair lives on one device, and RoCE packets must
 // leave and arrive by it (routing/pair_path.h).
 //
@@ -21,6 +21,7 @@ struct NetplanOptions {
     base::Address cables;      // the network that the cables' are cut from, four addresses each
     base::Address nodes;       // the network of the nodes' own addresses
     std::optional<int> mtu{};  // of the links; nothing: as it is
+    bool to_links = true;      // whether others are reached at the addresses of their links too
 };
 // Cables from 10.0.0.0/9, nodes from 10.255.0.0/16.
 NetplanOptions default_netplan();

@@ -27,6 +27,7 @@
 #include "base/descriptor.h"
 #include "config/geometry.h"
 #include "config/geometry_file.h"
+#include "config/memory_lock.h"
 
 namespace torusmp::config {
 
@@ -254,12 +255,6 @@ const Device* HostFacts::find(std::string_view device) const {
     return found == devices.end() ? nullptr : &*found;
 }
 
-const RdmaPort* HostFacts::find_rdma(std::string_view netdev) const {
-    const auto found = std::find_if(rdma.begin(), rdma.end(),
-                                    [&](const RdmaPort& port) { return port.netdev == netdev; });
-    return found == rdma.end() ? nullptr : &*found;
-}
-
 const base::Address* HostFacts::node_address() const {
     const auto usable = [](const base::Address& address) {
         return !address.loopback() && !address.link_local();
@@ -275,13 +270,12 @@ HostFacts this_host(const std::string& geometry_file, bool with_routes) {
     HostFacts facts = who_is_here();
     if (!geometry_file.empty()) facts.geometry = file_hash(geometry_file);
     facts.devices = read_devices();
-    facts.rdma = rdma_ports();
     facts.routes_known = with_routes;
     if (with_routes) facts.routes = read_routes();
     return facts;
 }
 
-HostFacts facts_of_links(const Settings& settings, int node) {
+std::vector<std::string> link_devices(const Settings& settings, int node) {
     const auto torus = node_torus(settings);
     std::vector<std::string> names;
     for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
@@ -289,18 +283,18 @@ HostFacts facts_of_links(const Settings& settings, int node) {
         const std::string device = link_device(settings, node, direction);
         if (torus->neighbour(node, direction) && !device.empty()) names.push_back(device);
     }
+    return names;
+}
+
+HostFacts facts_of_links(const Settings& settings, int node) {
+    const std::vector<std::string> names = link_devices(settings, node);
     HostFacts facts = who_is_here();
     if (names.empty()) return facts;
     facts.devices = read_devices();
     std::erase_if(facts.devices, [&](const Device& device) {
         return std::find(names.begin(), names.end(), device.name) == names.end();
     });
-    facts.rdma = rdma_ports(names);
     return facts;
-}
-
-std::string describe_host(const std::string& geometry_file, bool with_routes) {
-    return format_facts(this_host(geometry_file, with_routes));
 }
 
 std::string file_hash(const std::string& path) {

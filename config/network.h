@@ -1,13 +1,15 @@
 // Network facts of hosts, and the check of a whole machine against its geometry file before any
 // rank starts.
 //
-// describe_host() asks the kernel about this host (a few milliseconds; by sockets and netlink, so
+// this_host() asks the kernel about this host (a few milliseconds; by sockets and netlink, so
 // it sees the network namespace it runs in) and returns text that can be sent; parse_facts() reads
 // such text and believes nothing in it. check_machine() and the small functions around it are pure.
 // All are plain values without state; any thread may call.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +17,6 @@
 
 #include "base/address.h"
 #include "config/check.h"
-#include "config/rdma.h"
 #include "config/settings.h"
 #include "routing/torus.h"
 
@@ -46,18 +47,20 @@ struct RouteFact {
     friend bool operator==(const RouteFact&, const RouteFact&) = default;
 };
 
+struct CableEnd;
+
 struct HostFacts {
     std::string name;      // what it calls itself
     std::string identity;  // equal where two names lead to one kernel and network namespace
     std::string geometry;  // file_hash() of the geometry file as that host sees it; empty: none
     std::vector<Device> devices;
-    std::vector<RdmaPort> rdma;               // one for each network device that has any
+    // By transport: what its links could use here, in its own words (core/transport/machine.h).
+    std::map<std::string, std::vector<std::string>> offers;
     std::optional<std::uint64_t> lock_limit;  // bytes a process may lock; nothing: no limit
     bool routes_known = false;                // whether `routes` was asked for
     std::vector<RouteFact> routes;
 
     const Device* find(std::string_view device) const;
-    const RdmaPort* find_rdma(std::string_view netdev) const;
     // The address by which nodes that are no neighbours reach this one: the first on the loopback
     // device that is not loopback's own, else that of the first link that has one.
     const base::Address* node_address() const;
@@ -68,11 +71,10 @@ struct HostFacts {
 // which forward = "kernel" needs checked.
 HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);
 std::string format_facts(const HostFacts& facts);
-// The network devices and RDMA ports of the links that leave a node, as this host has them: what a
-// rank needs to know of another to choose a transport (config/choice.h).
+// The devices that leave a node by [links], and these as this host has them: what a rank needs to
+// know of another to choose a transport.
+std::vector<std::string> link_devices(const Settings& settings, int node);
 HostFacts facts_of_links(const Settings& settings, int node);
-// format_facts(this_host(...))
-std::string describe_host(const std::string& geometry_file = {}, bool with_routes = false);
 
 // Throws ConfigError that quotes the line which is not what format_facts() writes.
 HostFacts parse_facts(std::string_view text);
@@ -95,13 +97,10 @@ Places read_places(const Settings& settings);
 // file and line, host, device, what was found, expected, and what to do. `by_node` has the facts of
 // host_names(settings) in their order. `geometry`: file_hash() of the file these settings came
 // from; empty: hosts are compared with each other. Empty where all is well.
+// `judge`: what else is wrong with a cable between two sound devices; empty: nothing.
+using CableJudge = std::function<std::string(const CableEnd& one, const CableEnd& other)>;
 std::vector<std::string> check_machine(const Settings& settings,
-                                       const std::vector<HostFacts>& by_node,
-                                       const Places& places = {}, const std::string& geometry = {});
-
-// What works, but not as well as it could: links that take another transport at one end's expense,
-// MTUs of RDMA that differ, limits of locked memory. Said once for all hosts where it is the same.
-std::vector<std::string> machine_notes(const Settings& settings,
-                                       const std::vector<HostFacts>& by_node);
+                                       const std::vector<HostFacts>& by_node, const Places& places,
+                                       const std::string& geometry, const CableJudge& judge);
 
 }  // namespace torusmp::config

@@ -9,12 +9,11 @@
 
 #include "base/address.h"
 #include "base/text.h"
-#include "config/choice.h"
+#include "config/cable.h"
 #include "config/geometry.h"
 #include "config/geometry_file.h"
 #include "config/network.h"
 #include "config/raw.h"
-#include "core/transport/settings.h"
 
 namespace torusmp::config {
 
@@ -82,11 +81,12 @@ class RouteTable {
 class MachineCheck {
   public:
     MachineCheck(const Settings& settings, const std::vector<HostFacts>& hosts,
-                 const Places& places, const std::string& geometry)
+                 const Places& places, const std::string& geometry, const CableJudge& judge)
         : settings_(settings),
           hosts_(hosts),
           places_(places),
           geometry_(geometry),
+          judge_(judge),
           torus_(*node_torus(settings)) {}
 
     std::vector<std::string> run() {
@@ -244,7 +244,7 @@ class MachineCheck {
             const End other = *end_at(peer, end.direction.opposite());
             if (!sound(end) || !sound(other)) continue;  // said before
             check_networks(end, other);
-            check_rdma(end, other);
+            ask_judge(end, other);
             if (end.device->mtu != other.device->mtu)
                 say(link_place(end),
                     fmt::format("{} has MTU {}, but the other end, device {} of host {}, has {}: "
@@ -254,15 +254,10 @@ class MachineCheck {
         }
     }
 
-    // Where RDMA is asked for it must be there; `auto` takes what there is.
-    void check_rdma(const End& end, const End& other) {
-        if (settings_[transport::setting::use] != "verbs") return;
-        try {
-            choose_link(settings_, {end.node, end.direction, &facts(end.node)},
-                        {other.node, other.direction, &facts(other.node)}, false);
-        } catch (const ConfigError& error) {
-            say(link_place(end), error.what());
-        }
+    void ask_judge(const End& end, const End& other) {
+        const std::string found = judge_({end.node, end.direction, &facts(end.node)},
+                                         {other.node, other.direction, &facts(other.node)});
+        if (!found.empty()) say(link_place(end), found);
     }
 
     // IPv4 addresses that do not fit mean a wrong device or a wrong plan, even where IPv6 would do.
@@ -321,6 +316,7 @@ class MachineCheck {
     const std::vector<HostFacts>& hosts_;
     const Places& places_;
     const std::string& geometry_;
+    const CableJudge& judge_;
     const routing::Torus torus_;
     std::vector<std::string> messages_;
 };
@@ -362,12 +358,12 @@ Places read_places(const Settings& settings) {
 
 std::vector<std::string> check_machine(const Settings& settings,
                                        const std::vector<HostFacts>& by_node, const Places& places,
-                                       const std::string& geometry) {
+                                       const std::string& geometry, const CableJudge& judge) {
     if (host_names(settings).empty() || !node_torus(settings)) return {};
     if (by_node.size() != host_names(settings).size())
         throw std::invalid_argument(fmt::format("facts of {} hosts, expected {}", by_node.size(),
                                                 host_names(settings).size()));
-    return MachineCheck(settings, by_node, places, geometry).run();
+    return MachineCheck(settings, by_node, places, geometry, judge).run();
 }
 
 }  // namespace torusmp::config

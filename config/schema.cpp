@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "base/text.h"
 
 namespace torusmp::config {
 
-Schema::Schema(const std::vector<Table>& tables) {
+Schema::Schema(const std::vector<Table>& tables, std::vector<AbsentTable> absent)
+    : absent_(std::move(absent)) {
     std::set<std::string> variables;
     for (const Table& table : tables)
         for (const AnySetting* setting : table) {
@@ -52,7 +54,16 @@ std::size_t Schema::index(const AnySetting& setting) const {
     return found->second;
 }
 
+std::string_view Schema::why_absent(std::string_view name) const {
+    for (const AbsentTable& absent : absent_)
+        for (const AnySetting* setting : absent.table)
+            if (setting->key() == name || setting->section() == name || setting->variable() == name)
+                return absent.remedy;
+    return {};
+}
+
 std::string Schema::suggest(std::string_view key) const {
+    if (const auto remedy = why_absent(key); !remedy.empty()) return fmt::format("; {}", remedy);
     std::vector<std::string_view> keys, in_section;
     const std::string_view section = key.substr(0, key.find('.'));
     const std::string_view last = key.substr(key.rfind('.') + 1);

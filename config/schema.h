@@ -13,10 +13,16 @@
 
 namespace torusmp::config {
 
+// Settings that this build does not have, and what to do about that.
+struct AbsentTable {
+    const Table& table;
+    std::string_view remedy;
+};
+
 class Schema {
   public:
     // Throws std::logic_error where two settings have one key or one variable.
-    explicit Schema(const std::vector<Table>& tables);
+    explicit Schema(const std::vector<Table>& tables, std::vector<AbsentTable> absent = {});
     Schema(const Schema&) = delete;
     Schema& operator=(const Schema&) = delete;
 
@@ -28,12 +34,17 @@ class Schema {
     // The place of a setting in settings(). Throws std::logic_error where it is in no table.
     std::size_t index(const AnySetting& setting) const;
 
-    // "; did you mean 'transport.tokens'?", or a list of what there is; ends an error message.
+    // "; did you mean 'transport.tokens'?", a list of what there is, or why this one is not; ends
+    // an error message.
     std::string suggest(std::string_view key) const;
+    // What to do about a key, section or variable that this build does not have; empty: it is not
+    // one of those.
+    std::string_view why_absent(std::string_view name) const;
 
   private:
     std::vector<const AnySetting*> settings_;
     std::map<const AnySetting*, std::size_t> places_;
+    std::vector<AbsentTable> absent_;
 };
 
 }  // namespace torusmp::config

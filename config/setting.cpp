@@ -4,6 +4,13 @@
 
 namespace torusmp::config {
 
+const AnyType& keep(std::unique_ptr<const AnyType> type) {
+    // Never destroyed: settings may be read while the process ends.
+    static auto& all = *new std::vector<std::unique_ptr<const AnyType>>;
+    all.push_back(std::move(type));
+    return *all.back();
+}
+
 std::string AnySetting::variable() const {
     std::string out = "TORUSMP_";
     for (char c : key_) out += c == '.' ? '_' : c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
@@ -16,11 +23,11 @@ std::string AnySetting::in_file() const {
 }
 
 std::string AnySetting::expected() const {
-    return like_example() ? fmt::format("{}, like {}", accepts(), example()) : accepts();
+    return type_.like() ? fmt::format("{}, like {}", type_.accepts(), example()) : type_.accepts();
 }
 
 std::string AnySetting::example() const {
-    return notes_.example.empty() ? own_example() : std::string(notes_.example);
+    return notes_.example.empty() ? type_.example(initial_) : std::string(notes_.example);
 }
 
 }  // namespace torusmp::config

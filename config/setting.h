@@ -16,9 +16,9 @@
 // use them.
 #pragma once
 
-#include <any>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,12 +33,9 @@ struct Notes {
     std::string_view in_file = {};  // where it stands in the file, if not in the table of its key
 };
 
-// A setting whatever the type of its value, which is kept in a std::any.
+// A setting whatever the type of its value.
 class AnySetting {
   public:
-    AnySetting(std::string_view key, std::string_view help, const Notes& notes)
-        : key_(key), help_(help), notes_(notes) {}
-    virtual ~AnySetting() = default;
     AnySetting(const AnySetting&) = delete;
     AnySetting& operator=(const AnySetting&) = delete;
 
@@ -51,23 +48,26 @@ class AnySetting {
     std::string in_file() const;   // "tokens in the table [transport]"
     std::string expected() const;  // ends the sentence "expected ..."
     std::string example() const;   // a legal value, as written in the environment or after --set
+    std::string_view type_name() const { return type_.name(); }
 
-    virtual std::string_view type_name() const = 0;
-    virtual std::any initial_value() const = 0;
-    virtual std::any read(const Raw& found) const = 0;  // throws Mismatch
+    Value initial_value() const { return type_.copy(initial_); }
+    Value read(const Raw& found) const { return type_.read(found); }  // throws Mismatch
     // The value as text that read() understands; empty only where unset() applies.
-    virtual std::string format(const std::any& value) const = 0;
-    virtual bool equal(const std::any& a, const std::any& b) const = 0;
+    std::string format(const Value& value) const { return type_.format(value.get()); }
+    bool equal(const Value& a, const Value& b) const { return type_.equal(a.get(), b.get()); }
 
   protected:
-    virtual std::string accepts() const = 0;
-    virtual std::string own_example() const = 0;
-    virtual bool like_example() const = 0;
+    AnySetting(std::string_view key, const AnyType& type, const void* initial,
+               std::string_view help, const Notes& notes)
+        : key_(key), help_(help), notes_(notes), type_(type), initial_(initial) {}
+    ~AnySetting() = default;
 
   private:
     const std::string_view key_;
     const std::string_view help_;
     const Notes notes_;
+    const AnyType& type_;
+    const void* const initial_;
 };
 
 template <class T>
@@ -75,27 +75,22 @@ class Setting final : public AnySetting {
   public:
     Setting(std::string_view key, Type<T> type, T initial, std::string_view help,
             const Notes& notes = {})
-        : AnySetting(key, help, notes), type_(std::move(type)), initial_(std::move(initial)) {}
+        : AnySetting(key, type.any(), &initial_, help, notes),
+          initial_(static_cast<Kept<T>>(std::move(initial))) {}
 
-    const T& initial() const { return initial_; }
-
-    std::string_view type_name() const override { return type_.name; }
-    std::any initial_value() const override { return initial_; }
-    std::any read(const Raw& found) const override { return type_.read(found); }
-    std::string format(const std::any& value) const override { return type_.format(in(value)); }
-    bool equal(const std::any& a, const std::any& b) const override { return in(a) == in(b); }
-
-    static const T& in(const std::any& value) { return *std::any_cast<T>(&value); }
+    // A T, or a reference to one that lives as long as `value`.
+    static decltype(auto) in(const Value& value) { return in(value.get()); }
+    decltype(auto) initial() const { return in(&initial_); }
 
   private:
-    std::string accepts() const override { return type_.accepts(); }
-    std::string own_example() const override {
-        return type_.example ? type_.example(initial_) : type_.format(initial_);
+    static decltype(auto) in(const void* value) {
+        if constexpr (std::is_enum_v<T>)
+            return T(*static_cast<const int*>(value));
+        else
+            return *static_cast<const T*>(value);
     }
-    bool like_example() const override { return type_.like; }
 
-    const Type<T> type_;
-    const T initial_;
+    const Kept<T> initial_;
 };
 
 // The settings of one owner.

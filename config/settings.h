@@ -5,7 +5,7 @@
 // thread may read it. Precedence: flag > environment > file > default.
 #pragma once
 
-#include <any>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -45,7 +45,7 @@ class Settings {
 
     // Precondition of all that take a setting: it is in the schema; else std::logic_error.
     template <class T>
-    const T& operator[](const Setting<T>& setting) const {
+    decltype(auto) operator[](const Setting<T>& setting) const {
         return Setting<T>::in(held(setting).value);
     }
     const Origin& origin(const AnySetting& setting) const { return held(setting).origin; }
@@ -55,7 +55,8 @@ class Settings {
     // The origin stays.
     template <class T>
     void set(const Setting<T>& setting, std::type_identity_t<T> value) {
-        held(setting).value = std::move(value);
+        held(setting).value =
+            std::make_shared<const Kept<T>>(static_cast<Kept<T>>(std::move(value)));
     }
     // Reads a value as it was found. Throws ConfigError with the whole message, and then nothing
     // has changed.
@@ -70,7 +71,7 @@ class Settings {
 
   private:
     struct Held {
-        std::any value;
+        Value value;
         Origin origin;
     };
     const Held& held(const AnySetting& setting) const { return values_[schema_->index(setting)]; }

@@ -147,6 +147,34 @@ Type<std::string> one_of(std::function<std::vector<std::string>()> names) {
             }};
 }
 
+Choices::Choices() = default;
+Choices::~Choices() = default;
+
+void Choices::add(std::string_view name, int value) {
+    all_.emplace_back(name, value);
+}
+
+const AnyType& Choices::type() {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : all_) names.push_back(name);
+    return Type<int>(
+               "choice", [names] { return alternatives(names); },
+               [all = all_, names](const Raw& found) {
+                   return all[read_choice(found, names)].second;
+               },
+               [all = all_](int value) {
+                   for (const auto& [name, known] : all)
+                       if (known == value) return name;
+                   return std::string();
+               },
+               [all = all_](int initial) {
+                   for (const auto& [name, value] : all)
+                       if (value != initial) return name;
+                   return all.front().first;
+               })
+        .any();
+}
+
 std::size_t read_choice(const Raw& found, const std::vector<std::string>& names) {
     if (!found.is_text()) throw Mismatch({}, found.line);
     for (std::size_t i = 0; i < names.size(); ++i)

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,25 +51,21 @@ std::size_t read_choice(const Raw& found, const std::vector<std::string>& names)
 std::string alternatives(const std::vector<std::string>& names);
 
 // One of a few values by name. The example is the first that is not the default.
+class Choices {
+  public:
+    Choices();
+    ~Choices();
+    void add(std::string_view name, int value);
+    const AnyType& type();
+
+  private:
+    std::vector<std::pair<std::string, int>> all_;
+};
 template <class T>
-Type<T> choice(std::vector<std::pair<std::string, T>> all) {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : all) names.push_back(name);
-    Type<T> type;
-    type.name = "choice";
-    type.accepts = [names] { return alternatives(names); };
-    type.read = [all, names](const Raw& found) { return all[read_choice(found, names)].second; };
-    type.format = [all](const T& value) {
-        for (const auto& [name, known] : all)
-            if (known == value) return name;
-        return std::string();
-    };
-    type.example = [all](const T& initial) {
-        for (const auto& [name, value] : all)
-            if (value != initial) return name;
-        return all.front().first;
-    };
-    return type;
+Type<T> choice(std::initializer_list<std::pair<std::string_view, T>> all) {
+    Choices choices;
+    for (const auto& [name, value] : all) choices.add(name, int(value));
+    return Type<T>(choices.type());
 }
 
 namespace literals {

@@ -29,7 +29,7 @@ void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
 
 void Runtime::await_links(bool keeps_going) {
     if (!keeps_going) core_->faults.begin_start();
-    progress();  // what could not even begin
+    progress();  // what could not even be attempted
     wait_until([&] { return core_->faults.start_failed() || !core_->connections.connecting(); },
                "the links to come up");
     const auto troubles = core_->faults.end_start();

@@ -1,9 +1,9 @@
 // The Runtime: one rank of a torus, its connections and everything in flight.
 //
-// This is what the front ends stand on: a facade over core's modules. A Runtime is an ordinary
-// object; a process may hold hundreds (the tests do, over the sim transport). It owns its
-// transport interfaces and all protocol state; requests, buffers and layouts belong to the caller
-// until they are complete.
+// This is what the front ends build on: a facade over core's modules. A Runtime is an ordinary
+// object; a process may hold hundreds (the tests do, over the sim transport). It owns its transport
+// interfaces and all protocol state; requests, buffers and layouts belong to the caller until they
+// are complete.
 //
 // Threads: with Options::threads false, one thread at a time may call, and no lock is taken. With
 // it true any thread may call at any time. request_report() may be called from a signal handler.
@@ -55,9 +55,9 @@ class Runtime final {
 
     // Opens the interfaces with the ports this rank needs: one to the ranks in Options::direct and
     // one for each wire that carries something; without wires the first serves all. All ranks name
-    // the same wires in the same order. Memory comes from the first that is there. Then the
+    // the same wires in the same order. Memory comes from the first one that exists. Then the
     // addresses of all ranks are exchanged (bootstrap) and given to connect(). Throws
-    // std::invalid_argument for options that cannot be, std::runtime_error for what a transport
+    // std::invalid_argument for impossible options, std::runtime_error for what a transport
     // refuses.
     explicit Runtime(Options options, const InterfaceFactory& make_interface,
                      std::vector<Wire> wires = {});
@@ -67,14 +67,14 @@ class Runtime final {
 
     std::vector<std::byte> address() const;
     // Begins to connect the links. A peer that cannot be reached shows as a fault when the Runtime
-    // next runs; so it does where a connection is made later, on first use.
+    // next runs; the same holds for a connection made later, on first use.
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
-    // Waits until all links are up, however long their other ends take; a progress thread begins
+    // Waits until all links are up, however long their other ends take; a progress thread starts
     // with that. Throws std::runtime_error that names the link that does not come up and says why;
     // keeps_going: it is reported like any other fault instead.
     void await_links(bool keeps_going);
-    // Tells all peers that nothing more comes from this rank; see transport::Interface. Only
-    // memory may be allocated and freed afterwards.
+    // Tells all peers that nothing more comes from this rank; see transport::Interface. Afterwards
+    // memory may be allocated and freed, and nothing else.
     void say_farewell();
 
     const Options& options() const { return options_; }
@@ -97,16 +97,16 @@ class Runtime final {
     void receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context, Tag tag);
     // The first message that such a receive would match, without receiving it.
     std::optional<Status> probe(Rank source, Context context, Tag tag);
-    // Takes that message out of matching, for one receive of its own: Unexpected::status() tells
-    // of it. Null: there is none yet. It must be received, else it stays in memory.
+    // Takes that message out of matching, for one receive of its own: Unexpected::status()
+    // describes it. Null: there is none yet. It must be received, or it stays in memory.
     Unexpected* claim(Rank source, Context context, Tag tag);
     // Receives a message that was claimed.
     void receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed);
-    // Asks to take a receive back. It completes, now or later, as cancelled or with its message: at
-    // once where the peer is this rank.
+    // Asks to take a receive back. It completes, now or later, as cancelled or with its message; at
+    // once if the peer is this rank.
     void cancel(ReceiveRequest& request);
     // Asks to take a matched send back. It completes, now or later, as cancelled if no receive has
-    // met it, else as it would have. To this rank itself it is settled which of them at once.
+    // matched it, else as usual. To this rank itself that is decided at once.
     void cancel(SendRequest& request);
 
     // --- progress ---
@@ -116,15 +116,15 @@ class Runtime final {
     void wait(Request& request, std::string_view what = "wait") {
         wait_until([&] { return request.complete(); }, what);
     }
-    // The same for any condition that progress brings about.
+    // The same for any condition that progress can fulfil.
     template <class Done>
     void wait_until(Done&& done, std::string_view what) {
         Progress::Waiter waiter(progress_, what);
         while (!done()) waiter.turn();
     }
-    // What somebody waits for has come about without the Runtime: everybody who waits looks again.
+    // What somebody waits for has happened without the Runtime: everybody who waits looks again.
     void stir() { progress_.stir(); }
-    // A task is advanced once at once and then whenever something has moved.
+    // A task is advanced at once, and then whenever something has moved.
     void add_task(Task& task);
 
     // --- memory that peers reach at the lowest cost ---
@@ -134,10 +134,10 @@ class Runtime final {
     // --- from outside ---
     // Prints the report through Options::log as soon as the Runtime next runs; async-signal-safe.
     void request_report() noexcept;
-    // Calls Options::on_interrupt as soon as the Runtime next runs, by the thread that runs it;
+    // Calls Options::on_interrupt as soon as the Runtime next runs, on the thread that runs it;
     // from any thread and from signal handlers.
     void interrupt() noexcept;
-    // Completes every request to and from a rank that is known to be dead with Error::unreachable.
+    // Completes with Error::unreachable every request to and from a rank that is known to be dead.
     void peer_died(Rank peer, std::string_view why);
 
   private:

@@ -1,5 +1,5 @@
 // What all modules of one rank share: its options, the pool of small blocks, the count of open
-// requests, and how messages to people name things. No protocol.
+// requests, and the names of things in messages to people. No protocol.
 //
 // Used under the Runtime's lock.
 #pragma once
@@ -22,7 +22,7 @@ struct Commons {
     const Options options;
     Pool pool;
     std::uint64_t open_requests = 0;
-    bool stirred = false;    // there is news that is no packet
+    bool stirred = false;    // there is news other than packets
     bool note_came = false;  // in this poll
 
     Rank rank() const { return options.rank; }

@@ -4,7 +4,7 @@
 
 namespace torusmp::core {
 
-// Some modules name others that are made after them; they keep the name and use it later.
+// Some modules refer to others that are made after them; they keep the reference and use it later.
 Core::Core(Options options, const InterfaceFactory& make_interface, std::vector<Wire> wires)
     : commons(std::move(options)),
       connections(commons, make_interface, std::move(wires), [this] { progress.ring(); }),

@@ -1,4 +1,4 @@
-// The modules of one rank, each made from those above it here. Only the facade looks in here.
+// The modules of one rank, each made from those above it here. Only the facade uses this.
 #pragma once
 
 #include "core/commons.h"

@@ -1,4 +1,4 @@
-// What a Runtime says of itself: hosts, connections, faults, what waits.
+// What a Runtime tells about itself: hosts, connections, faults, what waits.
 #pragma once
 
 #include <cstdint>
@@ -33,20 +33,20 @@ class Inspection {
     std::vector<ConnectionInfo> connections() const;
     // Messages that have come and that no receive has asked for.
     void for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const;
-    // True while nothing of ours is on its way: no queue holds a packet, no request is open.
+    // True while nothing of ours is under way: no queue holds a packet, no request is open.
     bool quiet() const;
-    // All tokens of all connections at home: what tests check when everything has arrived.
+    // All tokens of all connections have returned: tests check this when everything has arrived.
     bool tokens_home() const;
     // Every pending wait: what, rank, peer, link, tokens held. Many lines.
     std::string report() const;
 
-    // How many ranks and links have been lost, for those who look whether one more has.
+    // How many ranks and links have been lost, for callers that check whether there is a new one.
     std::uint64_t faults() const;
     // Why a rank cannot be reached: its death, or the dead link and who saw what there.
     std::string fault_of(Rank peer) const;
-    // A rank because of which not all of these can work together any more: one that is dead, or an
-    // end of a dead link that a path between two of them uses. Whether there is one is the same for
-    // all of them once all know of the fault. Nothing while all is well.
+    // A rank because of which not all of these can work together any more: a dead one, or an end of
+    // a dead link that a path between two of them uses. Whether there is one is the same for all of
+    // them once all know of the fault. Nothing while all is well.
     std::optional<Rank> lost_in(std::span<const Rank> members) const;
 
   private:

@@ -15,7 +15,7 @@
 #include "core/packets.h"
 #include "core/request.h"
 #include "core/settings.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/interface.h"
 #include "routing/torus.h"
 
 namespace torusmp::core {

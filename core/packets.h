@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
 
 namespace torusmp::core {
 
@@ -102,7 +102,8 @@ struct DataBody {
     // last relay, ahead of this packet, and nothing is behind it.
     std::uint32_t placed;
     std::uint64_t offset;
-    // Where the last relay may put the bytes: for the link by which they arrive. Key 0: nowhere.
+    // Where the last relay may put the bytes: valid for the link by which they arrive. Key 0:
+    // nowhere.
     std::uint64_t address = 0;
     std::uint32_t key = 0;
     std::uint32_t unused = 0;
@@ -115,7 +116,7 @@ struct DepartureBody {
     std::uint32_t departure;
     std::uint32_t unused;
 };
-// Behind it stands who saw it die, and how, in words.
+// It is followed by a text that says who saw it die, and how.
 inline constexpr std::size_t longest_sight = 240;
 struct LinkBody {
     std::uint32_t rank;       // the end that saw it die
@@ -128,7 +129,7 @@ static_assert(sizeof(EpochBody) == 8 && sizeof(LandingBody) == 8 && sizeof(Withd
 static_assert(sizeof(FlowOpenBody) == 16 && sizeof(WrittenBody) == 8);
 static_assert(sizeof(DepartureBody) == 8 && sizeof(LinkBody) == 8);
 
-// Reads a body out of a payload; false when the packet is too short for it.
+// Reads a body out of a payload; false if the packet is too short for it.
 template <class Body>
 bool read_body(const transport::PacketHeader& header, const std::byte* payload, Body& body) {
     if (header.length < sizeof(Body)) return false;

@@ -1,8 +1,8 @@
 // Blocks of memory for what must outlive its slot: unexpected messages, packets that came too
 // early, control packets that wait for a token.
 //
-// Freed blocks are kept by power-of-two class, so that a steady state allocates nothing. Large
-// blocks go back to the heap. One thread at a time.
+// Freed blocks are kept by power-of-two class, so that nothing is allocated in a steady state.
+// Large blocks go back to the heap. One thread at a time.
 #pragma once
 
 #include <array>

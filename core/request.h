@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/layout/layout.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/interface.h"
 #include "routing/torus.h"
 
 namespace torusmp::core {
@@ -43,7 +43,7 @@ enum class SendMode : std::uint8_t { standard, synchronous };
 
 struct Connection;
 
-// A thing that produces packets and waits in a connection's queue.
+// Something that produces packets and waits in a connection's queue.
 class Outgoing {
   public:
     // Sends what the connection's tokens allow; true when nothing is left to send.
@@ -95,7 +95,7 @@ class SendRequest : public Request, public Outgoing {
 
     // The rest is for core's modules; callers leave it alone.
 
-    // Who sends it where it had to wait in a queue.
+    // Sends it if it had to wait in a queue.
     class Sender {
       public:
         virtual bool emit(SendRequest& request, Connection& connection) = 0;
@@ -110,9 +110,9 @@ class SendRequest : public Request, public Outgoing {
     // What is left to send, and how.
     enum class Stage : std::uint8_t { idle, eager, wait_answer, stream, writing };
     Stage stage_ = Stage::idle;
-    Sender* sender_ = nullptr;    // while it stands in a queue
+    Sender* sender_ = nullptr;    // while it is in a queue
     SendFlow* flow_ = nullptr;    // null: matched by context and tag
-    Connection* link_ = nullptr;  // the one of two cables it goes by; null: as the runtime likes
+    Connection* link_ = nullptr;  // which of two cables it takes; null: as the runtime likes
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
     std::uint32_t ordinal_ = 0;          // position in the flow
@@ -125,9 +125,9 @@ class SendRequest : public Request, public Outgoing {
     transport::RemoteMemory target_{};   // of a stream: the receiver's memory, if it has a name
     transport::RemoteMemory exposed_{};  // while the receiver may read it
     transport::Interface* exposed_at_ = nullptr;
-    std::uint8_t parts_out_ = 0;  // by bit: out at once when they were started
+    std::uint8_t parts_out_ = 0;  // by bit: complete at once when they were started
     bool part_failed_ = false;
-    bool retracting_ = false;  // the receiver is asked to forget it
+    bool retracting_ = false;  // the receiver has been asked to forget it
 };
 
 class ReceiveRequest : public Request {
@@ -144,7 +144,7 @@ class ReceiveRequest : public Request {
     std::uint32_t departure_ = 0;  // the sender's id of the message we read
     bool announced_ = false;       // the sender has been told of this receive
     bool posted_ = false;          // waits in a queue
-    bool crossed_ = false;  // our ready and the sender's request met on the way: matched will come
+    bool crossed_ = false;  // our RTR and the sender's RTS crossed on the way: matched will come
     bool reading_ = false;  // a remote read into our memory is under way
     std::size_t expected_ = 0;  // bytes of the message that is landing
     std::size_t landed_ = 0;    // and how many have come

@@ -1,9 +1,9 @@
-// What a user may set of the core: slots, limits, progress, and how long a wait stays silent.
+// What a user may set of the core: paths, progress, and how long a wait stays silent.
 #pragma once
 
 #include "config/setting.h"
 #include "config/types.h"
-#include "core/transport/packet.h"
+#include "core/transport/api/settings.h"
 
 namespace torusmp::core {
 
@@ -22,18 +22,10 @@ inline const config::Setting<LocalPaths> local{
     LocalPaths::direct,
     "How ranks of one host reach each other. direct: all to all through shared memory. links: over "
     "the links of the torus only, so that the others are reached by relay, as on a cluster."};
-inline const config::Setting<std::size_t> eager_limit{
-    "transport.eager_limit", config::size_between(64, 4_MiB), 16_KiB,
-    "Messages of this size and more are written straight into the receiver's buffer; smaller ones "
-    "are copied through slots that stand ready. It is also the payload of a packet."};
-inline const config::Setting<int> tokens{
-    "transport.tokens", config::integer_between(2, transport::max_tokens), 64,
-    "Packets that may be on their way over one connection before the receiver must have taken one "
-    "off."};
-inline const config::Setting<int> relay_tokens{
-    "transport.relay_tokens", config::integer_between(2, transport::max_tokens), 16,
-    "The same for packets that are relayed, for each class of them (the number of dimensions that "
-    "a packet has finished)."};
+// The slots that stand ready for packets, which transports count too.
+using transport::setting::eager_limit;
+using transport::setting::relay_tokens;
+using transport::setting::tokens;
 inline const config::Setting<ProgressMode> progress{
     "progress.mode",
     config::choice<ProgressMode>(
@@ -50,8 +42,7 @@ inline const config::Setting<config::Duration> watchdog{
     "watchdog.after", config::time_between({0s, "off"}, 24h), 60s,
     "A wait that lasts longer says what it waits for: rank, peer, link and tokens. 0: never."};
 
-inline const config::Table table{&local,    &eager_limit, &tokens,  &relay_tokens,
-                                 &progress, &spin,        &watchdog};
+inline const config::Table table{&local, &progress, &spin, &watchdog};
 
 }  // namespace setting
 }  // namespace torusmp::core

@@ -1,7 +1,7 @@
 // What the front ends of one process do for each other: the last of them leaves the job, and MPI
 // makes the communicators that QMP_get_hidden_comm hands out.
 //
-// A front end knows no other. MPI puts its functions here when its library is loaded; where it is
+// No front end knows another. MPI puts its functions here when its library is loaded; where it is
 // not linked they stay null.
 #pragma once
 
@@ -26,10 +26,10 @@ inline void go_down(Process& process) {
 
 struct MpiFunctions {
     // An MPI_Comm of these members, by machine rank, in contexts from `first` on, which nobody else
-    // uses. Brings MPI up where the program has not. Throws std::exception.
+    // uses. Initializes MPI if the program has not. Throws std::exception.
     void* (*make)(std::vector<core::Rank> members, core::Context first) = nullptr;
     void (*free)(void* comm) = nullptr;
-    // Brings MPI down where only make() had brought it up.
+    // Finalizes MPI if only make() had initialized it.
     void (*end)() = nullptr;
 };
 inline constinit MpiFunctions mpi_functions{};

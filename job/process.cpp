@@ -27,8 +27,8 @@ bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
 }
 
-// Processors on which the ranks of this host run. Each may be bound to its own part, so the
-// launcher, which is not, is asked too.
+// Processors on which the ranks of this host run. Each rank may be bound to its own part, so the
+// launcher, which is not bound, is asked too.
 double processors_of_job() {
     std::size_t count = config::allowed_cpus().size();
     cpu_set_t set;
@@ -57,18 +57,17 @@ Process::Process(bool threads)
       death_watch_(*bootstrap_) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
-    // The dead are told of while links are awaited, too.
+    // Deaths are reported while links are awaited, too.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
         death_watch_.start(*runtime_);
     report_signal_.emplace(*runtime_);
     try {
         runtime_->await_links(bootstrap_->keeps_going());
-        // To those who have begun to talk, a rank that ends for the sake of a dead cable looks
-        // dead.
+        // To ranks that have begun to talk, a rank that ends because of a dead cable looks dead.
         if (has_links(*runtime_)) bootstrap_->barrier();
     } catch (const std::runtime_error& error) {
-        // Before anything is taken down, and by the launcher, which tells of the cause alone and
-        // not of its echoes.
+        // Before anything is taken down, and through the launcher, which reports the cause alone
+        // and not its echoes.
         abort(1, error.what());
     }
 }
@@ -101,8 +100,8 @@ core::Options Process::options(bool threads) {
 void Process::leave() {
     if (left_) return;
     runtime_->wait_until([this] { return runtime_->state().quiet(); }, "the end of the job");
-    // The barrier sleeps outside the Runtime, but until everybody has come packets of others may
-    // have to pass through here, and who still waits for this rank asks what it is in.
+    // The barrier sleeps outside the Runtime, but until all ranks have come packets of others may
+    // have to pass through here, and ranks that still wait for this one ask which call it is in.
     if (size() > 1) {
         const bool relays = has_links(*runtime_);
         const auto longest = std::chrono::microseconds(relays ? 200 : 20'000);
@@ -127,7 +126,7 @@ void Process::leave() {
     } else {
         bootstrap_->barrier();
     }
-    // Now, whatever memory of the program's keeps the Runtime.
+    // Now, whatever memory of the program still holds the Runtime.
     runtime_->say_farewell();
     death_watch_.stop();  // it reads from the launcher
     bootstrap_->finalize();

@@ -1,9 +1,10 @@
 // This process as one rank of a job: bootstrap, settings and Runtime, brought up and taken down in
-// the right order. It is the one thing in the project that a process has only once, because C
+// the right order. It is the one thing in the project that exists once in a process, because C
 // programs start QMP and MPI without handing anything from one to the other.
 //
-// Front ends share it: the first acquire() joins the job, every further one gives the same, and the
-// job is left with leave() by the last. One thread at a time may call acquire() and leave().
+// Front ends share it: the first acquire() joins the job, every further one returns the same
+// object, and the last one to call leave() leaves the job. One thread at a time may call acquire()
+// and leave().
 #pragma once
 
 #include <memory>
@@ -34,15 +35,15 @@ class Process {
     const collectives::Policy& collective_policy() const { return policy_; }
     int rank() const { return bootstrap_->rank(); }
     int size() const { return bootstrap_->size(); }
-    // Whether several threads may call; false although asked for, when another front end came
-    // first.
+    // Whether several threads may call; may be false although it was asked for, if another front
+    // end came first.
     bool threads() const { return runtime_->options().threads; }
 
     // Whether the job lives on when a rank dies, and errors are returned to the caller.
     bool keeps_going() const { return bootstrap_->keeps_going(); }
 
-    // Collective over all ranks of the job: returns when nobody needs this one any more, be it only
-    // to pass packets on. Nothing may be started afterwards.
+    // Collective over all ranks of the job: returns when nobody needs this one any more, if only to
+    // pass packets on. Nothing may be started afterwards.
     void leave();
     // Ends the whole job: the launcher exits with code.
     [[noreturn]] void abort(int code, std::string_view message);

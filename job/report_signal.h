@@ -1,5 +1,5 @@
-// SIGUSR1 makes the Runtime print what it waits for, unless the program has a use of its own for
-// the signal. Held by the Process while its Runtime lives; one at a time.
+// SIGUSR1 makes the Runtime print what it waits for, unless the program uses the signal itself.
+// Held by the Process while its Runtime lives; one at a time.
 #pragma once
 
 #include "core/api.h"

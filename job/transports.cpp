@@ -8,14 +8,7 @@
 #include <vector>
 
 #include "config/geometry.h"
-#include "config/network.h"
-#include "core/transport/settings.h"
-#include "core/transport/shm/interface.h"
-#include "core/transport/shm/settings.h"
-#include "core/transport/tcp/interface.h"
-#include "core/transport/tcp/settings.h"
-#include "core/transport/verbs/interface.h"
-#include "core/transport/verbs/settings.h"
+#include "core/transport/list.h"
 #include "job/wiring.h"
 
 namespace torusmp::job {
@@ -23,6 +16,8 @@ namespace {
 
 using Factory = core::Runtime::InterfaceFactory;
 using Ports = std::vector<transport::PortOptions>;
+using Devices = std::vector<transport::NetworkOptions::Device>;
+using transport::Descriptor;
 
 std::string host_name(const config::Settings& settings, core::Rank rank) {
     if (!host_names(settings).empty() && !settings[config::setting::dims].empty())
@@ -32,20 +27,9 @@ std::string host_name(const config::Settings& settings, core::Rank rank) {
     return name;
 }
 
-Factory shm_factory(const config::Settings& settings, bool crowded, bool with_wire) {
-    transport::shm::InterfaceOptions shm;
-    shm.copy = settings[transport::shm::setting::copy];
-    shm.crowded = crowded;
-    shm.by_descriptor = with_wire;
-    return [shm](const Ports& ports) {
-        return std::make_unique<transport::shm::ShmInterface>(ports, shm);
-    };
-}
-
 // The devices behind the links that leave this rank's node.
-std::vector<transport::tcp::InterfaceOptions::Device> link_devices(const config::Settings& settings,
-                                                                   const core::Options& options) {
-    std::vector<transport::tcp::InterfaceOptions::Device> devices;
+Devices link_devices(const config::Settings& settings, const core::Options& options) {
+    Devices devices;
     if (settings[config::setting::dims].empty()) return devices;
     const int node = node_of(settings, options.rank);
     for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
@@ -58,36 +42,18 @@ std::vector<transport::tcp::InterfaceOptions::Device> link_devices(const config:
     return devices;
 }
 
-Factory tcp_factory(const config::Settings& settings, const launch::Bootstrap& bootstrap,
-                    const core::Options& options) {
-    transport::tcp::InterfaceOptions tcp;
-    tcp.secret = transport::derive_secret(bootstrap.secret());
-    tcp.host = host_name(settings, options.rank);
-    tcp.devices = link_devices(settings, options);
-    tcp.socket_buffer = settings[transport::tcp::setting::socket_buffer];
-    tcp.timeout = settings[transport::setting::timeout];
-    tcp.checksum = settings[transport::setting::checksum];
-    return [tcp](const Ports& ports) {
-        return std::make_unique<transport::tcp::TcpInterface>(ports, tcp);
-    };
-}
-
-Factory verbs_factory(const config::Settings& settings, const launch::Bootstrap& bootstrap,
-                      const core::Options& options, const Wiring& wiring) {
-    transport::verbs::InterfaceOptions verbs;
-    verbs.secret = transport::derive_secret(bootstrap.secret());
-    verbs.host = host_name(settings, options.rank);
-    for (const Wiring::Device& it : wiring.devices()) verbs.devices.push_back({it.port, it.name});
-    verbs.timeout = settings[transport::setting::timeout];
-    verbs.ack_timeout = settings[transport::verbs::setting::ack_timeout];
-    verbs.retries = settings[transport::verbs::setting::retries];
-    verbs.rnr_timer = settings[transport::verbs::setting::rnr_timer];
-    verbs.rnr_retries = settings[transport::verbs::setting::rnr_retries];
-    verbs.gid_index = settings[transport::verbs::setting::gid_index];
-    verbs.cache = settings[transport::verbs::setting::cache];
-    verbs.log = options.log;
-    return [verbs](const Ports& ports) {
-        return std::make_unique<transport::verbs::VerbsInterface>(ports, verbs);
+// `settings` outlive the Runtime's making, which is when interfaces are made.
+Factory factory_of(const Descriptor& descriptor, const config::Settings& settings,
+                   const launch::Bootstrap& bootstrap, const core::Options& options,
+                   Devices devices, bool beside_others) {
+    transport::Surroundings surroundings{.secret = transport::derive_secret(bootstrap.secret()),
+                                         .host = host_name(settings, options.rank),
+                                         .devices = std::move(devices),
+                                         .crowded = options.oversubscribed,
+                                         .beside_others = beside_others,
+                                         .log = options.log};
+    return [&descriptor, &settings, surroundings](const Ports& ports) {
+        return descriptor.make(settings, surroundings, ports);
     };
 }
 
@@ -98,58 +64,76 @@ Factory verbs_factory(const config::Settings& settings, const launch::Bootstrap&
                                           named ? "" : "transport.use: ", what));
 }
 
-// Shared memory inside this host, verbs and TCP to others, as each link allows.
+// "auto, shm or tcp": what transport.use may be here.
+template <class Fits>
+std::string those_that(Fits&& fits) {
+    std::vector<std::string> names;
+    for (const std::string& name : transport::transport_names())
+        if (const Descriptor* it = transport::find_transport(name); it == nullptr || fits(*it))
+            names.push_back(name);
+    return config::alternatives(names);
+}
+
+// What joins the ranks of this host, and to others the best that each link allows.
 std::unique_ptr<core::Runtime> open_mixed(const config::Settings& settings,
                                           launch::Bootstrap& bootstrap, core::Options options) {
     const Wiring wiring(settings, bootstrap, options);
+    const Descriptor* const wanted = transport::wanted_transport(settings);
     // Ranks of other nodes are meant to be reached over the links, even where one host plays many
     // nodes.
-    if (settings[transport::setting::use] == "verbs")
+    if (wanted != nullptr && wanted->needs_devices)
         std::erase_if(options.direct, [&, node = node_of(settings, options.rank)](core::Rank rank) {
             return node_of(settings, rank) != node;
         });
-    const bool crowded = options.oversubscribed;
+    const Descriptor& rest = transport::fallback_transport();
     std::vector<core::Runtime::Wire> wires;
-    wires.push_back({verbs_factory(settings, bootstrap, options, wiring),
-                     [wiring](core::Rank peer, std::optional<routing::Direction> link) {
-                         return wiring.by_verbs(peer, link);
-                     }});
-    wires.push_back({tcp_factory(settings, bootstrap, options)});
-    return std::make_unique<core::Runtime>(std::move(options), shm_factory(settings, crowded, true),
-                                           std::move(wires));
+    for (const Descriptor* it : transport::transports())
+        if (!it->inside_host && it != &rest)
+            wires.push_back(
+                {factory_of(*it, settings, bootstrap, options, wiring.devices(*it), true),
+                 [wiring, it](core::Rank peer, std::optional<routing::Direction> link) {
+                     return &wiring.carrier(peer, link) == it;
+                 }});
+    wires.push_back({factory_of(rest, settings, bootstrap, options, wiring.devices(rest), true)});
+    const Factory inside =
+        factory_of(transport::host_transport(), settings, bootstrap, options, {}, true);
+    return std::make_unique<core::Runtime>(std::move(options), inside, std::move(wires));
 }
 
 }  // namespace
 
 std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
                                             launch::Bootstrap& bootstrap, core::Options options) {
-    const bool crowded = options.oversubscribed;
-    const bool one_host = int(bootstrap.local_ranks().size()) == bootstrap.size();
-    const std::string& use = settings[transport::setting::use];
-    if (use == "verbs" && bootstrap.size() > 1) {
-        if (settings[config::setting::dims].empty())
+    const int elsewhere = bootstrap.size() - int(bootstrap.local_ranks().size());
+    const bool torus = !settings[config::setting::dims].empty();
+    const auto make = [&](const Descriptor& descriptor, bool beside_others) {
+        return factory_of(descriptor, settings, bootstrap, options, link_devices(settings, options),
+                          beside_others);
+    };
+    const Descriptor* const wanted = transport::wanted_transport(settings);
+    if (wanted != nullptr && wanted->needs_devices && bootstrap.size() > 1) {
+        if (!torus)
             refuse(settings,
-                   "found verbs, but no torus is set, so no link has a device: give a geometry "
-                   "file with [torus] and [links], or expected auto, shm or tcp");
+                   fmt::format("found {}, but no torus is set, so no link has a device: give a "
+                               "geometry file with [torus] and [links], or expected {}",
+                               wanted->name,
+                               those_that([](const Descriptor& it) { return !it.needs_devices; })));
         return open_mixed(settings, bootstrap, std::move(options));
     }
-    if (use == "shm" && !one_host)
-        refuse(settings, fmt::format("found shm, but {} of {} ranks are on other hosts: expected "
-                                     "auto, tcp or verbs",
-                                     bootstrap.size() - int(bootstrap.local_ranks().size()),
-                                     bootstrap.size()));
-    if (use == "tcp") {
-        const Factory tcp = tcp_factory(settings, bootstrap, options);
-        return std::make_unique<core::Runtime>(std::move(options), tcp);
+    if (wanted != nullptr && wanted->inside_host && elsewhere != 0)
+        refuse(settings,
+               fmt::format("found {}, but {} of {} ranks are on other hosts: expected {}",
+                           wanted->name, elsewhere, bootstrap.size(),
+                           those_that([](const Descriptor& it) { return !it.inside_host; })));
+    if (wanted != nullptr && !wanted->needs_devices && !wanted->inside_host) {
+        const Factory alone = make(*wanted, false);
+        return std::make_unique<core::Runtime>(std::move(options), alone);
     }
-    if (one_host)
-        return std::make_unique<core::Runtime>(std::move(options),
-                                               shm_factory(settings, crowded, false));
-    if (!settings[config::setting::dims].empty())
-        return open_mixed(settings, bootstrap, std::move(options));
-    const Factory tcp = tcp_factory(settings, bootstrap, options);
-    return std::make_unique<core::Runtime>(std::move(options), shm_factory(settings, crowded, true),
-                                           std::vector<core::Runtime::Wire>{{tcp}});
+    if (elsewhere != 0 && torus) return open_mixed(settings, bootstrap, std::move(options));
+    const Factory inside = make(transport::host_transport(), elsewhere != 0);
+    std::vector<core::Runtime::Wire> wires;
+    if (elsewhere != 0) wires.push_back({make(transport::fallback_transport(), true)});
+    return std::make_unique<core::Runtime>(std::move(options), inside, std::move(wires));
 }
 
 }  // namespace torusmp::job

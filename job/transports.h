@@ -1,5 +1,5 @@
-// Which transport carries what, as the settings and the place of this rank decide: shared memory
-// between the ranks of a host, verbs or TCP over the links to other hosts (job/wiring.h).
+// Which transports carry what, as the settings and the place of this rank decide: one between the
+// ranks of a host, and for each link to another host the best that both ends have (job/wiring.h).
 //
 // Called once while a Process comes up, by its thread, on every rank of the job.
 #pragma once
@@ -13,8 +13,8 @@
 namespace torusmp::job {
 
 // Opens the Runtime of this rank on the interfaces it needs; not connected yet. Collective. Throws
-// std::runtime_error for what a transport refuses, ConfigError where the settings ask for what is
-// not there.
+// std::runtime_error for what a transport refuses, ConfigError if the settings ask for what is not
+// there.
 std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
                                             launch::Bootstrap& bootstrap, core::Options options);
 

@@ -5,19 +5,20 @@
 #include <algorithm>
 
 #include "config/geometry.h"
+#include "core/transport/list.h"
+#include "core/transport/machine.h"
 #include "routing/pair_path.h"
 
 namespace torusmp::job {
 namespace {
 
 using config::CableEnd;
-using config::Carrier;
 using config::ConfigError;
 using config::HostFacts;
-using config::LinkChoice;
 using config::Settings;
 using routing::Direction;
 using routing::Rank;
+using transport::LinkChoice;
 
 const HostFacts* facts_of(const std::vector<std::optional<HostFacts>>& facts, int node) {
     const auto& it = facts[std::size_t(node)];
@@ -35,7 +36,8 @@ bool speaks(const Settings& settings, Rank rank) {
 }  // namespace
 
 Wiring::Wiring(const Settings& settings, launch::Bootstrap& bootstrap, const core::Options& options)
-    : far_(std::size_t(options.torus.size())) {
+    : far_(std::size_t(options.torus.size()), &transport::fallback_transport()) {
+    links_.fill(&transport::fallback_transport());
     const Facts facts = exchange(settings, bootstrap);
     choose_links(settings, bootstrap, options, facts);
     if (options.far_direct) choose_far(settings, options, facts);
@@ -45,14 +47,15 @@ Wiring::Wiring(const Settings& settings, launch::Bootstrap& bootstrap, const cor
 Wiring::Facts Wiring::exchange(const Settings& settings, launch::Bootstrap& bootstrap) {
     const Rank self = bootstrap.rank();
     std::string mine;
-    if (speaks(settings, self)) mine = config::link_facts(settings, node_of(settings, self));
+    if (speaks(settings, self))
+        mine = config::format_facts(transport::facts_of_links(settings, node_of(settings, self)));
     const auto told = bootstrap.exchange(std::as_bytes(std::span(mine)));
     Facts facts(std::size_t(node_torus(settings)->size()));
     for (std::size_t rank = 0; rank < told.size(); ++rank) {
         if (told[rank].empty()) continue;
         const int node = node_of(settings, Rank(rank));
         try {
-            facts[std::size_t(node)] = config::parse_facts(
+            facts[std::size_t(node)] = transport::parse_facts(
                 {reinterpret_cast<const char*>(told[rank].data()), told[rank].size()});
         } catch (const ConfigError& error) {
             throw ConfigError(
@@ -72,19 +75,19 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
         const auto neighbour = options.torus.neighbour(options.rank, direction);
         if (!neighbour || node_of(settings, *neighbour) == node) continue;
         const int other = node_of(settings, *neighbour);
-        const LinkChoice choice =
-            config::choose_link(settings, CableEnd{node, direction, facts_of(facts, node)},
-                                CableEnd{other, direction.opposite(), facts_of(facts, other)},
-                                std::find(local.begin(), local.end(), *neighbour) != local.end());
+        const LinkChoice choice = transport::choose_link(
+            settings, CableEnd{node, direction, facts_of(facts, node)},
+            CableEnd{other, direction.opposite(), facts_of(facts, other)},
+            std::find(local.begin(), local.end(), *neighbour) != local.end());
         if (speaker && node < other && !choice.warning.empty() && options.log)
             options.log(choice.warning);
-        links_[std::size_t(i)] = choice.carrier == Carrier::verbs;
-        if (links_[std::size_t(i)])
-            devices_.push_back({std::uint32_t(i), config::link_device(settings, node, direction)});
+        links_[std::size_t(i)] = choice.carrier;
+        const std::string device = config::link_device(settings, node, direction);
+        if (!device.empty()) link_devices_.push_back({std::uint32_t(i), device});
     }
 }
 
-// Queue pairs to ranks without a link to this one, through the kernels between.
+// Connections to ranks without a link to this one, through the kernels between.
 void Wiring::choose_far(const Settings& settings, const core::Options& options,
                         const Facts& facts) {
     const auto nodes = *node_torus(settings);
@@ -95,13 +98,20 @@ void Wiring::choose_far(const Settings& settings, const core::Options& options,
         const Direction out = routing::pair_direction(nodes, node, other);
         const Direction in = routing::pair_direction(nodes, other, node);
         const LinkChoice choice =
-            config::choose_forwarded(settings, CableEnd{node, out, facts_of(facts, node)},
-                                     CableEnd{other, in, facts_of(facts, other)});
-        far_[std::size_t(rank)] = choice.carrier == Carrier::verbs;
-        if (far_[std::size_t(rank)])
-            devices_.push_back({core::direct_port_base + std::uint32_t(rank),
-                                config::link_device(settings, node, out)});
+            transport::choose_forwarded(settings, CableEnd{node, out, facts_of(facts, node)},
+                                        CableEnd{other, in, facts_of(facts, other)});
+        far_[std::size_t(rank)] = choice.carrier;
+        if (choice.carrier->needs_devices)
+            far_devices_.push_back({core::direct_port_base + std::uint32_t(rank),
+                                    config::link_device(settings, node, out)});
     }
+}
+
+std::vector<transport::NetworkOptions::Device> Wiring::devices(
+    const transport::Descriptor& transport) const {
+    auto all = link_devices_;
+    if (transport.needs_devices) all.insert(all.end(), far_devices_.begin(), far_devices_.end());
+    return all;
 }
 
 }  // namespace torusmp::job

@@ -1,9 +1,9 @@
-// Which transport carries what this rank has to other nodes: verbs where both ends of a link have
-// RDMA, TCP else.
+// Which transport carries what this rank has to other nodes: of each link, and of each rank beyond
+// the links to which the network forwards.
 //
-// Made once while a Process comes up, collectively: each node tells all others what RDMA its links
-// have, so that both ends of a link come to the same answer by the same rule (config/choice.h). A
-// plain value afterwards, which any thread may read.
+// Made once while a Process comes up, collectively: each node tells all others what its links
+// offer, so that both ends of a link come to the same answer by the same rule
+// (core/transport/choice.h). A plain value afterwards, which any thread may read.
 #pragma once
 
 #include <array>
@@ -11,32 +11,28 @@
 #include <string>
 #include <vector>
 
-#include "config/choice.h"
 #include "config/settings.h"
 #include "core/api.h"
+#include "core/transport/choice.h"
 #include "launch/bootstrap.h"
 
 namespace torusmp::job {
 
 class Wiring {
   public:
-    struct Device {
-        std::uint32_t port;  // of the Runtime
-        std::string name;
-    };
-
     // Collective. Precondition: the settings have a torus. Throws ConfigError where they ask for a
     // transport that a link cannot have; options.log is told what is not as good as it could be.
     Wiring(const config::Settings& settings, launch::Bootstrap& bootstrap,
            const core::Options& options);
 
-    // Whether verbs carry that link of this rank or, without one, the connection to a rank further
-    // away, to which the network forwards.
-    bool by_verbs(routing::Rank peer, std::optional<routing::Direction> link) const {
-        return link ? links_[std::size_t(link->index())] : far_[std::size_t(peer)];
+    // What carries that link of this rank or, without one, the connection to a rank further away.
+    const transport::Descriptor& carrier(routing::Rank peer,
+                                         std::optional<routing::Direction> link) const {
+        return *(link ? links_[std::size_t(link->index())] : far_[std::size_t(peer)]);
     }
-    // The network devices of all ports that verbs carry.
-    const std::vector<Device>& devices() const { return devices_; }
+    // The network devices behind the ports that a transport is to be given.
+    std::vector<transport::NetworkOptions::Device> devices(
+        const transport::Descriptor& transport) const;
 
   private:
     using Facts = std::vector<std::optional<config::HostFacts>>;  // by node; nothing: it is gone
@@ -47,9 +43,11 @@ class Wiring {
     void choose_far(const config::Settings& settings, const core::Options& options,
                     const Facts& facts);
 
-    std::array<bool, 2 * routing::max_dimensions> links_{};
-    std::vector<bool> far_;  // by rank; all false where the runtime relays
-    std::vector<Device> devices_;
+    std::array<const transport::Descriptor*, 2 * routing::max_dimensions> links_{};
+    std::vector<const transport::Descriptor*> far_;  // by rank
+    std::vector<transport::NetworkOptions::Device> link_devices_;
+    // By which connections to ranks further away leave, where their transport needs one.
+    std::vector<transport::NetworkOptions::Device> far_devices_;
 };
 
 }  // namespace torusmp::job

@@ -1,8 +1,8 @@
 // The bootstrap over PMIx: Slurm (srun --mpi=pmix), PRRTE, Open MPI's mpirun.
 //
 // libpmix is opened only if PMIx started this process, and not linked: every rank of torus-run
-// would pay for its initialization too. Its types come from pmix.h; a build without the header
-// refuses such a start.
+// would pay for its initialization too. Its types come from pmix.h; a build without it refuses
+// such a start.
 #include <fmt/format.h>
 
 #include "launch/implementations.h"

@@ -11,8 +11,8 @@
 
 #include "mpi11/numbers.h"
 
-// A function of C is the same one whatever namespace declares it; but it is the first declaration
-// in a namespace that says whether it is exported.
+// A C function is the same one in whatever namespace it is declared; but its first declaration in a
+// namespace decides whether it is exported.
 #define TORUSMP_ENTRY(Name, counts, parameters, ...)                               \
     namespace torusmp::mpi::counts {                                               \
     extern "C" __attribute__((visibility("default"))) int PMPI_##Name parameters { \

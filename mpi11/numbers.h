@@ -1,5 +1,5 @@
-// Counts and displacements as a program gives them: int in the functions of old, 64 bits in those
-// whose names end in _c. Inside they are 64 bits wide; arrays are read where they lie.
+// Counts and displacements as a program gives them: int in the old functions, 64 bits in those
+// whose names end in _c. Inside, they are 64 bits wide; arrays are read where they lie.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline constexpr Form form = Form::wide;
 }  // namespace wide
 static_assert(std::is_same_v<MPI_Aint, MPI_Count>, "an address is as wide as a count");
 
-// An array of the program's, of either width.
+// An array of the program, of either width.
 class Numbers {
   public:
     Numbers() = default;  // none
@@ -46,7 +46,7 @@ class Numbers {
     Form form_ = Form::narrow;
 };
 
-// A figure as the program gets it; MPI_UNDEFINED where its type is too narrow (MPI-3.1, section
+// A number as the program gets it; MPI_UNDEFINED where its type is too narrow (MPI-3.1, section
 // 4.1.5).
 template <class Count>
 Count fitting(std::size_t figure) {

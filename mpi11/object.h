@@ -1,11 +1,11 @@
-// What stands behind a handle, and how a handle is looked up.
+// What is behind a handle, and how a handle is looked up.
 //
-// A handle is a pointer to an object of ours, or below 0x1000 one of the constants of the MPI 5.0
+// A handle is a pointer to an object of ours or, below 0x1000, one of the constants of the MPI 5.0
 // binary interface (chapter 20), which a table turns into an object. Objects of one class live in a
-// slab whose memory is never given back, so a handle that was freed is told by its kind instead of
-// ending the program. A class for handles derives from Object first, has no virtual functions, and
-// names its kind, its handle type, its null handle and the class of error for what is no such
-// handle; and at_any_time where it may be made and freed while MPI is not running.
+// slab whose memory is never given back, so a handle that was freed is recognised by its kind
+// instead of crashing the program. A class for handles derives from Object first, has no virtual
+// functions, and names its kind, its handle type, its null handle and the error class for anything
+// that is not such a handle; and at_any_time if it may be made and freed while MPI is not running.
 //
 // Slabs and references may be used from any thread where several call; see shared_by_threads.
 #pragma once
@@ -61,7 +61,7 @@ inline constexpr std::uintptr_t constants = 0x1000;
 // Predefined objects by the value of their handle.
 inline constinit std::array<Object*, constants> predefined{};
 
-// The object of a handle, or null where it is none of that class that lives.
+// The object of a handle; null if the handle is not that of a live object of that class.
 template <class T>
 T* find(typename T::Handle handle) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);
@@ -89,8 +89,8 @@ void make_predefined(T& object, typename T::Handle handle) {
     predefined[object.constant] = &object;
 }
 
-// A lock that costs a branch where one thread calls. always: what several threads may do whatever
-// MPI was started with.
+// A lock that costs a branch where one thread calls. always: for what several threads may do
+// whatever thread level MPI was started with.
 class SharedLock {
   public:
     explicit SharedLock(std::mutex& mutex, bool always = false)
@@ -131,7 +131,7 @@ class Slab {
         object.~T();
         give(slot);
     }
-    // How many live: what MPI_Finalize looks at.
+    // How many live; MPI_Finalize looks at this.
     std::size_t living() const { return living_; }
     template <class Visit>
     void for_each(Visit&& visit) {
@@ -193,7 +193,7 @@ T& make(Arguments&&... arguments) {
     return Slab<T>::only().make(std::forward<Arguments>(arguments)...);
 }
 
-// One more that uses the object.
+// One more user of the object.
 template <class T>
 T& retain(T& object) {
     if (shared_by_threads) [[unlikely]]
@@ -204,13 +204,14 @@ T& retain(T& object) {
     return object;
 }
 
-// What release() hardly ever comes to; out of the way of those that are called for every message.
+// The rare part of release(), kept out of the way of what every message calls.
 template <class T>
 [[gnu::noinline, gnu::cold]] void end(T& object) {
     Slab<T>::only().end(object);
 }
 
-// One less; the last ends it. Predefined objects hold a reference of their own and never end.
+// One user less; the last one ends it. Predefined objects hold a reference to themselves and never
+// end.
 template <class T>
 void release(T& object) {
     int left = 0;

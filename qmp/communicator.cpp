@@ -1,4 +1,4 @@
-// Communicators: the three predefined ones, splitting, and what is known of each.
+// Communicators: the three predefined ones, splitting, and what can be asked about each.
 #include "qmp/communicator.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace torusmp::qmp {
 namespace {
 
-// What each node says in a split. Nodes but the own are zero, so that adding gathers them.
+// What each node says in a split. The entries of other nodes are zero, so that adding gathers them.
 struct Claim {
     std::int64_t color;
     std::int64_t key;

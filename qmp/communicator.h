@@ -42,18 +42,19 @@ struct QMP_comm_struct {
 
 namespace torusmp::qmp {
 
-// Fails in the name of `call` unless the job runs and comm is not null.
+// Ends the job, naming `call`, unless QMP is initialized and comm is not null.
 QMP_comm_struct& checked(QMP_comm_t comm, std::string_view call);
 // The same for the default communicator.
 QMP_comm_struct& default_comm(std::string_view call);
-// And demands a topology.
+// And requires a topology.
 const Topology& topology_of(QMP_comm_t comm, std::string_view call);
 
 // Collective: see QMP_comm_split(). Null for a negative color.
 QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view call);
 
-// Blocks until the schedule is complete. Where it cannot be, because a rank died or ranks called
-// different things, fails in the name of `call`; QMP_ERROR where the job lives on without the dead.
+// Blocks until the schedule is complete. If it cannot complete, because a rank died or ranks called
+// different things, ends the job naming `call`; returns QMP_ERROR if the job lives on without the
+// dead.
 QMP_status_t finish(collectives::Schedule& schedule, std::string_view call);
 
 // The machine rank of each node of the allocated communicator, by flags and placement.

@@ -25,7 +25,7 @@ int to_int(std::string_view flag, std::string_view text) {
     return value;
 }
 
-// One flag's place in argv: [first, last), and its integers.
+// The position of one flag in argv: [first, last), and its integers.
 struct Found {
     int first = 0;
     int last = 0;

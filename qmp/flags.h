@@ -1,4 +1,5 @@
-// The -qmp-... flags of a command line: found, checked as far as they can be alone, and taken out.
+// The -qmp-... flags of a command line: found, checked as far as they can be on their own, and
+// removed.
 //
 // Pure: no I/O, no state. Any thread may call.
 #pragma once
@@ -9,7 +10,7 @@
 
 namespace torusmp::qmp {
 
-// A flag that is wrong. what() is one whole message: flag, what was found, what was expected.
+// A wrong flag. what() is one whole message: flag, what was found, what was expected.
 class FlagError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -24,11 +25,11 @@ struct Flags {
     std::optional<int> processes;    // -qmp-nmpi
 };
 
-// Reads the flags and takes them, with the integers behind them, out of argv; argv[argc] stays as
-// it is (null). argc 0 and argv null are fine. Throws FlagError; argv is then untouched.
+// Reads the flags and removes them, with the integers that follow them, from argv; argv[argc] stays
+// as it is (null). argc 0 and argv null are fine. Throws FlagError; argv is then unchanged.
 Flags take_flags(int& argc, char** argv);
 
-// Checks that belong to the number of processes. Throws FlagError.
+// Checks that need the number of processes. Throws FlagError.
 void check_flags(const Flags& flags, int processes);
 
 // Whether `map` is a permutation of 0 .. map.size()-1.

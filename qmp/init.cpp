@@ -22,7 +22,7 @@ Placement placement_from_environment() {
         fmt::format("QMP_PLACEMENT: found '{}', expected auto, rank or declared", value));
 }
 
-// The job of this node: the part of the allocated grid it lies in, or of its nodes in a row.
+// The job of this node: its part of the allocated grid, or of consecutive nodes.
 int job_color(const Library& lib) {
     const auto& jobs = lib.flags.jobs;
     if (jobs.empty()) return 0;
@@ -104,7 +104,7 @@ void finalize(const char* call) {
     if (const std::string open = handles_in_flight(); !open.empty())
         fail(call, "messages are still in flight, which nobody waited for:" + open);
     {
-        // Counts as a collective: nodes that are in another one, and wait for this, are told.
+        // Counts as a collective: nodes that are in another one, and wait for this one, are told.
         collectives::Exchange end(lib.allocated->group);
         end.start("finalize");
         end.wait();
@@ -113,7 +113,7 @@ void finalize(const char* call) {
     lib.initialized = false;
     hot.runtime = nullptr;
     lib.allocated = lib.job = lib.default_comm = nullptr;
-    // That of all nodes answers them until everybody has come.
+    // The schedule of all nodes answers them until everybody has come.
     const auto everybody = std::move(lib.communicators.front());
     if (everybody->mpi_comm != nullptr)
         job::mpi_functions.free(std::exchange(everybody->mpi_comm, nullptr));
@@ -143,7 +143,7 @@ QMP_status_t QMP_init_msg_passing(int* argc, char*** argv, QMP_thread_level_t re
     const char* const call = __func__;
     return guarded(call, [&] {
         start(argc, argv, number_of(required), call);
-        // The Runtime does not care which thread calls, as long as they do not call at once.
+        // The Runtime does not care which thread calls, as long as no two call at once.
         const bool honoured = required != QMP_THREAD_MULTIPLE || library().process->threads();
         if (provided != nullptr) *provided = honoured ? required : QMP_THREAD_SERIALIZED;
         return QMP_SUCCESS;

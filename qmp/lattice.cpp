@@ -20,7 +20,7 @@ std::vector<int> prime_factors(int number) {
 }
 
 // The dimension to cut by `prime`: the longest that it divides. Of equally long ones the last that
-// follows an uncut one, so that cuts gather in few dimensions. -1: none.
+// follows an uncut one, so that cuts concentrate in few dimensions. -1: none.
 int dimension_to_cut(const std::vector<int>& part, const std::vector<int>& nodes, int prime) {
     int best = -1;
     for (int d = 0; d < int(part.size()); ++d) {
@@ -32,7 +32,8 @@ int dimension_to_cut(const std::vector<int>& part, const std::vector<int>& nodes
     return best;
 }
 
-// Grid of nodes for a lattice; empty where their number has factors that the lattice has not.
+// The grid of nodes for a lattice; empty if their number has factors that the lattice does not
+// have.
 std::vector<int> grid_for(std::vector<int> lattice, int nodes) {
     std::vector<int> grid(lattice.size(), 1);
     for (const int prime : prime_factors(nodes)) {

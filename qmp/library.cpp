@@ -5,7 +5,7 @@
 namespace torusmp::qmp {
 
 Library& library() {
-    // Held by a pointer that is never destroyed.
+    // Held through a pointer that is never destroyed.
     static Library* const only = std::make_unique<Library>().release();
     return *only;
 }

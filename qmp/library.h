@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "qmp/flags.h"
 #include "job/process.h"
+#include "qmp/flags.h"
 #include "qmp/qmp.h"
 
 namespace torusmp::qmp {
 
-// How node numbers and coordinates are dealt over the machine; environment QMP_PLACEMENT.
+// How node numbers and coordinates are mapped to the machine; environment QMP_PLACEMENT.
 enum class Placement {
     automatic,  // node numbers follow -qmp-geom where that brings neighbours closer
     rank,       // node numbers are ranks, always
@@ -31,7 +31,7 @@ enum class Placement {
 };
 
 struct Library {
-    std::shared_ptr<job::Process> process;  // set while initialized, and while memory of it is in use
+    std::shared_ptr<job::Process> process;  // set while initialized, and while its memory is in use
     std::atomic<bool> initialized{false};
     bool was_initialized = false;
 
@@ -64,7 +64,7 @@ struct Library {
 // Works at any time.
 Library& library();
 
-// What every message needs, without the guard of the Library's first use.
+// What every message needs, without the guard of the Library's initialization.
 struct Hot {
     std::atomic<core::Runtime*> runtime{nullptr};  // set while initialized
     std::atomic<int> profile_level{0};             // QMP_profcontrol()
@@ -73,10 +73,11 @@ inline constinit Hot hot;
 
 // Prints "call: message" as QMP_error does and ends the job with exit code 1. Works at any time.
 [[noreturn]] void fail(std::string_view call, std::string_view message);
-// Ends the job with exit code 1 over what happened elsewhere, a dead cable or rank: several ranks see
-// it, so the launcher tells it once, or not at all where it knows the cause.
+// Ends the job with exit code 1 because of what happened elsewhere, a dead cable or rank: several
+// ranks see it, so the launcher reports it once, or not at all if it knows the cause.
 [[noreturn]] void fall_with_others(std::string_view call, std::string_view message);
-// Ends the job over a wrong flag, file or launcher: one message from the launcher, exit code 2.
+// Ends the job because of a wrong flag, file or launcher: one message from the launcher, exit code
+// 2.
 [[noreturn]] void refuse(std::string_view message);
 
 // The number behind an enumerator that a C program passed: it need not be one of the enumeration's,
@@ -89,10 +90,10 @@ int number_of(const Enum& value) {
     return number;
 }
 
-// Prints "call: message" as QMP_error does, keeps the code and returns it. Works at any time.
+// Prints "call: message" as QMP_error does, stores the code and returns it. Works at any time.
 QMP_status_t complain(QMP_status_t code, std::string_view call, std::string_view message);
 
-// The Library, once it is certain that the job runs; else fails in the name of `call`.
+// The Library, once it is certain that QMP is initialized; otherwise ends the job, naming `call`.
 inline Library& running(std::string_view call) {
     Library& lib = library();
     if (!lib.initialized.load(std::memory_order_relaxed)) [[unlikely]]
@@ -104,8 +105,7 @@ inline core::Runtime& runtime() {
     return library().process->runtime();
 }
 
-// Runs the body of an API function. No exception may pass into C: the job ends in the name of
-// `call`.
+// Runs the body of an API function. No exception may reach C: the job ends instead, naming `call`.
 template <class Body>
 auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
     try {
@@ -118,7 +118,8 @@ auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
     }
 }
 
-// Adds the time until its end to QMP_get_total_qmp_time(), where QMP_profcontrol() asked for it.
+// Adds the time until its destruction to QMP_get_total_qmp_time(), if QMP_profcontrol() asked for
+// it.
 class CallTimer {
   public:
     CallTimer() {

@@ -20,7 +20,7 @@ QMP_mem_t* allocate(std::size_t bytes, std::size_t alignment, const char* call) 
         lib.last_error = QMP_NOMEM_ERR;
         return static_cast<QMP_mem_t*>(nullptr);
     };
-    // The Runtime takes powers of two; any other alignment is cut out of a larger block.
+    // The Runtime takes powers of two; any other alignment is carved out of a larger block.
     const bool power = (alignment & (alignment - 1)) == 0;
     const std::size_t asked = alignment == 0 ? alignof(std::max_align_t)
                               : power        ? alignment
@@ -81,7 +81,7 @@ QMP_msgmem_t declare_strided_array(void* const base[], const std::size_t blksize
                                  fmt::format("found {} blocks of {} bytes, expected 0 or more "
                                              "that fit in memory",
                                              nblocks[i], blksize[i]));
-        // Positions count from the first base, which QMP_change_address() may move later.
+        // Offsets count from the first base, which QMP_change_address() may move later.
         const auto offset = static_cast<std::byte*>(base[i]) - static_cast<std::byte*>(base[0]);
         if (bytes > 0) runs.push_back({offset, blksize[i], std::size_t(nblocks[i]), stride[i]});
     }

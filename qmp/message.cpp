@@ -23,8 +23,8 @@ std::string Handle::describe() const {
 namespace torusmp::qmp {
 namespace {
 
-// The kinds of messages that never mix: between two nodes by number; and along each dimension, by
-// the direction in which they travel.
+// The kinds of messages that never mix: those between two nodes by number; and along each
+// dimension, by the direction in which they travel.
 std::uint32_t flow_kind(int axis, bool travels_up) {
     return axis < 0 ? 0 : 1 + 2 * std::uint32_t(axis) + (travels_up ? 1 : 0);
 }
@@ -160,7 +160,7 @@ inline void start_one(Handle& handle, const char* call) {
     if (handle.clear_to_send == QMP_CTS_READY) handle.clear_to_send = QMP_CTS_NOT_READY;
 }
 
-// Ends the job; where it lives on after a death, the caller is told instead.
+// Ends the job; if it lives on after a death, the caller is told instead.
 [[gnu::cold]] void fail_message(Handle& handle, const core::Status& status, const char* call) {
     if (status.error == core::Error::truncated)
         fail(call, fmt::format("node {} sent {} bytes, longer than the {} of this node",
@@ -175,7 +175,7 @@ inline void start_one(Handle& handle, const char* call) {
     handle.error = complain(QMP_ERROR, call, what);
 }
 
-// Takes note that an exchange is complete.
+// Records that an exchange is complete.
 inline void settle(Handle& handle, const char* call) {
     handle.active = false;
     const core::Status& status = handle.request().status();
@@ -371,7 +371,7 @@ QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts) {
     });
 }
 
-// ---- starting and waiting: no guard, nothing here throws but out of memory in core ----
+// ---- starting and waiting: no guard, nothing here throws except out of memory in core ----
 
 QMP_status_t QMP_start(QMP_msghandle_t h) {
     Handle& handle = existing(h, __func__);

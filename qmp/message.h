@@ -46,7 +46,7 @@ struct QMP_msghandle_struct {
 
 namespace torusmp::qmp {
 
-// What is still in flight, for the end of the job: one line a handle; empty when there is none.
+// What is still in flight at the end of the job: one line for each handle; empty: nothing.
 std::string handles_in_flight();
 
 }  // namespace torusmp::qmp

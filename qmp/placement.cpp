@@ -1,4 +1,4 @@
-// How the grids of programs lie on the torus of the machine.
+// How the grids of programs are placed on the torus of the machine.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -35,8 +35,8 @@ Dilation measure(const std::vector<int>& lengths, const std::vector<int>& ranks,
     return routing::dilation_of(grid_of(lengths), ranks, torus);
 }
 
-// An order that brings neighbours closer than `ranks` does, with place 0 where it is there, so that
-// node 0 stays the rank that reads standard input. Nothing where there is none.
+// An order that brings neighbours closer than `ranks` does, with place 0 kept in place if it is
+// there, so that node 0 stays the rank that reads standard input. Nothing if there is none.
 std::optional<std::vector<int>> better(const std::vector<int>& lengths,
                                        const std::vector<int>& ranks, const Torus& torus) {
     return routing::place_closer(grid_of(lengths), ranks, torus, false);
@@ -51,7 +51,7 @@ std::string text_of(const Dilation& dilation) {
                        dilation.average);
 }
 
-// On node 0, for those who asked: how the topology lies, and what would be better.
+// On node 0, if the user asked for it: how the topology is placed, and what would be better.
 void tell(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
     if (library().verbose.load() < 1 || comm.group.node() != 0 || !covers_machine(comm)) return;
     const Topology& topology = *comm.topology;

@@ -1,4 +1,4 @@
-// QMP_printf and its kin, verbosity, time and version.
+// QMP_printf and its relatives, verbosity, time and version.
 #include <unistd.h>
 
 #include <array>
@@ -18,7 +18,7 @@ std::string host_name() {
     return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
-// One write a line, so that lines of several threads do not mix.
+// One write for each line, so that lines of several threads do not mix.
 int print(FILE* stream, const char* tag, const char* format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);

@@ -1,10 +1,10 @@
-// Laying a logical grid over a physical torus so that logical neighbours stay physical neighbours.
+// Maps a logical grid onto a physical torus so that logical neighbours stay physical neighbours.
 //
 // A program declares the grid it thinks in (any number of dimensions); the machine has the torus it
 // has. An Embedding pairs every logical place with one rank, one to one, and reports the dilation:
 // how many physical steps lie between logical neighbours. 1 means that every neighbour is one link
-// away. The map depends on its arguments alone, so every rank works out the same one by itself.
-// An Embedding is an immutable value that owns its tables; any thread may read it.
+// away. The map depends only on its arguments, so every rank computes the same one by itself. An
+// Embedding is an immutable value that owns its tables; any thread may read it.
 #pragma once
 
 #include <span>
@@ -15,8 +15,9 @@
 
 namespace torusmp::routing {
 
-// Physical distances between logical neighbours. Each pair counts once, also the pair of a periodic
-// dimension of extent 2, which are neighbours both ways; an extent of 1 has no pairs.
+// Physical distances between logical neighbours. Each pair counts once, including that of a
+// periodic dimension of extent 2, whose two places are neighbours both ways; an extent of 1 has no
+// pairs.
 struct Dilation {
     int maximum = 0;       // 0 where there is no pair
     double average = 0.0;  // mean over the pairs

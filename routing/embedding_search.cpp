@@ -75,7 +75,7 @@ class ProductSearch {
   public:
     ProductSearch(const std::vector<int>& extents, const std::vector<bool>& periodic,
                   const Torus& physical);
-    // Runs the search and lays out the best plan found.
+    // Runs the search and builds the map from the best plan found.
     std::vector<Rank> run();
     const Cost& cost() const { return best_cost_; }
 
@@ -89,7 +89,7 @@ class ProductSearch {
         std::vector<Share> shares;
         int heaviest = 1;
         bool gray = false;
-        bool exact = false;  // the whole of it makes up a whole logical dimension
+        bool exact = false;  // all of it makes up a whole logical dimension
     };
 
     void descend(std::size_t depth);
@@ -209,8 +209,8 @@ void ProductSearch::finish_split(int dimension, Split split, std::vector<Split>&
     if (split.heaviest <= bound_) found.push_back(std::move(split));
 }
 
-// Whether an equal logical dimension could as well have taken the next piece: then the two choices
-// are mirror images, and one of them is enough.
+// Whether an equal logical dimension could just as well have taken the next piece: then the two
+// choices are mirror images, and one of them is enough.
 bool ProductSearch::twin_before(int logical, const Split& split) const {
     const auto at = std::size_t(logical);
     for (std::size_t i = 0; i < at; ++i) {
@@ -316,7 +316,7 @@ class Backtracking {
     static constexpr int max_places = 64;
     Backtracking(const std::vector<int>& extents, const std::vector<bool>& periodic,
                  const Torus& physical);
-    // Nothing where there is no such map, or where the allotted work did not suffice to find one.
+    // Nothing if there is no such map, or if the allotted work did not suffice to find one.
     std::optional<std::vector<Rank>> run(int reach);
 
   private:

@@ -1,4 +1,4 @@
-// Graphs on the machine. A graph that is a grid or torus itself is laid out as one; any other grows
+// Graphs on the machine. A graph that is itself a grid or torus is laid out as one; any other grows
 // from vertex 0, each vertex next to those it talks to most, and is then improved by exchanges.
 #include <algorithm>
 #include <array>
@@ -91,7 +91,7 @@ Ranks grow(const Adjacency& adjacency, std::span<const Rank> candidates, const T
     return ranks;
 }
 
-// Exchanges the ranks of two vertices, or one for a rank that is left over, while that helps.
+// Exchanges the ranks of two vertices, or one for an unused rank, as long as that helps.
 void improve(Ranks& ranks, const Adjacency& adjacency, std::span<const Rank> candidates,
              const Torus& machine) {
     std::vector<Rank> spare;
@@ -131,8 +131,8 @@ void improve(Ranks& ranks, const Adjacency& adjacency, std::span<const Rank> can
     }
 }
 
-// The graph as the torus that it is, laid out by the embedding. Nothing where it is none, or where
-// the candidates are no box to lay it on.
+// The graph as the torus that it is, laid out by the embedding. Nothing if it is none, or if the
+// candidates form no box to put it on.
 std::optional<Ranks> as_torus(const Adjacency& adjacency, std::span<const Rank> candidates,
                               const Torus& machine) {
     if (!box_of(machine, candidates)) return std::nullopt;

@@ -1,6 +1,6 @@
-// The way of two nodes that talk straight to each other through the nodes between, which only
-// forward: one path for both directions of traffic, because each end of such a connection lives on
-// one device, for what it sends and for what comes.
+// The path between two nodes that talk to each other directly through the nodes in between, which
+// only forward: one path for both directions of traffic, because each end of such a connection
+// lives on one device, for what it sends and for what it receives.
 //
 // It is the shortest-direction-first path from the node with the lower number. Pure functions; any
 // thread may call.
@@ -10,7 +10,7 @@
 
 namespace torusmp::routing {
 
-// The link of `here` by which its connection to `there` goes. Precondition: two different nodes.
+// The link by which the connection of `here` to `there` goes. Precondition: two different nodes.
 Direction pair_direction(const Torus& torus, Rank here, Rank there);
 
 // The next step of packets at `at` for the link `entrance` of the node `there`, by which they have

@@ -73,7 +73,7 @@ class Growth {
     }
 
     // `layers`: the ranks by distance. Those with the least choice come first in each layer, and
-    // each joins the smallest region it can. Equals among them come in an order told by `seed`.
+    // each joins the smallest region it can. Ties are broken in an order given by `seed`.
     void grow(std::vector<Rank> layers, unsigned seed) {
         sizes_.fill(0);
         std::mt19937 random(seed);
@@ -165,7 +165,8 @@ class Growth {
         place(rank, to);
     }
 
-    // Whether its region can do without it: all that it could pass on comes another way too.
+    // Whether its region can do without it: everything that it could pass on comes by another way
+    // too.
     bool movable(Rank rank) const {
         if (around_->distance(rank) == 1) return true;  // a gate passes on what it did before
         const Regions own = only(region(rank));
@@ -219,7 +220,7 @@ class Growth {
             }
         }
         if (end < 0) return false;
-        // From the far end; a move can undo what made the one before it possible.
+        // Starts at the far end; a move can undo what made the one before it possible.
         bool moved = false;
         for (int r = end; r != start; r = before[std::size_t(r)]) {
             const Rank rank = mover(before[std::size_t(r)], r);
@@ -239,7 +240,7 @@ class Growth {
     std::array<int, 2 * max_dimensions> sizes_{};
 };
 
-// One growth is enough nearly always. Where the extents are small an unlucky order among equals can
+// One growth is nearly always enough. Where the extents are small, an unlucky order among ties can
 // leave regions that no single move evens out; another order often does better.
 Growth best_growth(const Surroundings& around, const std::vector<Rank>& layers) {
     constexpr unsigned orders = 16;

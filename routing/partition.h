@@ -24,17 +24,17 @@ struct Partition {
     std::vector<Direction> first;          // by region: the link by which the root serves it
     std::vector<std::vector<Rank>> order;  // by region: its ranks as they are sent to
     std::vector<int> region;               // by rank; the root's is -1
-    // All regions as one tree. Where the root's neighbour in a ring of two is the gate of both
-    // cables' regions, its children are of both, and it belongs to one of them itself.
+    // All regions as one tree. If the root's neighbour in a ring of two is the gate of the regions
+    // of both cables, its children are those of both, and it belongs to one of them itself.
     SpanningTree tree;
 
     // From the root; it begins with the link of the rank's region.
     std::vector<Hop> path(Rank rank) const;
 };
 
-// Region sizes differ by one at most wherever a partition like that was found: on all tori and
-// meshes but a few with small extents or a root near an edge. What is never given up is the
-// shortest paths. O(size) on nearly all.
+// Region sizes differ by at most one wherever such a partition was found: on all tori and meshes
+// except a few with small extents or a root near an edge. What is never given up is the shortest
+// paths. O(size) on nearly all.
 Partition optimal_partition(const Torus& torus, Rank root);
 
 }  // namespace torusmp::routing

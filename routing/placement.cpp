@@ -11,8 +11,8 @@ namespace {
 
 using Ranks = std::vector<Rank>;
 
-// A torus looks the same from everywhere and an open line from both its ends: moves the whole map
-// so that place 0 comes to lie on `target` where that can be done.
+// A torus looks the same from everywhere and an open line from both its ends: shifts the whole map
+// so that place 0 comes to lie on `target` if possible.
 void bring_first_to(Rank target, Ranks& found, const Torus& torus) {
     const auto from = torus.coordinates(found[0]);
     const auto to = torus.coordinates(target);
@@ -142,7 +142,7 @@ std::optional<Ranks> place_closer(const Grid& grid, std::span<const Rank> ranks,
     Ranks found = embedding.to_physical();
     const auto first = std::lower_bound(sorted.begin(), sorted.end(), ranks[0]) - sorted.begin();
     bring_first_to(Rank(first), found, torus);
-    // What a box thinks a step may be several on the machine, so the outcome is weighed again.
+    // One step in a box may be several on the machine, so the outcome is judged again.
     found = on_machine(std::move(found));
     if (found[0] == ranks[0] && closer(dilation_of(grid, found, machine), now)) return found;
     if (!first_may_move) return std::nullopt;
@@ -166,7 +166,7 @@ Ranks place_grid(const Grid& grid, std::span<const Rank> candidates, const Torus
     if (const auto found = place_closer(grid, best, machine, true)) weigh(*found);
     if (least.maximum <= 1) return best;
 
-    // Other members of the communicator may fit better, where some are left over.
+    // Other members of the communicator may fit better, if some are left over.
     const auto box = box_of(machine, candidates);
     if (box && places < std::int64_t(candidates.size())) {
         Ranks sorted(candidates.begin(), candidates.end());

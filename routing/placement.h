@@ -2,8 +2,8 @@
 // there are near each other on the wires. Front ends ask here when a program leaves the numbering
 // to us.
 //
-// Everything depends on the arguments alone, and the work is bounded by counts, not by time, so all
-// ranks come to the same answer by themselves. Places of grids are row-major, the last dimension
+// Everything depends only on the arguments, and the work is bounded by counts, not by time, so all
+// ranks reach the same answer by themselves. Places of grids are row-major, the last dimension
 // fastest. Pure; any thread may call.
 #pragma once
 
@@ -30,17 +30,17 @@ Dilation dilation_of(const Grid& grid, std::span<const Rank> ranks, const Torus&
 // Of the neighbours along one dimension only.
 Dilation dilation_along(const Grid& grid, int dimension, std::span<const Rank> ranks,
                         const Torus& machine);
-// Whether one is better: by the longest way, then by the mean.
+// Whether one is better: first by the longest distance, then by the mean.
 bool closer(const Dilation& a, const Dilation& b);
 
 // The same ranks in an order that brings neighbours closer than `ranks` does, for ranks that fill a
-// box of the machine. Place 0 stays where it is if it can; where it cannot, `first_may_move` says
-// whether that matters. Nothing where no better order is known.
+// box of the machine. Place 0 stays where it is if possible; if not, `first_may_move` says whether
+// that matters. Nothing if no better order is known.
 std::optional<std::vector<Rank>> place_closer(const Grid& grid, std::span<const Rank> ranks,
                                               const Torus& machine, bool first_may_move);
 
-// A rank for each place out of `candidates`, which are as many as the places or more. In the order
-// of the candidates where that is as good as anything else we know.
+// A rank for each place out of `candidates`, of which there are at least as many as places. In the
+// order of the candidates if that is as good as anything else we know.
 std::vector<Rank> place_grid(const Grid& grid, std::span<const Rank> candidates,
                              const Torus& machine);
 
@@ -51,10 +51,10 @@ struct Traffic {
 };
 
 // The same for the vertices 0 to `vertices` - 1 of a graph: a low sum of weight × hops over all
-// edges. Never a higher one than that of the candidates' own order.
+// edges. Never higher than that of the candidates' own order.
 std::vector<Rank> place_graph(int vertices, std::span<const Traffic> edges,
                               std::span<const Rank> candidates, const Torus& machine);
-// The sum that it lowers.
+// The sum that it minimizes.
 std::int64_t hops_of(std::span<const Traffic> edges, std::span<const Rank> ranks,
                      const Torus& machine);
 

@@ -228,7 +228,7 @@ class Recognizer {
         return factor;
     }
 
-    // The layers in the order of the ring or line that they make.
+    // The layers in the order of the ring or line that they form.
     std::vector<int> walk(const std::vector<std::set<int>>& next) const {
         int start = 0;
         for (std::size_t i = 0; i < next.size(); ++i) {
@@ -250,8 +250,8 @@ class Recognizer {
         return order;
     }
 
-    // What to say of cables that make no product of rings and lines. Where nearly all nodes have
-    // the same number of cables, those with another are the ones to look at.
+    // What to say of cables that form no product of rings and lines. Where nearly all nodes have
+    // the same number of cables, the others are the ones to look at.
     std::string uneven() const {
         std::map<int, int> count;
         for (const int degree : degree_) ++count[degree];
@@ -338,8 +338,8 @@ class Recognizer {
         for (int& place : factor.place) place = factor.extent - 1 - place;
     }
 
-    // Node 0 comes first in a ring, and in the lower half of a line; of two ways round, the next
-    // place is that of its neighbour with the lower number.
+    // Node 0 comes first in a ring, and in the lower half of a line; of the two ways round, the
+    // next place is that of its neighbour with the lower number.
     void orient(Factor& factor) const {
         if (!factor.periodic && 2 * factor.place[0] > factor.extent - 1) reverse(factor);
         const bool middle = 2 * factor.place[0] == factor.extent - 1;

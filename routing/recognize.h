@@ -1,11 +1,11 @@
-// Which torus or mesh a set of cables makes, found from the cables alone.
+// Which torus or mesh a set of cables forms, found from the cables alone.
 //
 // A torus is the Cartesian product of rings and lines, and a connected graph has one prime
 // factorization: the classes of its edges under Djokovic's and Winkler's relation together with
 // "their ends have no other neighbour in common" (T. Feder, Product graph representations, J. Graph
-// Theory 16, 1992). Each class of a torus is a ring or a line; a ring of four is a product itself,
-// of two single edges, and is put together again. Whatever comes out is checked against every
-// cable before it is returned.
+// Theory 16, 1992). Each class of a torus is a ring or a line; a ring of four is itself a product,
+// of two single edges, and is put together again. The result is checked against every cable before
+// it is returned.
 //
 // Pure; any thread may call. Time grows with the square of the number of cables.
 #pragma once
@@ -43,12 +43,12 @@ struct Recognized {
 
 struct Recognition {
     std::optional<Recognized> found;
-    std::string reason;  // why it is no torus, naming nodes; empty where it is one
+    std::string reason;  // why it is no torus, naming nodes; empty if it is one
 };
 
 // `names`: of the nodes, for `reason`; as many as there are nodes. Of the many ways to number a
-// torus it chooses one in which, where that is possible, nodes given in row-major order keep their
-// order.
+// torus it chooses one in which nodes given in row-major order keep their order, if that is
+// possible.
 Recognition recognize_torus(std::span<const std::string> names, std::span<const Cable> cables);
 
 }  // namespace torusmp::routing

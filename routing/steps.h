@@ -1,7 +1,8 @@
 // Replays a schedule of messages on a torus step by step, to count what it costs before any machine
 // runs it. Store and forward: in one step each arc, one direction of a cable, takes one message to
-// the next rank, and a rank uses all its arcs at once. Messages that wait for the same arc go in
-// the order in which they came to it, those that came in one step in the order of the schedule.
+// the next rank, and a rank uses all its arcs at once. Messages that wait for the same arc leave in
+// the order in which they reached it; those that reached it in one step in the order of the
+// schedule.
 //
 // Pure; any thread may call. Time grows with the hops of all messages together.
 #pragma once
@@ -26,12 +27,12 @@ struct Message {
 struct Replay {
     int steps = 0;                // until the last message has arrived
     int sent = 0;                 // until the last message has left its first rank
-    std::int64_t collisions = 0;  // steps that messages waited for an arc that took another one
+    std::int64_t collisions = 0;  // steps that messages waited because their arc took another one
     int most_on_an_arc = 0;       // messages, over all steps
     double mean_on_an_arc = 0;    // over all arcs of the torus, idle ones too
 };
 
-// Throws std::invalid_argument for a message that can never leave or whose path is none.
+// Throws std::invalid_argument for a message that can never leave, or whose path is not one.
 Replay replay(const Torus& torus, std::span<const Message> messages);
 
 // One message down each arc of the tree, each as soon as the sender has its own.

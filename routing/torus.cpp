@@ -92,7 +92,7 @@ Torus::Torus(std::span<const int> dims, const std::vector<bool>& periodic)
         periodic_[d] = periodic.empty() || periodic[d];
         ahead_[d] = periodic_[d] ? dims[d] / 2 : dims[d];
         // In a ring of two the way back is the way there: acknowledgements and answers then share a
-        // cable, which a protocol below can use.
+        // cable, from which lower protocols profit.
         const bool two = periodic_[d] && dims[d] == 2;
         behind_[d] = two ? 1 : periodic_[d] ? (dims[d] - 1) / 2 : dims[d];
         size *= dims[d];

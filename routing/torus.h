@@ -25,7 +25,7 @@ struct Direction {
     int dimension = 0;
     int sign = +1;
 
-    // 0+, 0-, 1+, 1-, ... numbered from 0: the port number used on the wire.
+    // 0+, 0-, 1+, 1-, ... numbered from 0: the port number in packets.
     constexpr int index() const { return 2 * dimension + (sign < 0 ? 1 : 0); }
     static constexpr Direction from_index(int index) {
         return {index / 2, index % 2 == 0 ? +1 : -1};
@@ -62,8 +62,8 @@ class Torus {
     // In a periodic dimension of size 2 both directions lead to the same rank, over two links.
     std::optional<Rank> neighbour(Rank from, Direction direction) const;
 
-    // Steps from a to b along one dimension, signed: the shorter way round, + on a tie;
-    // between the two of a ring of two by the same cable both ways, the one out of + of the first.
+    // Steps from a to b along one dimension, signed: the shorter way round, + on a tie; in a ring
+    // of two by the same cable both ways, the one in direction + of the first rank.
     int offset(Rank from, Rank to, int dimension) const;
     // Steps of a shortest path.
     int distance(Rank from, Rank to) const;
@@ -74,8 +74,8 @@ class Torus {
     std::optional<Hop> next_hop(Rank from, Rank to) const;
     std::vector<Hop> path(Rank from, Rank to) const;
 
-    // Whether a step that way goes round a ring (periodic and larger than 2), where finite slots
-    // could deadlock and the bubble rule is needed.
+    // Whether that dimension is a ring (periodic and larger than 2), where finite slots could
+    // deadlock and the bubble rule is needed.
     bool is_ring(int dimension) const { return periodic_[dimension] && extent_[dimension] > 2; }
 
     // "4x8x8", with "open" behind an extent that does not wrap: "4x8open".

@@ -168,7 +168,7 @@ class Lowering {
     }
 
     void run() {
-        // Enough to come to an end on some hundreds of ranks; on more it goes as far as it gets.
+        // Enough to finish on some hundreds of ranks; on more it goes as far as it gets.
         std::int64_t looks_left = 400'000;
         for (bool changed = true; changed && looks_left > 0;) {
             changed = false;
@@ -186,7 +186,7 @@ class Lowering {
     }
 
   private:
-    // Of a rank and all that are entered through it.
+    // Counts a rank and all that are entered through it.
     struct Below {
         std::int64_t ranks = 1;
         std::int64_t depths = 0;  // their sum

@@ -21,7 +21,7 @@ struct SpanningTree {
     std::vector<int> depth;       // steps from the root
 
     int height() const;  // the largest depth
-    // The children of a rank and the directions they lie in, by rank. O(size).
+    // The children of a rank and the directions in which they lie, by rank. O(size).
     std::vector<Hop> children(Rank rank) const;
 };
 

@@ -14,7 +14,7 @@ constexpr std::size_t side = 64;       // of the array, in doubles
 constexpr std::size_t row = side + 2;  // and with the halo
 constexpr std::size_t plane = row * row;
 
-// The face across a dimension: 0 is the slowest, whose face lies in whole rows; 2 the fastest,
+// The face across a dimension: 0 is the slowest, whose face consists of whole rows; 2 the fastest,
 // whose face has one double of each row.
 core::Layout face(int dimension) {
     const auto bytes = [](std::size_t doubles) { return std::ptrdiff_t(doubles * sizeof(double)); };

@@ -1,4 +1,4 @@
-// The way of one message through the core: matched by tag, and over a declared flow.
+// The path of one message through the core: matched by tag, and over a declared flow.
 #include <benchmark/benchmark.h>
 
 #include <vector>

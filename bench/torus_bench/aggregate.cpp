@@ -16,7 +16,8 @@
 namespace torusmp::bench {
 namespace {
 
-// The ways out of this rank that lead over a link, along the first `dimensions` that have links.
+// The directions out of this rank that lead over a link, along the first `dimensions` that have
+// links.
 std::vector<routing::Direction> links_of(const routing::Torus& torus, int self, int dimensions) {
     std::vector<routing::Direction> links;
     for (int d = 0, used = 0; d < torus.dimensions() && used < dimensions; ++d) {
@@ -113,7 +114,7 @@ struct Raw {
     std::vector<RawSocket> sockets;
 };
 
-// Per link, per node, over all nodes; then the bare sockets' node, and the ratio.
+// Per link, per node, over all nodes; then the node's rate over bare sockets, and the ratio.
 std::vector<Figure> exchange_rates(const Context& context, Raw& raw, std::size_t bytes,
                                    int dimensions) {
     const routing::Torus& torus = context.torus;

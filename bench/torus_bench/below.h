@@ -19,7 +19,7 @@ core::Runtime& runtime();
 const config::Settings& settings();
 const collectives::Policy& collective_policy();
 
-// A message of our own beside QMP's; returns when the buffer may be used again.
+// A message of our own beside QMP's; returns when the buffer may be reused.
 void tell(int dest, core::Tag tag, std::span<const std::byte> bytes);
 // The next one from there; throws std::runtime_error when it is longer than `most`.
 std::vector<std::byte> hear(int source, core::Tag tag, std::size_t most);

@@ -1,4 +1,4 @@
-// The measurements of torus-bench, a file each.
+// The measurements of torus-bench, one file each.
 //
 // Collective: every rank calls the same one with the same context, inside a Session. The table is
 // complete on every rank.
@@ -16,7 +16,7 @@ namespace torusmp::bench {
 struct Context {
     const Options& options;
     const routing::Torus& torus;  // of the ranks
-    // Told before each step, "4 KiB, 2-D"; shows it or not.
+    // Told before each step, "4 KiB, 2-D"; may show it.
     std::function<void(const std::string&)> progress;
 };
 
@@ -37,7 +37,7 @@ struct Pair {
 };
 
 // --peer, or a neighbour of rank 0. Throws config::UsageError for a rank that does not exist, and
-// std::runtime_error where there is nobody to talk to.
+// std::runtime_error if there is nobody to talk to.
 Pair choose_pair(const Context& context);
 // Rank 0 and this one.
 Pair pair_with(const Context& context, int partner);

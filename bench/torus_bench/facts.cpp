@@ -12,7 +12,7 @@
 #include "bench/torus_bench/qmp_objects.h"
 #include "config/cpus.h"
 #include "core/settings.h"
-#include "core/transport/settings.h"
+#include "core/transport/list.h"
 
 namespace torusmp::bench {
 namespace {
@@ -29,7 +29,7 @@ std::string cpu_model() {
     return machine.machine;
 }
 
-// A rank may be bound to one core, so its own affinity does not tell.
+// A rank may be bound to one core, so its own affinity does not tell how many there are.
 double usable_cores() {
     const double online = double(sysconf(_SC_NPROCESSORS_ONLN));
     return std::min(online, config::cpu_quota().value_or(online));

@@ -110,7 +110,7 @@ std::string quoted(std::string_view text) {
     return out + "\"";
 }
 
-// JSON knows no infinity; a figure that could not be worked out is null.
+// JSON knows no infinity; a figure that could not be computed is null.
 std::string json_number(double value) {
     return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
 }

@@ -33,7 +33,7 @@ struct Column {
 struct Row {
     std::size_t bytes = 0;
     std::vector<Figure> figures;  // one a column
-    std::string label = {};       // where there is one, it stands for the number
+    std::string label = {};       // if there is one, it stands for the number
 };
 
 struct Table {

@@ -68,8 +68,8 @@ Table measure_latency(const Context& context) {
     return table;
 }
 
-// NetPIPE's way of looking: powers of two and a few bytes beside them, so that a jump between two
-// protocols or at a page's end shows.
+// As NetPIPE does: powers of two and a few bytes beside them, so that a jump between two protocols
+// or at a page's end shows.
 Table measure_sweep(const Context& context) {
     const Pair pair = choose_pair(context);
     const bool raw = context.options.raw;

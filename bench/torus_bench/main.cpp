@@ -60,7 +60,7 @@ Table run_benchmark(const Context& context) {
     throw std::logic_error("a command without a benchmark");
 }
 
-// Whole or not at all, also when the disk is full.
+// Whole or not at all, even if the disk is full.
 void write_file(const std::string& name, const std::string& text) {
     const std::string temporary = name + ".tmp";
     std::ofstream out(temporary, std::ios::binary);
@@ -106,7 +106,7 @@ void measure_as_rank(const Options& options, const Started& started) {
     if (rank() == 0) report(options, facts, table, links);
 }
 
-// A rank alone cannot end a job in order: the others would wait for it.
+// A single rank cannot end a job in an orderly way: the others would wait for it.
 int run_as_rank(const Options& options, const Started& started, int argc, char** argv) {
     if (!started.by_itself) refuse_launcher_options(options);
     // QMP takes its own flags; ours mean nothing to it.

@@ -34,7 +34,7 @@ using Nonce = std::array<std::byte, 16>;
 constexpr core::Tag first_tag = 16;  // and one for each dimension
 constexpr auto patience = std::chrono::seconds(20);
 
-// A device of this host and the address of its link, as a socket wants them.
+// A device of this host and the address of its link, in the form that a socket needs.
 struct Place {
     std::string device;
     int index = 0;
@@ -152,7 +152,7 @@ base::Descriptor call(Local local, const Invitation& invitation) {
     return socket;
 }
 
-// Whether who has called knows the invitation.
+// Whether the caller knows the invitation.
 bool greets(int socket, const Nonce& nonce) {
     const timeval soon{2, 0};
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);

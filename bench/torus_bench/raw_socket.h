@@ -1,5 +1,5 @@
-// The bare socket beside which torus-bench puts us (--raw): one TCP connection on the very device
-// and addresses of a link, Nagle off, buffers as large as ours, polled as long as ours is before it
+// The bare socket to which torus-bench compares us (--raw): one TCP connection on the very device
+// and addresses of a link, Nagle off, buffers as large as ours, polled as long as ours before it
 // sleeps. No tokens, no matching, no headers.
 //
 // A RawSocket owns its descriptor; the buffers belong to the caller and stay in place until the
@@ -56,8 +56,8 @@ void finish(std::span<RawSocket> sockets, std::chrono::nanoseconds spin);
 // that will be opened, so that all of them refuse together.
 void require_device(const Context& context, int rank, routing::Direction direction);
 
-// Joins this rank to its neighbours in these directions, one connection a link; each neighbour
-// calls with the opposite one. Throws std::runtime_error that names the device.
+// Connects this rank with its neighbours in these directions, one connection a link; each neighbour
+// calls with the opposite direction. Throws std::runtime_error that names the device.
 std::vector<RawSocket> open_raw_links(const Context& context,
                                       const std::vector<routing::Direction>& links);
 

@@ -15,7 +15,7 @@
 namespace torusmp::bench {
 namespace {
 
-// By distance from rank 0, from 1 on, the first rank that is so far away.
+// By distance from rank 0, starting at 1, the first rank at that distance.
 std::vector<int> partners(const routing::Torus& torus) {
     std::vector<int> by_distance;
     for (int wanted = 1;; ++wanted) {

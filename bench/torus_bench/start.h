@@ -20,7 +20,7 @@ std::optional<Started> started_as_rank();
 void check_files(const Options& options);
 
 // Does not return. Refuses wrong settings and files that cannot be written before anything starts:
-// throws config::ConfigError or config::UsageError; std::runtime_error without a torus-run.
+// throws config::ConfigError or config::UsageError; std::runtime_error if there is no torus-run.
 [[noreturn]] void start_ranks(const Options& options, int argc, const char* const* argv);
 
 // A rank that the user's own launcher started cannot follow options meant for the launcher.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double width = 920, height = 540;
 constexpr double left = 84, right = 230, top = 64, bottom = 64;  // margins of the plot
-// Told apart also by readers who see colours poorly (after Okabe and Ito).
+// Distinguishable also by readers who see colours poorly (after Okabe and Ito).
 constexpr std::array<std::string_view, 7> colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                      "#56b4e9", "#e69f00", "#444444"};
 

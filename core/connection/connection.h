@@ -1,5 +1,5 @@
-// What a rank keeps for one neighbour over one link, or for one direct peer: the channel, the
-// tokens of both ways, and the packets that wait for tokens.
+// A rank's state for one neighbour over one link, or for one direct peer: the channel, the tokens
+// of both directions, and the packets that wait for tokens.
 //
 // Owned by Connections and used under the Runtime's lock.
 #pragma once
@@ -9,7 +9,7 @@
 
 #include "core/packets.h"
 #include "core/request.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
 #include "routing/torus.h"
 
 namespace torusmp::core {
@@ -59,14 +59,14 @@ struct Connection {
     transport::Interface* interface = nullptr;  // the channel's; null: loopback, or Nowhere
     transport::TokenWord tokens = 0;            // packets we may send now, by class
     transport::TokenWord owed = 0;              // slots freed here and not yet told to the peer
-    // A packet of ours may enter while this many tokens of class 0 are there: 2 where it enters a
+    // A packet of ours may enter while there are this many tokens of class 0: 2 where it enters a
     // ring (bubble flow control), else 1.
     unsigned tokens_to_enter = 1;
     unsigned tokens_to_turn = 1;  // the same for packets that turn into this dimension
     std::uint8_t held = 0;        // by class: the packet at the head was delivered before
-    bool queued = false;          // stands in the Sender's backlog
+    bool queued = false;          // is in the Sender's backlog
     bool down = false;
-    bool misled = false;  // packets came by it that belong elsewhere; said once
+    bool misled = false;  // packets came by it that belong elsewhere; reported once
     Rank peer = -1;
     std::optional<routing::Direction> link;
     std::array<std::uint8_t, transport::max_slot_classes>

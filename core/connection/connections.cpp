@@ -11,7 +11,7 @@
 namespace torusmp::core {
 namespace {
 
-// Direct peers that are no neighbours get fewer slots: there may be many of them.
+// Direct peers that are not neighbours get fewer slots: there may be many of them.
 constexpr int most_far_tokens = 16;
 
 }  // namespace
@@ -59,8 +59,8 @@ int Connections::tokens_between(Rank a, Rank b) const {
                                               : std::min(options_.tokens, most_far_tokens);
 }
 
-// The host, by its lowest rank; then what each carrier wants its peers to know, with its length in
-// front.
+// The host, by its lowest rank; then what each carrier wants its peers to know, preceded by its
+// length.
 std::vector<std::byte> Connections::address() const {
     std::vector<std::byte> all;
     const auto add = [&](transport::ConstBytes bytes) {
@@ -134,8 +134,8 @@ std::size_t Connections::carrier_of(Rank peer, std::optional<routing::Direction>
         commons_.name_of(peer)));
 }
 
-// The ports through which this rank talks by one carrier: one for each link, and one for each rank
-// that it reaches without.
+// The ports through which this rank talks over one carrier: one for each link, and one for each
+// rank that it reaches without a link.
 std::vector<transport::PortOptions> Connections::port_options(std::size_t carrier) const {
     std::vector<transport::PortOptions> ports;
     // The largest packet: a piece of a large message with its header, or a body of core's own.
@@ -219,7 +219,7 @@ void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank)
         for (Peer& peer : peers_) route(peer);
 }
 
-// The way to a peer over the links; none where it is reached directly, on first use.
+// The way to a peer over the links; none if it is reached directly, on first use.
 void Connections::route(Peer& peer) {
     const routing::Torus& torus = options_.torus;
     const Rank self = options_.rank;
@@ -234,12 +234,13 @@ void Connections::route(Peer& peer) {
     const auto path = torus.path(peer.rank, self);
     peer.via = peer.onward;
     peer.comes_by = links_[path.back().direction.opposite().index()];
-    if (distance > 1 && peer.comes_by->channel->places()) peer.placing = peer.comes_by->interface;
+    if (distance > 1 && peer.comes_by->channel->can().places)
+        peer.placing = peer.comes_by->interface;
     for (const auto direction : routing::first_directions(torus, self, peer.rank))
         if (const auto* it = links_[direction.index()]->interface;
-            it != nullptr && it->separate_links())
+            it != nullptr && it->can().separate_links)
             peer.ways_out |= std::uint16_t(1u << direction.index());
-    if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // one way is no choice
+    if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // only one: no choice
 }
 
 // Whether packets of a spread message may come from that peer by that connection.

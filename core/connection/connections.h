@@ -35,11 +35,11 @@ class Connections {
                 std::function<void()> ring);
 
     std::vector<std::byte> address() const;
-    // Opens the links, or where all ranks are direct the connections to the neighbours.
+    // Opens the links or, where all ranks are direct, the connections to the neighbours.
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
-    // True while a link is not up and still may be.
+    // True while a link is not up and still may come up.
     bool connecting() const;
-    // Connections that could not be made since the last time, and why. They are closed at the next
+    // Connections that could not be made since the last call, and why. They are closed at the next
     // turn, not while a send is being started.
     std::vector<std::pair<Connection*, std::string>> take_unreached() {
         return std::exchange(unreached_, {});
@@ -69,10 +69,10 @@ class Connections {
     Loopback& loopback() { return *loopback_; }
     const Loopback& loopback() const { return *loopback_; }
 
-    // The cables to a neighbour that can be used at the same time; the channel that leads there
-    // where there is but one. Returns how many.
+    // The cables to a neighbour that can be used at the same time, or the channel that leads there
+    // if there is only one. Returns how many.
     int cables_to(const Peer& peer, Cables& cables) const;
-    // Whether a cable to that neighbour lives, or the channel that leads there.
+    // Whether a cable to that neighbour is alive, or the channel that leads there.
     bool reaches(const Peer& peer) const;
     // Whether packets of a spread message may come from that peer by that connection.
     bool arrives_by(Peer& peer, const Connection& connection);

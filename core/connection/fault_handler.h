@@ -1,5 +1,5 @@
-// What the modules below say when a connection cannot go on, and what those hear that keep
-// something for a peer which is lost. Faults stands above them all.
+// How the modules below report that a connection cannot go on, and how those that keep something
+// for a lost peer are told. The module Faults is above them all.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace torusmp::core {
 
 class FaultHandler {
   public:
-    // Ends a connection; Error::protocol: its peer sent what it may not. `sight`: who saw what,
-    // where another rank did.
+    // Ends a connection; Error::protocol: its peer sent what it must not. `sight`: who saw what, if
+    // another rank did.
     virtual void close(Connection& connection, Error error, std::string_view why,
                        std::string sight = {}) = 0;
     // Ends the connections that could not be made.
@@ -25,8 +25,8 @@ class FaultHandler {
 
 class PeerLossListener {
   public:
-    // Ends with `error` all that waits for this peer. What a transport still works on ends later,
-    // through on_transfer(): until then it uses the caller's memory.
+    // Ends with `error` everything that waits for this peer. Transfers that a transport still works
+    // on end later, through on_transfer(): until then it uses the caller's memory.
     virtual void peer_lost(Peer& peer, Error error) = 0;
 
   protected:

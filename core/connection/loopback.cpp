@@ -6,17 +6,18 @@
 namespace torusmp::core {
 namespace {
 
+constexpr transport::Capabilities loopback_capabilities{.reads = true, .reads_at_once = true};
 constexpr std::uint64_t loopback_key = 0x6c6f6f706261636bu;
 
 bool covers(const transport::RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
-    return remote.key[0] == loopback_key && offset <= remote.length &&
+    return remote.as<std::uint64_t>() == loopback_key && offset <= remote.length &&
            bytes <= remote.length - offset;
 }
 
 }  // namespace
 
 Loopback::Loopback(int tokens, std::function<void()> ring)
-    : slots_(std::size_t(tokens)), ring_(std::move(ring)) {}
+    : Channel(loopback_capabilities), slots_(std::size_t(tokens)), ring_(std::move(ring)) {}
 
 int Loopback::poll(transport::Sink& sink) {
     int taken = 0;
@@ -52,7 +53,7 @@ transport::TokenWord Loopback::collect_grants() {
 }
 
 bool Loopback::can_write(const transport::RemoteMemory& remote) const {
-    return remote.key[0] == loopback_key;
+    return remote.as<std::uint64_t>() == loopback_key;
 }
 
 bool Loopback::can_read(const transport::RemoteMemory& remote) const {
@@ -60,18 +61,22 @@ bool Loopback::can_read(const transport::RemoteMemory& remote) const {
 }
 
 transport::Transfer Loopback::write(const transport::RemoteMemory& remote, std::size_t offset,
-                                    transport::ConstBytes local, std::uint64_t /*cookie*/) {
-    if (!covers(remote, offset, local.size())) return transport::Transfer::refused;
+                                    std::span<const transport::ConstBytes> local,
+                                    std::uint64_t /*cookie*/,
+                                    std::optional<std::uint64_t> /*notice*/) {
+    const transport::ConstBytes from = local.front();
+    if (!covers(remote, offset, from.size())) return transport::Transfer::refused;
     // memmove: a program may send a buffer to itself that overlaps the receive.
-    std::memmove(reinterpret_cast<void*>(remote.address + offset), local.data(), local.size());
+    std::memmove(reinterpret_cast<void*>(remote.address + offset), from.data(), from.size());
     return transport::Transfer::done;
 }
 
 transport::Transfer Loopback::read(const transport::RemoteMemory& remote, std::size_t offset,
-                                   transport::Bytes local, std::uint64_t /*cookie*/) {
-    if (!covers(remote, offset, local.size())) return transport::Transfer::refused;
-    std::memmove(local.data(), reinterpret_cast<const void*>(remote.address + offset),
-                 local.size());
+                                   std::span<const transport::Bytes> local,
+                                   std::uint64_t /*cookie*/) {
+    const transport::Bytes to = local.front();
+    if (!covers(remote, offset, to.size())) return transport::Transfer::refused;
+    std::memmove(to.data(), reinterpret_cast<const void*>(remote.address + offset), to.size());
     return transport::Transfer::done;
 }
 
@@ -82,10 +87,10 @@ std::byte* Loopback::map(const transport::RemoteMemory& remote, std::size_t offs
 }
 
 transport::RemoteMemory Loopback::expose(transport::Bytes memory) {
-    return {std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
-            memory.size(),
-            0,
-            {loopback_key}};
+    transport::RemoteMemory remote{
+        std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())), memory.size(), 0, {}};
+    remote.set(loopback_key);
+    return remote;
 }
 
 }  // namespace torusmp::core

@@ -1,6 +1,6 @@
 // The channel of a rank to itself, so that messages to oneself take the same way as all others.
 //
-// Packets stand in a queue until the next poll. Each rings for whoever polls: it may be another
+// Packets wait in a queue until the next poll. Each one wakes whoever polls: that may be another
 // thread, asleep. Remote memory is our own: reads and writes are copies.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
 
 namespace torusmp::core {
 
@@ -27,9 +27,11 @@ class Loopback final : public transport::Channel {
     bool can_write(const transport::RemoteMemory& remote) const override;
     bool can_read(const transport::RemoteMemory& remote) const override;
     transport::Transfer write(const transport::RemoteMemory& remote, std::size_t offset,
-                              transport::ConstBytes local, std::uint64_t cookie) override;
+                              std::span<const transport::ConstBytes> local, std::uint64_t cookie,
+                              std::optional<std::uint64_t> notice) override;
     transport::Transfer read(const transport::RemoteMemory& remote, std::size_t offset,
-                             transport::Bytes local, std::uint64_t cookie) override;
+                             std::span<const transport::Bytes> local,
+                             std::uint64_t cookie) override;
     std::byte* map(const transport::RemoteMemory& remote, std::size_t offset,
                    std::size_t bytes) override;
     void ring() override { ring_(); }

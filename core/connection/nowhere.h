@@ -4,12 +4,13 @@
 
 #include <vector>
 
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
 
 namespace torusmp::core {
 
 class Nowhere final : public transport::Channel {
   public:
+    Nowhere() : Channel(nothing) {}
     void send(const transport::PacketHeader& /*header*/,
               transport::ConstBytes /*payload*/) override {}
     std::byte* reserve(int /*slot_class*/, std::size_t bytes) override {
@@ -19,19 +20,9 @@ class Nowhere final : public transport::Channel {
     void commit(const transport::PacketHeader& /*header*/) override {}
     void grant(transport::TokenWord /*tokens*/) override {}
     transport::TokenWord collect_grants() override { return 0; }
-    bool can_write(const transport::RemoteMemory& /*remote*/) const override { return false; }
-    bool can_read(const transport::RemoteMemory& /*remote*/) const override { return false; }
-    transport::Transfer write(const transport::RemoteMemory& /*remote*/, std::size_t /*offset*/,
-                              transport::ConstBytes /*local*/, std::uint64_t /*cookie*/) override {
-        return transport::Transfer::refused;
-    }
-    transport::Transfer read(const transport::RemoteMemory& /*remote*/, std::size_t /*offset*/,
-                             transport::Bytes /*local*/, std::uint64_t /*cookie*/) override {
-        return transport::Transfer::refused;
-    }
-    void ring() override {}
 
   private:
+    static constexpr transport::Capabilities nothing{};
     std::vector<std::byte> reserved_;
 };
 

@@ -11,7 +11,7 @@ using transport::PacketHeader;
 
 namespace {
 
-// A packet of core's own that found no token, its body behind it; lives in the pool until it is
+// A packet of core's own that found no token, followed by its body; lives in the pool until it is
 // sent.
 class ControlMessage final : public Outgoing {
   public:
@@ -33,8 +33,8 @@ class ControlMessage final : public Outgoing {
     PacketHeader header_;
 };
 
-// Tokens that go home with a packet. On links they never do: the packet may have to wait behind one
-// that is held until tokens come home which stand behind a held packet at the other end.
+// Tokens that return with a packet. On links they never do: the packet may have to wait behind one
+// that is held until tokens return, and those may be stuck behind a held packet at the other end.
 transport::TokenWord grants_for(Connection& connection) {
     return connection.link ? 0 : std::exchange(connection.owed, 0);
 }
@@ -68,6 +68,8 @@ void PacketSender::transmit_packed(Connection& connection, PacketHeader& header,
                                    std::size_t from, std::size_t bytes) {
     header.length = std::uint32_t(prefix.size() + bytes);
     take_token(connection, header);
+    if (buffer.layout == nullptr)  // no copy where the channel needs none
+        return connection.channel->send_parts(header, prefix, {buffer.base + from, bytes});
     std::byte* slot = connection.channel->reserve(header.slot_class, header.length);
     std::copy(prefix.begin(), prefix.end(), slot);
     buffer.pack(from, slot + prefix.size(), bytes);
@@ -82,7 +84,7 @@ void PacketSender::transmit_message(Connection& connection, PacketHeader& header
         transmit_packed(connection, header, {}, buffer, 0, buffer.bytes);
 }
 
-// Its token goes home with the next packet of a direct connection, or alone when half of the tokens
+// Its token returns with the next packet of a direct connection, or alone when half of the tokens
 // are owed.
 void PacketSender::slot_taken(Connection& connection, int slot_class) {
     connection.owed += transport::token_of(slot_class);

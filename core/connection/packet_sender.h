@@ -49,7 +49,7 @@ class PacketSender {
     enum class Lane { message, stream };
     void enqueue(Connection& connection, Outgoing& item, Lane lane);
     bool has_backlog() const { return !backlog_.empty(); }
-    // Sends what the tokens allow, of all connections; true when something left.
+    // Sends what the tokens allow, of all connections; true if something left.
     bool flush_backlog();
     // Nothing of this connection leaves any more.
     static void drop_queues(Connection& connection, Error error);
@@ -57,12 +57,12 @@ class PacketSender {
     // ---- tokens of the other way ----
     // A slot of ours is free again.
     void slot_taken(Connection& connection, int slot_class);
-    // Everything owed goes home now.
+    // Everything owed is returned now.
     void give_owed(Connection& connection);
     void collect_grants(Connection& connection);
 
     bool idle() const;
-    // All tokens at home; what a peer owes below its threshold is as good as home.
+    // All tokens have returned; what a peer owes below its threshold counts as returned.
     bool tokens_home() const;
     void report(std::string& text) const;
 

@@ -1,4 +1,4 @@
-// What a rank knows of another: the way there, and the sequence numbers both ways.
+// What a rank knows about another one: the way there, and the sequence numbers of both directions.
 #pragma once
 
 #include <array>
@@ -15,15 +15,16 @@ struct Peer {
     Connection* onward = nullptr;    // the link by which packets of others are relayed to it
     Connection* comes_by = nullptr;  // where its packets arrive; elsewhere they are forged
     // Links, by index, over which a large message to the peer may be spread (none: `via` alone),
-    // and over which the peer's may arrive; the latter is worked out when the first comes.
+    // and over which the peer's may arrive; the latter is computed when the first one comes.
     std::uint16_t ways_out = 0;
     std::uint16_t ways_in = 0;
     // The port of the peer by which packets arrive that leave by our link of that index, plus one;
-    // 0: not worked out yet.
+    // 0: not computed yet.
     std::array<std::uint8_t, 2 * routing::max_dimensions> far_ports{};
-    // What lets others put the peer's large messages into our memory on their last hop; null: none.
+    // The interface that lets others write the peer's large messages into our memory on their last
+    // hop; null: none.
     transport::Interface* placing = nullptr;
-    std::uint8_t unlike = 0;  // dimensions, by bit, in which its coordinate is not ours
+    std::uint8_t unlike = 0;  // dimensions, by bit, in which its coordinate differs from ours
     std::uint32_t send_sequence = 0;
     std::uint32_t receive_sequence = 0;  // the next one to be handled
     bool dead = false;

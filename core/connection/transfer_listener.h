@@ -1,4 +1,5 @@
-// Who hears of remote writes and reads: of those by peers that arrived, and of our own that ended.
+// Who is told of remote writes and reads: of those by peers that arrived, and of our own that
+// ended.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ class TransferListener {
   public:
     // A peer's write with a notice is complete: every byte of it is in place.
     virtual void on_notice(Connection& connection, std::uint64_t notice) = 0;
-    // A remote write or read of ours that was pending has come to its end.
+    // A remote write or read of ours that was pending has ended.
     virtual void on_transfer(Connection& connection, std::uint64_t cookie, bool ok) = 0;
 
   protected:

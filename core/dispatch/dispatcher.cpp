@@ -64,8 +64,8 @@ bool Dispatcher::dispatch(Connection& connection, const PacketHeader& header,
                faults_.on_link_dead(connection, payload, header.length);
     if (peer.comes_by != &connection) [[unlikely]]
         if (!is_spread(kind) || !connections_.arrives_by(peer, connection)) return false;
-    // Late packets of a peer that is given up: what they refer to has ended with an error, and a
-    // message kept now would meet a later receive than its own.
+    // Late packets of a peer that was given up: what they refer to has ended with an error, and a
+    // message kept now would match a later receive than its own.
     if (peer.dead) return true;
     if (!is_sequenced(kind)) return take(peer, header, payload);
     if (header.sequence != peer.receive_sequence) [[unlikely]]
@@ -94,8 +94,8 @@ void Dispatcher::refuse(Connection& connection, const PacketHeader& header) {
     const std::string what =
         fmt::format("a packet of kind {} from {} that the protocol does not allow", header.kind,
                     commons_.name_of(source.rank));
-    // The neighbour may only have relayed it. The named source is to blame where its packets
-    // do come this way; where not, nobody can tell, and the packet is dropped.
+    // The neighbour may only have relayed it. The named source is to blame if its packets do come
+    // this way; if not, nobody can tell, and the packet is dropped.
     if (source.rank == connection.peer) {
         faults_.close(connection, Error::protocol, what);
     } else if (source.comes_by == &connection) {

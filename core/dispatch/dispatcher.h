@@ -1,7 +1,7 @@
 // Arrived packets: tokens, checks, order, and who handles what.
 //
-// Modules register the kinds they handle; a packet goes to its handler in its turn, or to the relay
-// where it is for another rank.
+// Modules register the kinds they handle; a packet goes to its handler when it is its turn, or to
+// the relay if it is for another rank.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class Dispatcher final : public transport::Sink {
           transfers_(transfers),
           early_(connections.size()) {}
 
-    // From now on packets of that kind go to module.*method, which tells whether the protocol
+    // From now on packets of that kind go to module.*method, which returns whether the protocol
     // allows them.
     template <auto method, class Module>
     void handle(PacketKind kind, Module& module) {

@@ -23,7 +23,7 @@ class ReorderBuffer {
     explicit ReorderBuffer(int ranks) : by_peer_(std::size_t(ranks)) {}
 
     bool empty() const { return count_ == 0; }
-    // False: no peer that keeps to the protocol sends this.
+    // False: no peer that follows the protocol sends this.
     bool keep(const Peer& peer, const transport::PacketHeader& header, const std::byte* payload) {
         const std::uint32_t ahead = header.sequence - peer.receive_sequence;
         if (ahead > window) return false;
@@ -48,8 +48,8 @@ class ReorderBuffer {
     std::size_t waiting(const Peer& peer) const { return by_peer_[std::size_t(peer.rank)].size(); }
 
   private:
-    // How far ahead of its turn a packet may come. More in flight between two ranks than this is a
-    // peer gone mad.
+    // How far ahead of its turn a packet may come. A peer with more than this in flight to one rank
+    // is out of its mind.
     static constexpr std::uint32_t window = 1u << 16;
 
     std::vector<std::map<std::uint32_t, Packet>> by_peer_;  // by sequence

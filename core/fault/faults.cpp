@@ -22,7 +22,7 @@ bool Faults::crosses(Rank from, Rank to, Rank at, routing::Direction direction) 
         return false;
     };
     if (uses(torus.path(from, to))) return true;
-    const auto spreads = [](const transport::Interface* it) { return it->separate_links(); };
+    const auto spreads = [](const transport::Interface* it) { return it->can().separate_links; };
     const auto interfaces = connections_.interfaces();
     if (std::none_of(interfaces.begin(), interfaces.end(), spreads)) return false;
     for (const auto first : routing::first_directions(torus, from, to))
@@ -51,7 +51,7 @@ void Faults::close_unreached() {
         close(*connection, Error::unreachable, why);
 }
 
-// Where links are awaited the first fault is the reason why they do not come up.
+// While links are awaited, the first fault is the reason why they do not come up.
 void Faults::tell_fault(const std::string& text) {
     const auto& log =
         commons_.options.log_fault ? commons_.options.log_fault : commons_.options.log;
@@ -63,7 +63,7 @@ void Faults::tell_fault(const std::string& text) {
 
 namespace {
 
-// What another rank says of it, which may be anything.
+// Whatever another rank says about it, which may be anything.
 std::string sight_of(const std::byte* text, std::size_t bytes) {
     std::string sight(reinterpret_cast<const char*>(text), std::min(bytes, longest_sight));
     std::replace_if(
@@ -82,7 +82,7 @@ bool Faults::on_link_dead(Connection& connection, const std::byte* payload, std:
         return false;
     const auto direction = routing::Direction::from_index(int(body.direction));
     if (!commons_.torus().neighbour(Rank(body.rank), direction)) return false;
-    // Of our own links the other end may know first: it closed it.
+    // The other end may have known first about our own link: it closed it.
     const Rank other = *commons_.torus().neighbour(Rank(body.rank), direction);
     Connection* ours = nullptr;
     if (Rank(body.rank) == commons_.rank()) ours = connections_.link(direction);
@@ -138,7 +138,7 @@ void Faults::peer_died(Rank peer, std::string_view why) {
             close(*link, Error::unreachable, "its other end is dead");
 }
 
-// Of somebody whom this rank does reach, it is a link elsewhere that keeps others apart.
+// If this rank does reach it, a link elsewhere keeps others apart.
 std::string Faults::why_lost(Rank peer) const {
     if (const std::string& why = connections_.peer(peer).why; !why.empty()) return why;
     for (const DeadLink& link : dead_links_)

@@ -1,7 +1,7 @@
 // Dead links and dead ranks: who is told, and what ends with an error.
 //
-// A rank that sees a link die tells its neighbours, they tell theirs. Paths are fixed by
-// shortest direction first, so every rank works out for itself whom it cannot reach any more: those
+// A rank that sees a link die tells its neighbours, and they tell theirs. Paths are fixed by
+// shortest direction first, so every rank works out for itself whom it can no longer reach: those
 // whose path, there or back, crosses a dead link.
 //
 // Handles link_dead.
@@ -20,7 +20,7 @@ namespace torusmp::core {
 
 class Faults final : public FaultHandler {
   public:
-    // listeners: who keeps something for peers, in the order in which they are told.
+    // listeners: those that keep something for peers, in the order in which they are told.
     Faults(Commons& commons, Connections& connections, PacketSender& sender,
            std::vector<PeerLossListener*> listeners)
         : commons_(commons),
@@ -34,8 +34,8 @@ class Faults final : public FaultHandler {
     // Ends everything that waits for this peer.
     void lose(Peer& peer, Error error, std::string why);
     void tell_fault(const std::string& text);
-    // While links are awaited the first fault is the reason why they do not come up: between these
-    // two faults are kept instead of told.
+    // While links are awaited, the first fault is the reason why they do not come up: between these
+    // two calls faults are kept instead of reported.
     void begin_start();
     bool start_failed() const { return !start_troubles_.empty(); }
     std::vector<std::string> end_start();
@@ -52,7 +52,7 @@ class Faults final : public FaultHandler {
     struct DeadLink {
         Rank at;
         routing::Direction direction;
-        Rank suspect;      // the end that has not spoken: of a dead rank, each of its links says so
+        Rank suspect;      // the end that has not spoken: each link of a dead rank names that rank
         std::string what;  // "the link between rank 3 and rank 7 is dead; rank 3 saw: ..."
     };
     void link_dead(Rank at, routing::Direction direction, const Connection* heard_from,

@@ -9,9 +9,10 @@ namespace {
 using Node = Shape::Node;
 using Part = Shape::Part;
 
-// A walk calls action.block(offset, bytes) and action.strided(offset, count, stride, bytes) for
-// what a stretch of the message consists of, in order, until one of them says false. One that takes
-// blocks in any order is also called with field(), for the blocks of one field of many records.
+// A walk calls action.block(offset, bytes) and action.strided(offset, count, stride, bytes) for the
+// parts of a stretch of the message, in order, until one of them returns false. An action that
+// takes blocks in any order is also called with field(), for the blocks of one field of many
+// records.
 
 template <class Action>
 bool whole_node(const Node& node, std::ptrdiff_t at, Action& action);
@@ -31,7 +32,7 @@ bool whole_body(const Node& node, std::ptrdiff_t at, Action& action) {
 }
 
 // Records: turns of a loop around some blocks. Copied block by block, a few turns at a time, so
-// that what is copied stays in the cache while each block's size is looked at once.
+// that the data stays in the cache while each block's size is looked up once.
 template <class Action>
 void records(const Node& node, std::size_t turns, std::ptrdiff_t at, std::ptrdiff_t stride,
              Action& action) {
@@ -48,7 +49,7 @@ void records(const Node& node, std::size_t turns, std::ptrdiff_t at, std::ptrdif
     }
 }
 
-// `turns` turns of the loop at this level, with all that is in them.
+// `turns` turns of the loop at this level, with everything inside them.
 template <class Action>
 bool whole_turns(const Node& node, int level, std::size_t turns, std::ptrdiff_t at,
                  Action& action) {
@@ -130,7 +131,7 @@ bool walk(const Node& node, int level, std::ptrdiff_t at, std::size_t skip, std:
     return bytes == 0 || walk(node, level + 1, at, 0, bytes, action);
 }
 
-// Small blocks of a size that the compiler knows take a few instructions, not a call.
+// For small blocks of a size known to the compiler, a few instructions instead of a call.
 template <class Known>
 inline bool with_known_size(std::size_t bytes, Known&& known) {
     switch (bytes) {

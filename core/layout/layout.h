@@ -1,9 +1,9 @@
 // Where the bytes of a message lie: one block, or a short program of nested strided copies.
 //
 // A Layout is an immutable value shared by any number of requests; whoever made it keeps it alive
-// until they are complete. It describes one element, and how far the next one is: a message of any
-// number of elements goes by the same Layout. Copies may start at any byte of the message: the
-// place is computed, not walked to.
+// until they are complete. It describes one element, and how far away the next one is: messages of
+// any number of elements use the same Layout. Copies may start at any byte of the message: the
+// position is computed, not walked to.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class Layout {
     bool dense() const { return dense_; }
     std::ptrdiff_t front() const { return element_.offset(); }
     std::ptrdiff_t extent() const { return extent_; }
-    // Bytes of the contiguous blocks, in the mean.
+    // Mean size of the contiguous blocks, in bytes.
     std::size_t mean_block() const { return mean_block_; }
     const Shape& element() const { return element_; }
 
@@ -51,10 +51,10 @@ class Layout {
     void unpack(std::byte* base, std::size_t from, const std::byte* in, std::size_t bytes) const;
 
     // The stretches that hold bytes [from, from + bytes) of the message, in its order, as many as
-    // fit into `out`. Stretches that touch are one.
+    // fit into `out`. Adjacent stretches are merged.
     struct Pieces {
         std::size_t count;
-        std::size_t bytes;  // in them; fewer than asked for when `out` is full
+        std::size_t bytes;  // in them; fewer than asked for if `out` is full
     };
     Pieces pieces(std::size_t from, std::size_t bytes, std::span<Piece> out) const;
 

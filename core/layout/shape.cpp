@@ -9,7 +9,7 @@ namespace {
 using Node = Shape::Node;
 using NodePointer = std::shared_ptr<const Node>;
 
-// Shorter runs of equal parts stay as they are: a loop is no smaller than they.
+// Shorter runs of equal parts stay as they are: a loop would be no smaller.
 constexpr std::size_t shortest_loop = 4;
 
 // A part of a sequence while it is built.
@@ -33,7 +33,7 @@ bool same(const Draft& a, const Draft& b) {
     return a.bytes == b.bytes && same_nest(a.node, b.node);
 }
 
-// How many parts from `first` on are equal and equally far from each other.
+// How many parts from `first` on are equal and equally far apart.
 std::size_t regular_run(std::span<const Draft> drafts, std::size_t first) {
     std::size_t end = first + 1;
     if (end == drafts.size() || !same(drafts[first], drafts[end])) return 1;

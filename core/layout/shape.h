@@ -1,8 +1,8 @@
 // The shape of a message in memory: a short program of nested strided copies.
 //
 // A Shape is built from blocks by two operations, repetition at a stride and sequence, and is kept
-// as few nested loops around contiguous blocks: what touches is merged, what repeats regularly
-// becomes a loop, and a shape that is used in several places is there once. The message is the
+// as few nested loops around contiguous blocks: adjacent blocks are merged, regular repetition
+// becomes a loop, and a shape that is used several times exists once. The message is the
 // concatenation of the blocks in the order of the program. Shapes are immutable values, cheap to
 // copy; parts are shared. Any thread may read.
 #pragma once
@@ -21,11 +21,11 @@ class Shape {
 
     Shape() = default;  // nothing
     static Shape block(std::size_t bytes, std::ptrdiff_t offset = 0);
-    // The shapes one behind the other in the message, each at its offset.
+    // The shapes one after the other in the message, each at its offset.
     static Shape sequence(std::span<const Placed> parts);
-    // So many times this shape, each `stride` bytes behind the one before.
+    // So many times this shape, each `stride` bytes after the one before.
     Shape repeated(std::size_t count, std::ptrdiff_t stride) const;
-    // The same without an end: who asks for bytes of it must know how many there are.
+    // The same without an end: a caller who asks for bytes of it must know how many there are.
     Shape endless(std::ptrdiff_t stride) const;
     Shape moved(std::ptrdiff_t by) const;
 

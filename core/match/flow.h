@@ -6,8 +6,8 @@
 
 #include "core/match/unexpected.h"
 #include "core/request.h"
-#include "core/transport/fifo.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
+#include "core/transport/common/fifo.h"
 
 namespace torusmp::core {
 
@@ -17,7 +17,7 @@ struct FlowKey {
     friend bool operator==(const FlowKey&, const FlowKey&) = default;
 };
 
-// A started receive of the peer, told ahead.
+// A started receive of the peer, announced to us.
 struct Ready {
     std::uint32_t landing;
     std::uint32_t ordinal;
@@ -33,7 +33,7 @@ class SendFlow {
     const std::uint32_t label;       // how our packets call this flow
     std::uint32_t started = 0;       // sends started so far
     transport::Fifo<Ready> ready;    // in order of their ordinals
-    SendRequest* waiting = nullptr;  // sent a request, wait for ready or pulled; in order
+    SendRequest* waiting = nullptr;  // have sent an RTS and wait for an RTR or a FIN; in order
     SendRequest* waiting_last = nullptr;
 
     void wait(SendRequest& request) {
@@ -41,7 +41,7 @@ class SendFlow {
         (waiting == nullptr ? waiting : waiting_last->next_waiting_) = &request;
         waiting_last = &request;
     }
-    // Takes a send out of those whose receive is not known.
+    // Removes a send from those whose receive is not known.
     void stop_waiting(SendRequest& request) {
         SendRequest* previous = nullptr;
         for (SendRequest* r = waiting; r != nullptr; previous = r, r = r->next_waiting_) {
@@ -72,7 +72,7 @@ class ReceiveFlow {
         (first == nullptr ? first : last->next_) = &request;
         last = &request;
     }
-    // Takes the oldest started receive off; null where none is started.
+    // Removes the oldest started receive; null if none is started.
     ReceiveRequest* take_started() {
         ReceiveRequest* request = first;
         if (request == nullptr) return nullptr;

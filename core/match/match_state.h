@@ -1,5 +1,5 @@
-// What announcing receives to their senders needs to remember of each peer: which messages were
-// sent and got, and which announcements are held.
+// What announcing receives to their senders needs to remember about each peer: which messages were
+// sent and received, and which announcements are held.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace torusmp::core {
 
-// A receive that the peer has posted and told us of: the memory our next matching large message
-// may be written to.
+// A receive that the peer has posted and announced: the memory to which our next matching large
+// message may be written.
 struct Announcement {
     Context context;
     Tag tag;
@@ -23,7 +23,7 @@ struct Announcement {
 };
 
 struct MatchState {
-    // The last messages sent, to tell whether one of them crosses an announcement.
+    // The last messages sent, to find out whether one of them crosses an announcement.
     static constexpr std::uint32_t log_size = 64;
     struct Sent {
         Context context;
@@ -32,7 +32,7 @@ struct MatchState {
     };
     std::array<Sent, log_size> log{};
     std::uint32_t sent = 0;  // matched messages sent so far
-    std::uint32_t seen = 0;  // and got, in order
+    std::uint32_t seen = 0;  // and received, in order
 
     std::vector<Announcement> held;  // the peer's, oldest first
     std::uint32_t held_epoch = 0;    // announcements of earlier epochs are void

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t first_table_size = 64;
 
-// The key under which an unexpected message stands in table `which`.
+// The key under which an unexpected message is in table `which`.
 Rank source_key(const Unexpected& message, int which) {
     return (which & 2) != 0 ? any_source : message.source;
 }
@@ -123,7 +123,7 @@ Unexpected* Matching::find_unexpected(Context context, Rank source, Tag tag) con
 void Matching::grow_posted() {
     std::vector<PostedQueue> old(posted_table_.size() * 4);
     old.swap(posted_table_);
-    // A key's entries all stand in one old queue, in order, so their order survives.
+    // All entries of a key are in the same old queue, in order, so their order survives.
     for (PostedQueue& queue : old) {
         for (ReceiveRequest* r = queue.head; r != nullptr;) {
             ReceiveRequest* next = r->next_;
@@ -139,8 +139,8 @@ void Matching::grow_unexpected() {
         const std::size_t size = table.size() * 4;
         table.assign(size, {});
     }
-    // Messages of one key stand in order in table 0 only for that exact key; the wildcard queues
-    // need the order of arrival over all of them.
+    // Messages of one key are in order in table 0 only for that exact key; the wildcard queues need
+    // the order of arrival of all of them.
     std::vector<Unexpected*> all;
     all.reserve(unexpected_);
     for (UnexpectedQueue& queue : old)

@@ -1,8 +1,8 @@
 // Posted receives and unexpected messages, matched by context, source and tag with wildcards.
 //
 // Queues are hashed by key, so that thousands of entries cost no more than a few: a posted receive
-// stands in the queue of its key as it is (wildcards are values of their own); an unexpected
-// message stands in the queues of all four keys that could ask for it. Among candidates the older
+// is in the queue of its key as it stands (wildcards are values of their own); an unexpected
+// message is in the queues of all four keys that could ask for it. Among candidates the oldest
 // wins. Used under the Runtime's lock; links through the entries and owns none of them.
 #pragma once
 
@@ -23,7 +23,7 @@ class Matching {
     void remove(ReceiveRequest& receive);
     // The oldest posted receive that takes such a message; it is removed. Null: none.
     ReceiveRequest* match_posted(Context context, Rank source, Tag tag);
-    // The youngest posted receive with exactly this key: it tells whether all before are announced.
+    // The youngest posted receive with exactly this key: shows whether all before it are announced.
     ReceiveRequest* last_posted(Context context, Rank source, Tag tag) const;
     bool wildcards_posted() const { return wildcards_ != 0; }
 

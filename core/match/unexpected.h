@@ -1,4 +1,4 @@
-// Messages whose receive is not there yet.
+// Messages without a receive yet.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace torusmp::core {
 
-// One such message: its bytes, or the request of one that waits at its
-// sender. The payload follows the object in memory.
+// One such message: its bytes, or the RTS of one that waits at its sender. The payload follows the
+// object in memory.
 struct Unexpected {
     Context context;
     Rank source;

@@ -14,12 +14,11 @@
 
 namespace torusmp::core {
 
-// Reads what ranks tell each other in a context beside its messages: rare and short, no receive
-// waits for it, and a rank that has no reader for the context ignores it. Called under the
-// Runtime's lock.
+// Reads the notes of a context: they are rare and short, no receive waits for them, and a rank that
+// has no reader for the context ignores them. Called under the Runtime's lock.
 class NoteReader {
   public:
-    // False: such a note cannot be.
+    // False: such a note is impossible.
     virtual bool on_note(Rank source, Tag tag, transport::ConstBytes note) = 0;
     // The Runtime ends before its reader.
     virtual void on_end() = 0;
@@ -50,11 +49,11 @@ class Notes {
     void send(Rank dest, Context context, Tag tag, transport::ConstBytes note);
     // Makes tasks look for faults: one of them is ended by a note.
     void count_fault() { faults_.count_one(); }
-    // Throws away messages that came whole with a tag from `first` to `last`, and that nobody will
+    // Discards messages that came whole with a tag from `first` to `last`, and that nobody will
     // ever receive.
     void discard(Context context, Tag first, Tag last);
-    // Tells all tasks that this process waits long, in that call, or that it does no more (empty).
-    // Long waits do so themselves.
+    // Tells all tasks that this process has waited long, in that call, or that it no longer does
+    // (empty). Long waits do so themselves.
     void linger(std::string_view what) { progress_.linger(what); }
     // The call in which this process has waited long; empty: in none.
     std::string_view waits_in() const { return progress_.waits_in(); }

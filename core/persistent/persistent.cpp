@@ -10,7 +10,7 @@ using transport::PacketHeader;
 
 namespace {
 
-// Receives started ahead of their sends that a peer may tell us of.
+// Receives started ahead of their sends that a peer may announce to us.
 constexpr std::size_t most_ready = 1u << 16;
 
 bool before(std::uint32_t a, std::uint32_t b) {
@@ -90,7 +90,7 @@ void Persistent::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer
     flow.start(request);
     if (buffer.bytes < commons_.options.direct_limit || buffer.bytes == 0) return;
     const transport::RemoteMemory memory = receives_.open(request, peer);
-    // Below the eager limit telling pays only where the sender can store right into our memory.
+    // Below the eager limit an RTR pays only if the sender can store right into our memory.
     if (buffer.bytes < commons_.options.eager_limit &&
         (request.exposed_at_ == nullptr || !request.exposed_at_->is_mapped(memory))) {
         receives_.close(request);
@@ -138,7 +138,7 @@ bool Persistent::on_request(Peer& peer, const PacketHeader& header, const std::b
     if (request == nullptr) {
         flow.keep(make_unexpected(commons_.pool, peer.rank, 0, 0, body));
     } else if (request->landing_ != 0 && body.bytes <= request->buffer_.bytes) {
-        // Our ready crossed this request: the sender will write where that says.
+        // Our RTR crossed this RTS: the sender will write where ours says.
         request->crossed_ = true;
         request->status_.source = peer.rank;
         request->expected_ = body.bytes;
@@ -158,10 +158,10 @@ bool Persistent::on_ready(Peer& peer, const PacketHeader& header, const std::byt
         flow.ready.push_back({body.landing, body.ordinal, body.bytes, body.memory});
         return true;
     }
-    // That send has begun: it asked and waits, or it was small and is gone.
+    // That send has begun: it has sent an RTS and waits, or it was small and is gone.
     for (SendRequest* r = flow.waiting; r != nullptr; r = r->next_waiting_) {
         if (r->ordinal_ != body.ordinal) continue;
-        if (r->buffer_.bytes > body.bytes) return true;  // the receiver sees it in our request
+        if (r->buffer_.bytes > body.bytes) return true;  // the receiver sees it in our RTS
         flow.stop_waiting(*r);
         writes_.begin(*r, body.landing, body.memory, true);
         return true;

@@ -9,7 +9,8 @@
 namespace torusmp::core {
 namespace {
 
-// A thread that is woken gets an idle core at once; this much later, on average, others had it.
+// A thread that is woken gets an idle core at once; if it takes longer than this on average, others
+// had the core.
 constexpr std::uint64_t long_wait = 10'000;  // ns
 
 }  // namespace

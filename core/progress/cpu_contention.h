@@ -1,6 +1,6 @@
-// Whether other processes want our core, told by how long this thread stood ready without one.
-// Ranks that share cores unknown to each other (several nodes of a torus on one machine, other
-// people's jobs) find out this way that polling only keeps the peers from answering.
+// Whether other processes want our core, judged by how long this thread was ready without one.
+// Ranks that share cores without knowing of each other (several nodes of a torus on one machine,
+// other people's jobs) find out in this way that polling only keeps the peers from answering.
 //
 // How long a wait lasts says nothing: a peer that sleeps itself, or is just late, takes as long.
 // Used by the one thread that sleeps for a Runtime.

@@ -13,17 +13,17 @@ namespace {
 
 using transport::Clock;
 
-// Polls without the clock between two looks at it, where a poll costs less than a look or more.
+// Polls between two looks at the clock, where a poll costs no more than a look.
 constexpr unsigned polls_per_look = 64;
 constexpr unsigned kernel_polls_per_look = 4;
-// Where others want the core, polling before sleep is cut down to this part of Options::spin.
+// Where others want the core, polling before sleep is reduced to this part of Options::spin.
 constexpr int spin_under_contention = 8;
-// How long a wait lasts before tasks are told; then twice that, and so on.
+// How long a wait lasts before tasks are told; then twice as long, and so on.
 constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
-// Turns given to other ranks before sleeping, where ranks outnumber cores.
+// Times the core is yielded to other ranks before sleeping, where ranks outnumber cores.
 constexpr unsigned yields_when_crowded = 16;
 
-// Tells the processor that this is a spin.
+// Tells the processor that this is a spin loop.
 inline void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -47,7 +47,7 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
       spin_(options_.spin.count()),
       polls_per_look_(polls_per_look) {
     for (const transport::Interface* it : connections_.interfaces())
-        if (it->polls_kernel()) polls_per_look_ = kernel_polls_per_look;
+        if (it->can().polls_kernel) polls_per_look_ = kernel_polls_per_look;
 }
 
 void Progress::start() {
@@ -125,7 +125,7 @@ void Progress::Waiter::turn() {
     // Another thread may have moved what this one waits for, since it last looked.
     if (const std::uint64_t moves = progress_.moves_.load(std::memory_order_acquire);
         moves != moves_seen_) {
-        // What ranks tell each other about their waiting does not end it.
+        // What ranks tell each other about their waiting does not end the wait.
         const std::uint64_t notes = progress_.notes_.load(std::memory_order_relaxed);
         if (moves - moves_seen_ > notes - notes_seen_) began_ = {};
         moves_seen_ = moves;
@@ -136,8 +136,8 @@ void Progress::Waiter::turn() {
     ++idle_turns_;
     const Options& options = progress_.options_;
     if (options.oversubscribed) {
-        // The peer can only answer when it has the core: hand it over, and sleep if that does not
-        // help. Waking a sleeper costs more than a few turns of all ranks.
+        // The peer can only answer when it has the core: yield it, and sleep if that does not help.
+        // Waking a sleeper costs more than a few turns of all ranks.
         if (idle_turns_ <= yields_when_crowded) {
             sched_yield();
             return;
@@ -154,11 +154,12 @@ void Progress::Waiter::turn() {
     progress_.sleep_until(next_word(), moves_seen_);
 }
 
-// What a long wait has to say, and when the next word is due.
+// Reports a long wait, and decides when the next report is due.
 void Progress::Waiter::speak(Clock::time_point now) {
     const std::chrono::nanoseconds watchdog = progress_.options_.watchdog;
     if (linger_at_ == Clock::time_point{}) {
-        // Several times before the watchdog speaks, so that it can say what has been found out.
+        // Several times before the watchdog reports, so that it can include what has been found
+        // out.
         linger_step_ = watchdog.count() != 0 ? std::min(first_linger, watchdog / 8) : first_linger;
         linger_at_ = now + linger_step_;
     }
@@ -184,7 +185,7 @@ Clock::time_point Progress::Waiter::next_word() const {
 
 // Sleeps unless something has moved since the caller saw `moves_seen`: with several threads that
 // may have been what it waits for, and nobody would wake it again. One thread sleeps in the
-// interfaces, the others until that one, or any, has moved something.
+// interfaces, the others until that one, or any other, has moved something.
 void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen) {
     std::unique_lock<std::recursive_mutex> lock(mutex_, std::defer_lock);
     if (locking_) lock.lock();
@@ -219,7 +220,7 @@ void Progress::sleep_in_interfaces(transport::Clock::time_point deadline) {
     std::array<pollfd, Connections::most_interfaces> watched{};
     for (std::size_t i = 0; i < interfaces.size(); ++i)
         watched[i] = {interfaces[i]->descriptor(), POLLIN, 0};
-    // Interfaces with time limits of their own want to be looked at now and then.
+    // Interfaces with time limits of their own need to be looked at now and then.
     const auto most = std::chrono::seconds(1);
     const auto left = std::clamp<std::chrono::nanoseconds>(deadline - Clock::now(),
                                                            std::chrono::nanoseconds(0), most);

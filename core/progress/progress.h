@@ -1,8 +1,8 @@
-// Progress: who polls, who sleeps, who is woken; the lock, the tasks, and the thread that moves
-// things while the program computes.
+// Progress: who polls, who sleeps, who is woken; the lock, the tasks, and the thread that makes
+// progress while the program computes.
 //
-// With Options::threads or a progress thread any thread may call; else one at a time, and no lock
-// is taken. ask_for() and ring() may be called from anywhere, signal handlers included.
+// With Options::threads or a progress thread any thread may call; otherwise one at a time, and no
+// lock is taken. ask_for() and ring() may be called from anywhere, signal handlers included.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace torusmp::core {
 
 class Progress {
   public:
-    // sink: where the interfaces deliver. report: what all wait for, in words.
+    // sink: where the interfaces deliver. report: the text of all waits.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
              transport::Sink& sink, std::function<std::string()> report);
     ~Progress() { stop(); }
@@ -50,7 +50,7 @@ class Progress {
         std::recursive_mutex* mutex_;
     };
 
-    // One waiting call: decides between polling, sleeping and speaking.
+    // One waiting call: decides between polling, sleeping and reporting.
     class Waiter {
       public:
         Waiter(Progress& progress, std::string_view what) : progress_(progress), what_(what) {}
@@ -77,7 +77,7 @@ class Progress {
         bool lingers_ = false;
     };
 
-    // Starts the progress thread, where there is one.
+    // Starts the progress thread, if there is to be one.
     void start();
     void stop();
 
@@ -86,7 +86,7 @@ class Progress {
         Guard guard(*this);
         return poll_unlocked();
     }
-    // What somebody waits for has come about elsewhere: everybody who waits looks again.
+    // What somebody waits for has happened elsewhere: everybody who waits looks again.
     void stir();
     void add_task(Task& task);
     // See Notes.
@@ -95,9 +95,9 @@ class Progress {
     void report_tasks(std::string& text) const;
 
     enum : unsigned { report_wanted = 1, interrupt_wanted = 2 };
-    // Has that done by the thread that next runs.
+    // Asks the thread that next runs to do that.
     void ask_for(unsigned what) noexcept;
-    // Something was put where a poll finds it: whoever sleeps wakes up.
+    // Something was put where a poll finds it: wakes whoever sleeps.
     void ring() {
         if (asleep_) wake_sleepers();
     }

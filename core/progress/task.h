@@ -1,4 +1,4 @@
-// Something that progress advances: a collective's schedule. The owner keeps it alive until
+// Something that progress advances: the schedule of a collective. The owner keeps it alive until
 // advance() has returned true.
 #pragma once
 

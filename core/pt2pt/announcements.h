@@ -4,15 +4,15 @@
 // message goes straight there. Both ends must agree which message takes which receive although
 // messages and announcements cross on the way. They agree by counting:
 //  - An announcement says how many messages of the sender the receiver had seen. The sender keeps
-//    the last log_size (context, tag) it sent; a message behind that count which matches is on its
+//    the last log_size (context, tag) it sent; a message after that count which matches is on its
 //    way to this very receive, so the announcement is void. Each such message voids one.
 //  - Otherwise the announcement is held, and the next matching message takes the oldest: a large
 //    one is written there, a small one travels whole and meets the same receive by order.
-//  - This is right only while the receiver would match in the order it announced. So a receive is
-//    announced only when no wildcard is posted and the receive before it with the same key, if any,
-//    is announced too.
-//  - When the log does not reach back far enough, the sender refuses: everything it holds is void,
-//    and so is what is on its way, by epoch. The refusal takes its place in the sender's stream, so
+//  - This is right only as long as the receiver would match in the order in which it announced. So
+//    a receive is announced only if no wildcard is posted and the receive before it with the same
+//    key, if any, is announced too.
+//  - If the log does not reach back far enough, the sender refuses: everything it holds is void,
+//    and so is what is on its way, by epoch. The refusal has its place in the sender's stream, so
 //    the receiver knows which landings were used before it.
 //
 // Handles announce and refuse.
@@ -41,7 +41,8 @@ class Announcements {
     // Whether this receive, not posted yet, is to be announced once it is.
     bool worth_it(const ReceiveRequest& request);
     void announce(ReceiveRequest& request);
-    // Counts a message that is sent now, and takes the announcement it goes by, if there is one.
+    // Counts a message that is sent now, and takes the announcement that it fulfils, if there is
+    // one.
     std::optional<Announcement> take(Rank peer, Context context, Tag tag) {
         MatchState& match = states_[peer];
         std::optional<Announcement> found;

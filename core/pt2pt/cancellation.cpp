@@ -7,7 +7,7 @@ using transport::PacketHeader;
 void Cancellation::cancel(ReceiveRequest& request) {
     if (request.complete() || !request.posted_ || request.flow_ != nullptr) return;
     if (request.announced_) {
-        // The sender may be using the memory at this moment: it must give the announcement back.
+        // The sender may be using the memory at this moment: it must return the announcement.
         sender_.send(connections_.peer(request.peer_), PacketKind::withdraw,
                      LandingBody{request.landing_, 0});
         return settle_with_oneself(request);
@@ -54,8 +54,8 @@ void Cancellation::cancel(SendRequest& request) {
     settle_with_oneself(request);
 }
 
-// A program that cancels a message to itself and finds it not cancelled goes on to meet it, so an
-// answer that comes later would leave it waiting for what is gone. Nobody else is needed for it.
+// A program that cancels a message to itself, and finds it not cancelled, goes on to receive it, so
+// a later answer would leave it waiting for what is gone. Nobody else is needed to decide.
 void Cancellation::settle_with_oneself(const Request& request) {
     if (request.peer_ != commons_.rank()) return;
     Loopback& loopback = connections_.loopback();

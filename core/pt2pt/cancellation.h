@@ -26,7 +26,7 @@ class Cancellation {
           receives_(receives),
           sink_(sink) {}
 
-    // A cancel of a message to oneself is settled when these return.
+    // The cancellation of a message to oneself is decided when these return.
     void cancel(ReceiveRequest& request);
     void cancel(SendRequest& request);
 

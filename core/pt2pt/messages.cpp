@@ -55,7 +55,7 @@ void Messages::queue(SendRequest& request, Peer& peer, Connection& connection) {
     sender_.enqueue(connection, request, PacketSender::Lane::message);
 }
 
-// The turn of one that had to wait.
+// It is the turn of one that had to wait.
 bool Messages::emit(SendRequest& request, Connection& connection) {
     const Peer& peer = connections_.peer(request.peer_);
     if (peer.dead) {
@@ -137,7 +137,7 @@ void Messages::take(ReceiveRequest& request, Unexpected& message) {
     give_back(commons_.pool, message);
 }
 
-// Wildcard receives end too: what they wait for may have been the message that will not come.
+// Wildcard receives end too: they may have waited for a message that will not come.
 void Messages::peer_lost(Peer& peer, Error error) {
     std::vector<ReceiveRequest*> lost;
     matching_.for_each_posted([&](ReceiveRequest& request) {

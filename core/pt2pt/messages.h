@@ -1,5 +1,5 @@
-// Messages matched by context, source and tag: where a send and a receive begin, and small
-// messages, which travel whole: copied through a slot, matched on arrival.
+// Messages matched by context, source and tag: where sends and receives begin, and small messages,
+// which travel whole: copied through a slot, matched on arrival.
 //
 // Handles eager.
 #pragma once
@@ -34,16 +34,16 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
-    // link: the one of two cables it goes by; null: any.
+    // link: which of two cables it takes; null: any.
     void send(SendRequest& request, Buffer buffer, Rank dest, Connection* link, Context context,
               Tag tag, SendMode mode);
     void receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context, Tag tag);
     void receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed);
     Unexpected* claim(Rank source, Context context, Tag tag);
 
-    // The cable to the neighbour in that direction; null where there is no choice.
+    // The cable to the neighbour in that direction; null if there is no choice.
     Connection* cable(routing::Direction direction);
-    // A receive meets a message that was there before it.
+    // A receive meets a message that had come before it.
     void take(ReceiveRequest& request, Unexpected& message);
     // A small message has found its receive.
     void deliver(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,

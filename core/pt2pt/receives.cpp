@@ -10,7 +10,7 @@ using transport::PacketHeader;
 
 namespace {
 
-// Cables between the same two ranks, at most: a ring of two has both.
+// The most cables between the same two ranks: a ring of two has two.
 constexpr std::uint32_t most_parts = 2;
 
 // Whether bytes for this landing may come from that peer now: its message is matched, or is about
@@ -30,7 +30,7 @@ transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
     const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
     const Connection& connection = connections_.to(peer);
     if (connection.interface == nullptr) return Loopback::expose(memory);
-    // Who is further away sends packets, whose bytes the last relay may put into place.
+    // A peer further away sends packets, whose bytes the last relay may put into place.
     const bool far = connection.peer != peer.rank;
     if (far && (peer.placing == nullptr || memory.size() < commons_.options.eager_limit)) return {};
     request.exposed_at_ = far ? peer.placing : connection.interface;
@@ -75,7 +75,7 @@ bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byt
     if (body.whole != 0)
         finish(*request);
     else
-        finish_if_landed(*request);  // over other links the bytes may have been faster than this
+        finish_if_landed(*request);  // the bytes may have been faster than this over other links
     return true;
 }
 

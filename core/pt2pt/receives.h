@@ -23,8 +23,8 @@ class Receives final : public PeerLossListener {
           states_(states),
           faults_(faults) {}
 
-    // Gives the receive an id under which its memory may be written, and the memory's name; length
-    // 0: it has none, the bytes come in packets.
+    // Gives the receive an id under which its memory may be written; returns the name of that
+    // memory. Length 0: it has none, and the bytes come in packets.
     transport::RemoteMemory open(ReceiveRequest& request, Peer& peer);
     void close(ReceiveRequest& request);
     void finish(ReceiveRequest& request, Error error = Error::none) {

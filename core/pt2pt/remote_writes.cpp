@@ -6,6 +6,17 @@ namespace torusmp::core {
 
 using transport::Transfer;
 
+namespace {
+
+// What the last write of a message over one link tells its receiver, where writes tell.
+std::optional<std::uint64_t> notice_of(const SendRequest& request, const Connection& connection,
+                                       bool last) {
+    if (!last || !connection.channel->can().notifies) return std::nullopt;
+    return request.landing_ | std::uint64_t(request.parts_) << 32;
+}
+
+}  // namespace
+
 // The cables to a neighbour by which this memory of its can be written. It was named for the
 // interface of the cable that leads there, and another one's makes nothing of that name.
 int RemoteWrites::cables_to(const Peer& peer, const transport::RemoteMemory& memory,
@@ -39,7 +50,8 @@ Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const
     for (int i = 0; i < request.parts_; ++i) {
         const std::size_t bytes = (whole.size() - from) / std::size_t(request.parts_ - i);
         const Transfer transfer = write_part(request, *cables[std::size_t(i)], memory, from, bytes);
-        if (transfer == Transfer::refused) return transfer;  // the first: see separate_links()
+        if (transfer == Transfer::refused)
+            return transfer;  // the first: see Capabilities::separate_links
         from += bytes;
         if (transfer != Transfer::pending) {
             --request.parts_left_;
@@ -52,20 +64,16 @@ Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const
 Transfer RemoteWrites::write_part(SendRequest& request, Connection& connection,
                                   const transport::RemoteMemory& memory, std::size_t from,
                                   std::size_t bytes) {
-    transport::Channel& channel = *connection.channel;
     const transport::ConstBytes local{request.buffer_.base + from, bytes};
-    const std::uint64_t notice = request.landing_ | std::uint64_t(request.parts_) << 32;
-    const Transfer transfer =
-        channel.notifies()
-            ? channel.write_with_notice(memory, from, local, request.departure_, notice)
-            : channel.write(memory, from, local, request.departure_);
+    const Transfer transfer = connection.channel->write(
+        memory, from, {&local, 1}, request.departure_, notice_of(request, connection, true));
     if (transfer != Transfer::refused) connection.statistics.bytes_written += bytes;
     return transfer;
 }
 
-// Tells the receiver that the write over this link is complete: the notice comes behind it.
+// Tells the receiver that the write over this link is complete: the notice follows it.
 void RemoteWrites::tell_written(SendRequest& request, Connection& connection) {
-    if (connection.channel->notifies()) return;  // the write has told
+    if (connection.channel->can().notifies) return;  // the write has told
     const WrittenBody body{request.landing_, request.parts_};
     sender_.send_over(connection, connections_.peer(request.peer_), PacketKind::written, body);
 }
@@ -76,9 +84,9 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t landing,
     Connection& connection = request.link_ != nullptr ? *request.link_ : connections_.to(peer);
     request.landing_ = landing;
     request.parts_out_ = 0;
-    // Where the write itself tells that it is complete, the match goes ahead and both go together.
+    // If the write itself tells that it is complete, the match goes ahead and both leave together.
     const bool ahead =
-        tell_matched && connection.peer == peer.rank && connection.channel->notifies();
+        tell_matched && connection.peer == peer.rank && connection.channel->can().notifies;
     const MatchedBody matched{landing, 0, request.buffer_.bytes};
     if (ahead) {
         connection.channel->cork();
@@ -110,7 +118,7 @@ void RemoteWrites::on_transfer(Connection& connection, std::uint32_t departure, 
     SendRequest* request = sends_.find(departure);
     if (request == nullptr) return;
     if (!ok) request->part_failed_ = true;
-    // Of a message that takes many writes over one link the last tells of all.
+    // Of the many writes of a message over one link, the last one notifies.
     if (ok && (request->parts_ > 1 || (request->parts_left_ == 1 && !request->part_failed_)))
         tell_written(*request, connection);
     if (--request->parts_left_ == 0)
@@ -135,7 +143,7 @@ Transfer RemoteWrites::write_layout(SendRequest& request, Connection& connection
     return write_pieces(request, connection, memory);
 }
 
-// As many writes as the pieces need, all at once; the last of them tells, where writes can.
+// As many writes as the pieces need, all at once; the last one notifies, if writes can.
 Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection,
                                     const transport::RemoteMemory& memory) {
     transport::Channel& channel = *connection.channel;
@@ -144,17 +152,15 @@ Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection
     request.parts_ = 1;
     request.part_failed_ = false;
     request.parts_left_ = 0;
-    const std::uint64_t notice = request.landing_ | std::uint64_t(request.parts_) << 32;
     for (std::size_t from = 0; from < buffer.bytes;) {
         const Batch<transport::ConstBytes> batch(buffer, from, buffer.bytes - from,
-                                                 channel.most_pieces());
+                                                 channel.can().most_pieces);
         const bool last = from + batch.bytes() == buffer.bytes;
-        const Transfer transfer = channel.write_gathered(
-            memory, from, batch.pieces(), request.departure_,
-            last && channel.notifies() ? std::optional(notice) : std::nullopt);
+        const Transfer transfer = channel.write(memory, from, batch.pieces(), request.departure_,
+                                                notice_of(request, connection, last));
         if (transfer == Transfer::refused) {
             if (request.parts_left_ == 0) return transfer;
-            // The link has failed behind those that are under way; their end ends the message.
+            // The link has failed after those that are under way; their end ends the message.
             request.part_failed_ = true;
             return Transfer::pending;
         }

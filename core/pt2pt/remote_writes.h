@@ -1,4 +1,4 @@
-// Large messages written into the receiver's memory without a copy, where the channel can: over one
+// Large messages written into the receiver's memory without a copy, if the channel can: over one
 // cable, or half over each of two to the same neighbour. What cannot be written goes as a stream.
 #pragma once
 
@@ -22,7 +22,7 @@ class RemoteWrites {
     // not know yet that this message takes that landing.
     void begin(SendRequest& request, std::uint32_t landing, const transport::RemoteMemory& memory,
                bool tell_matched);
-    // A write of this message that was pending has come to its end.
+    // A pending write of this message has ended.
     void on_transfer(Connection& connection, std::uint32_t departure, bool ok);
 
   private:

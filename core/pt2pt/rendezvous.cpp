@@ -18,10 +18,11 @@ Transfer read_layout(ReceiveRequest& request, Connection& connection,
         buffer.unpack(0, place, bytes);
         return Transfer::done;
     }
-    if (!goes_in_pieces(channel, *buffer.layout)) return Transfer::refused;
+    if (!channel.can().reads_at_once || !goes_in_pieces(channel, *buffer.layout))
+        return Transfer::refused;
     for (std::size_t from = 0; from < bytes;) {
-        const Batch<transport::Bytes> batch(buffer, from, bytes - from, channel.most_pieces());
-        if (channel.read_scattered(memory, from, batch.pieces()) != Transfer::done)
+        const Batch<transport::Bytes> batch(buffer, from, bytes - from, channel.can().most_pieces);
+        if (channel.read(memory, from, batch.pieces(), 0) != Transfer::done)
             return Transfer::refused;
         from += batch.bytes();
     }
@@ -40,7 +41,7 @@ void Rendezvous::ask(SendRequest& request, Peer& peer) {
         const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
         if (connection.interface == nullptr)
             body.memory = Loopback::expose(memory);
-        else if (connection.peer == peer.rank && connection.interface->reads()) {
+        else if (connection.peer == peer.rank && connection.interface->can().reads) {
             request.exposed_at_ = connection.interface;
             body.memory = request.exposed_ =
                 connection.interface->expose(memory, connection.channel);
@@ -69,11 +70,11 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Req
     Connection& connection = connections_.to(peer);
     if (connection.peer == source && body.memory.length >= body.bytes &&
         connection.channel->can_read(body.memory)) {
+        const transport::Bytes whole{request.buffer_.base, std::size_t(body.bytes)};
         const Transfer transfer =
             request.buffer_.layout != nullptr
-                ? read_layout(request, connection, body.memory, std::size_t(body.bytes))
-                : connection.channel->read(body.memory, 0,
-                                           {request.buffer_.base, std::size_t(body.bytes)},
+                ? read_layout(request, connection, body.memory, whole.size())
+                : connection.channel->read(body.memory, 0, {&whole, 1},
                                            std::uint64_t(request.landing_) << 32);
         if (transfer != Transfer::refused) {
             connection.statistics.bytes_read += body.bytes;

@@ -1,13 +1,13 @@
 // Large messages whose receive the sender does not know: it asks, and the receiver answers.
 //
-// The receiver's memory for one message is a landing, the sender's a departure; packets name them
-// by id. Four ways, all ending with both requests complete:
-//   the sender knows the landing  -> writes,              says matched (whole)
-//   request, the receiver can read -> reads,              says pulled
-//   request, it cannot             -> says clear,         the sender writes, says written
-//   no remote access at all        -> as above, but the bytes come as data packets
+// Packets name the receiver's memory for one message by a receive handle, the sender's by a send
+// handle. There are four ways, all of which end with both requests complete:
+//   the sender knows the receive handle -> writes,             sends matched (whole)
+//   RTS, the receiver can read          -> reads,              sends FIN
+//   RTS, it cannot                      -> sends CTS,          the sender writes, sends written
+//   no remote access at all             -> as above, but the bytes come as data packets
 //
-// Handles request, clear and pulled.
+// Handles RTS, CTS and FIN.
 #pragma once
 
 #include "core/connection/packet_sender.h"
@@ -35,8 +35,7 @@ class Rendezvous final : public TransferListener {
 
     // Tells the receiver that a message waits here.
     void ask(SendRequest& request, Peer& peer);
-    // The receive that such a request met, matched now: reads the message, or says where to write
-    // it.
+    // The receive that met such an RTS, matched now: reads the message, or says where to write it.
     void answer(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body);
 
     bool on_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);

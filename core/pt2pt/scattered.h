@@ -1,7 +1,7 @@
-// Large messages of which one end does not lie in one block, and the other end's memory can be
-// reached: packed straight into it, or written and read in pieces, so that no copy is made on the
-// way. Where both ends are scattered, or the pieces are short, packets carry the message: packing
-// into them costs less than the pieces would.
+// Large messages of which one end does not lie in one block, while the memory of the other end can
+// be reached: packed straight into it, or written and read in pieces, without a copy on the way. If
+// both ends are scattered, or the pieces are short, packets carry the message: packing into them
+// costs less than the pieces would.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 #include <span>
 
 #include "core/layout/layout.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/channel.h"
 
 namespace torusmp::core {
 
-// Shorter pieces cost the kernel more than their copy costs us.
+// Shorter pieces cost the kernel more than a copy costs us.
 inline constexpr std::size_t worth_a_piece = 1024;
 inline constexpr std::size_t most_together = 64;
 
@@ -40,7 +40,7 @@ class Batch {
 };
 
 inline bool goes_in_pieces(const transport::Channel& channel, const Layout& layout) {
-    return channel.most_pieces() != 0 && layout.mean_block() >= worth_a_piece;
+    return channel.can().most_pieces > 1 && layout.mean_block() >= worth_a_piece;
 }
 
 }  // namespace torusmp::core

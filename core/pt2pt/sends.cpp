@@ -40,7 +40,7 @@ void Sends::peer_lost(Peer& peer, Error error) {
     std::vector<SendRequest*> lost;
     const bool cables_live = connections_.reaches(peer);
     departures_.for_each([&](SendRequest& request) {
-        // A stream stands in a queue and ends when its turn comes.
+        // A stream is in a queue, and ends when its turn comes.
         if (request.peer_ != peer.rank || request.stage_ == SendRequest::Stage::stream) return;
         if (request.stage_ == SendRequest::Stage::writing && cables_live) return;
         lost.push_back(&request);

@@ -18,8 +18,8 @@ class Sends final : public PeerLossListener {
         if (request.departure_ == 0) request.departure_ = departures_.add(request);
     }
     SendRequest* find(std::uint32_t departure) const { return departures_.find(departure); }
-    // The send of ours that a peer's answer names, no longer waiting; null where the peer may not
-    // name it.
+    // The send of ours that a peer's answer refers to, no longer waiting; null if the peer may not
+    // refer to it.
     SendRequest* take_answered(const Peer& peer, std::uint32_t departure);
     void finish(SendRequest& request, Error error = Error::none);
 

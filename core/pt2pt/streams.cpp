@@ -43,7 +43,7 @@ void Streams::start(SendRequest& request, Peer& peer, Connection& way,
         sender_.enqueue(way, request, PacketSender::Lane::stream);
 }
 
-// Puts a message in the queues of all links by which it may leave.
+// Enters a message into the queues of all links by which it may leave.
 void Streams::spread(SendRequest& request, Peer& peer) {
     const auto& links = connections_.links();
     for (std::size_t i = 0; i < links.size(); ++i) {
@@ -61,7 +61,7 @@ void Streams::spread(SendRequest& request, Peer& peer) {
 }
 
 // Where the last relay may put the next piece of a message that leaves by that connection. Its key
-// is that of the peer's port by which that way ends.
+// is that of the peer's port at which that path ends.
 transport::Place Streams::place_of(const SendRequest& request, Peer& peer,
                                    const Connection& connection) {
     if (request.target_.length < request.buffer_.bytes || connection.peer == peer.rank ||
@@ -73,7 +73,8 @@ transport::Place Streams::place_of(const SendRequest& request, Peer& peer,
             routing::path_by(commons_.torus(), commons_.rank(), peer.rank, *connection.link);
         port = std::uint8_t(1 + path.back().direction.opposite().index());
     }
-    return {request.target_.address + request.position_, request.target_.port_key(port - 1u)};
+    return {request.target_.address + request.position_,
+            request.target_.as<transport::PortKeys>().by_port[port - 1u]};
 }
 
 // One piece. True: it was the last, or the peer is dead.

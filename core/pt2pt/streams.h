@@ -1,5 +1,5 @@
 // Large messages in packets, for receivers whose memory cannot be written from here: one piece
-// after the other, over one link or over all shortest ways at once.
+// after the other, over one link or over all shortest paths at once.
 #pragma once
 
 #include "core/connection/packet_sender.h"

@@ -7,17 +7,17 @@ using transport::Verdict;
 
 Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::byte* payload) {
     const Peer& destination = connections_.peer(Rank(header.destination));
-    // On in the dimension it is in until that is finished, whatever its source chose to begin with.
+    // Stays in its dimension until that is finished, whatever its source chose to begin with.
     Connection* out = in.link && (destination.unlike >> in.link->dimension & 1) != 0
                           ? connections_.link(in.link->opposite())
                           : destination.onward;
-    // A packet of our own never comes back to us: who brings one speaks in our name.
+    // A packet of our own never comes back to us: whoever sends one forges our name.
     if (!in.link || out == nullptr || header.source == std::uint32_t(commons_.rank())) {
         faults_.close(in, Error::protocol, "a packet that this rank does not relay");
         return Verdict::taken;
     }
-    // What cannot be delivered any more is dropped; its ends learn of the dead link. That we
-    // cannot talk to the destination is no reason: our way back from it may be the dead one.
+    // What cannot be delivered any more is dropped; its ends learn of the dead link. That we cannot
+    // talk to the destination is no reason to drop it: our way back from it may be the dead one.
     if (out->down) return Verdict::taken;
 
     const bool turns = out->link->dimension != in.link->dimension;
@@ -45,12 +45,12 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
     return Verdict::taken;
 }
 
-// The last hop of a piece of a large message whose receiver has named a place for it; false: it
-// has not, or this is not the last hop.
+// The last hop of a piece of a large message whose receiver has named a place for it; false: it has
+// not, or this is not the last hop.
 bool Relay::into_place(Connection& out, PacketHeader& header, const std::byte* payload) {
     DataBody body;
     if (header.destination != std::uint32_t(out.peer) ||
-        PacketKind(header.kind) != PacketKind::data || !out.channel->places() ||
+        PacketKind(header.kind) != PacketKind::data || !out.channel->can().places ||
         !read_body(header, payload, body) || body.key == 0 || body.placed != 0 ||
         header.length == sizeof body)
         return false;

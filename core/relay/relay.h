@@ -1,13 +1,13 @@
-// Packets for others: on along the shortest-direction-first path, straight from the slot they
-// arrived in. Where the next hop is the last, and the channel can, payload of a large message goes
-// straight to its place in the receiver's memory, and only its description into a slot. The
-// receiver made that memory's key for this very link and counts what is announced to be placed as
-// it counts what it copies: who lies about it harms its own message alone.
+// Packets for others: forwarded along the shortest-direction-first path, straight from the slot in
+// which they arrived. If the next hop is the last one, and the channel can, the payload of a large
+// message goes straight to its place in the receiver's memory, and only its description into a
+// slot. The receiver made the key of that memory for this very link, and counts what is announced
+// as placed as it counts what it copies: a rank that lies about it harms only its own message.
 //
-// No deadlock: a packet's class is the number of dimensions it has finished, so classes are only
-// ever left upwards; inside one class of one ring, a packet may enter only where two slots are
-// free, and move on where one is, so a ring always keeps a bubble (bubble flow control, Puente et
-// al. 2001).
+// No deadlock: a packet's class is the number of dimensions it has finished, so a packet only ever
+// moves to a higher class; inside one class of one ring, a packet may enter only where two slots
+// are free, and move on where one is, so a ring always keeps a bubble (bubble flow control, Puente
+// et al. 2001).
 #pragma once
 
 #include "core/connection/packet_sender.h"

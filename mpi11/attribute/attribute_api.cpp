@@ -13,7 +13,7 @@ int create_keyval(const char* call, Copy* copy, Delete* destroy, int* number, vo
         check_output("keyval", number);
         Keyval keyval;
         keyval.of = of_owner<Owner>;
-        // The predefined functions are small integers, in both cases the same.
+        // The predefined functions are small integers, the same for both kinds.
         const auto predefined = reinterpret_cast<std::uintptr_t>(copy);
         keyval.copy = predefined == 0   ? Keyval::Copy::never
                       : predefined == 1 ? Keyval::Copy::always
@@ -38,7 +38,7 @@ AttributeValue pointer(void* value) {
     return {AttributeValue::Form::pointer, reinterpret_cast<std::intptr_t>(value)};
 }
 
-// What MPI_..._get_attr fills.
+// What MPI_..._get_attr stores.
 void show(const Attributes::Entry* entry, void* value, int* flag) {
     *flag = entry != nullptr ? 1 : 0;
     if (entry != nullptr) *static_cast<void**>(value) = shown_in_c(*entry);

@@ -1,5 +1,5 @@
-// Calls of the functions that a program gave with an attribute key, by the convention of the
-// language in which they are written. The code that the function returned comes back.
+// Calls to the functions that a program has given with an attribute key, by the convention of the
+// language they are written in. Returns the code that the function returned.
 #pragma once
 
 #include "mpi11/attribute/attributes.h"

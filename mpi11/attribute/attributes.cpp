@@ -17,8 +17,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// Keys by number. One that the program has freed is still known while an attribute stands under it
-// (MPI-1.1, section 5.7.1). Numbers are never given again.
+// Keys by number. A key that the program has freed is still known while an attribute uses it
+// (MPI-1.1, section 5.7.1). Numbers are never used again.
 class Keyvals {
   public:
     int add(Keyval keyval) {
@@ -36,7 +36,7 @@ class Keyvals {
     void free(int number) {
         const SharedLock lock(mutex_);
         const auto held = held_.find(number);
-        if (held == held_.end()) return;  // once more, while in use: nothing is left to give up
+        if (held == held_.end()) return;  // freed again while still in use: nothing left to release
         std::erase_if(freed_, [](const auto& one) { return one.second.expired(); });
         freed_.emplace(number, held->second);
         held_.erase(held);
@@ -62,7 +62,7 @@ constexpr const char* noun(Keyval::Of of) {
     return of == Keyval::Of::communicator ? "communicators" : "datatypes";
 }
 
-// A key of the program's for such objects.
+// A key of the program for objects of this kind.
 std::shared_ptr<const Keyval> checked_keyval(int number, Keyval::Of of) {
     if (number == MPI_KEYVAL_INVALID) fail(MPI_ERR_KEYVAL, "found MPI_KEYVAL_INVALID");
     if (is_predefined(number))
@@ -90,7 +90,7 @@ Attributes& attributes_of(Owner& owner) {
     return *owner.attributes;
 }
 
-// Calls the delete function, and takes the attribute away where it agrees.
+// Calls the delete function, and removes the attribute if the function agrees.
 template <class Owner>
 void remove(Owner& owner, const std::shared_ptr<const Attributes::Entry>& entry) {
     check_outcome(call_delete(*entry, handle_of(owner)), "delete", *entry->keyval);
@@ -165,7 +165,7 @@ void delete_attribute(Owner& owner, int number) {
 template <class Owner>
 void delete_attributes(Owner& owner) {
     if (owner.attributes == nullptr) return;
-    // A delete function may set or delete others, so the list is looked at anew each time.
+    // A delete function may set or delete others, so the list is read afresh each time.
     for (auto all = owner.attributes->entries(); !all.empty(); all = owner.attributes->entries())
         remove(owner, all.back());
 }
@@ -197,7 +197,7 @@ TORUSMP_FOR(Datatype);
 
 namespace {
 
-// One host tells one time to all its processes.
+// All processes of one host see the same time.
 bool clock_is_shared() {
     const core::Runtime& machine = runtime();
     for (Rank rank = 0; rank < machine.size(); ++rank)
@@ -205,7 +205,7 @@ bool clock_is_shared() {
     return true;
 }
 
-// Which of the programs of the job this is; the launcher says so where there are several.
+// Which of the programs of the job this is; the launcher says so if there are several.
 int program_number() {
     const char* const text = std::getenv(launch::env_program);
     return text == nullptr ? 0 : std::atoi(text);

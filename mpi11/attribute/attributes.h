@@ -1,9 +1,10 @@
-// Attributes: what a program hangs on communicators and datatypes under keys of its own, with
+// Attributes: what a program attaches to communicators and datatypes under keys of its own, with
 // functions that are called when they are copied and deleted (MPI-1.1, section 5.7; MPI-2.2, 6.7
 // and 16.3.7 for what C and Fortran see of each other's).
 //
-// An object owns its Attributes; an attribute keeps its key alive although the program has freed
-// it. Any thread may use an object's attributes; no lock is held while the program's functions run.
+// An object owns its Attributes; an attribute keeps its key alive even if the program has freed the
+// key. Any thread may use an object's attributes; no lock is held while functions of the program
+// run.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ namespace torusmp::mpi {
 class Communicator;
 class Datatype;
 
-// A value as it was stored: a pointer from C, an integer from Fortran of either size. Each language
-// sees those of the others through `bits` or, in C, as the address of the integer.
+// A value as it was stored: a pointer from C, or an integer of either size from Fortran. Each
+// language sees those of the others through `bits` or, in C, as the address of the integer.
 struct AttributeValue {
     enum class Form { pointer, integer, address };
     Form form = Form::pointer;
@@ -45,7 +46,8 @@ struct Keyval {
 
 // A new key; its number, above all predefined ones, is the handle.
 int add_keyval(Keyval keyval);
-// Forgets the program's hold on it. Throws Failure with MPI_ERR_KEYVAL for what is no such key.
+// Drops the program's hold on it. Throws Failure with MPI_ERR_KEYVAL for anything that is not such
+// a key.
 void free_keyval(int number, Keyval::Of of);
 
 class Attributes {
@@ -53,14 +55,14 @@ class Attributes {
     struct Entry {
         std::shared_ptr<const Keyval> keyval;
         AttributeValue value;
-        int integer = 0;            // what C is shown of Form::integer: its address
+        int integer = 0;            // what C sees of Form::integer: its address
         std::intptr_t address = 0;  // and of Form::address
     };
 
     // All entries now, in the order in which they were set.
     std::vector<std::shared_ptr<const Entry>> entries() const;
     std::shared_ptr<const Entry> find(int number) const;
-    // Replaces the entry of that key, or adds it behind all others; null: takes it away.
+    // Replaces the entry of that key, or appends it; null: removes it.
     void put(int number, std::shared_ptr<const Entry> entry);
 
   private:
@@ -81,17 +83,17 @@ template <class Owner>
 std::shared_ptr<const Attributes::Entry> get_attribute(Owner& owner, int number);
 template <class Owner>
 void delete_attribute(Owner& owner, int number);
-// Every attribute, the last first. Stops where a function of the program fails.
+// Every attribute, the last one first. Stops when a function of the program fails.
 template <class Owner>
 void delete_attributes(Owner& owner);
 // Those of `from` for a copy of it, by their copy functions; null: none.
 template <class Owner>
 std::shared_ptr<Attributes> copy_attributes(Owner& from);
 
-// The predefined ones of a communicator (MPI_TAG_UB and its like); Form::integer. Null: there is
-// none such.
+// The predefined ones of a communicator (MPI_TAG_UB and so on); Form::integer. Null: there is none
+// for that key.
 const Attributes::Entry* predefined_attribute(int number);
-// The value as C is shown it: a pointer, or the address of an integer inside the entry.
+// The value as C sees it: a pointer, or the address of an integer inside the entry.
 void* shown_in_c(const Attributes::Entry& entry);
 
 }  // namespace torusmp::mpi

@@ -1,10 +1,10 @@
 // Collective calls: what their blocking, non-blocking and persistent forms share.
 //
-// A call is prepared from its arguments, which checks them and holds what is needed of them, then
-// started, once or again and again, and finished when its schedule is complete. Calls live in pools
-// of their communicator, so that nothing is allocated from the second of a kind on, and any number
-// of them may be under way. Members begin the collectives of a communicator in one order, one
-// thread at a time; any thread may complete them.
+// A call is prepared from its arguments, which checks them and keeps what it needs of them, then
+// started, once or several times, and finished when its schedule is complete. Calls live in pools
+// of their communicator, so that nothing is allocated from the second call of a kind on, and any
+// number of them may be under way. Members begin the collectives of a communicator in one order,
+// one thread at a time; any thread may complete them.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace torusmp::mpi {
 class SchedulePools;
 
 // A kind of call derives from this, names its Slot and is made from a Communicator. It implements
-// start(), and unstage() where results have to be brought to their place.
+// start(), and unstage() where results have to be copied to their destination.
 class Call : public Work {
   public:
     enum class Slot {
@@ -60,7 +60,7 @@ class Call : public Work {
     void match_by_start() { schedule_->unfix(); }
 
   protected:
-    // comm: ended together with its pools, so longer than its calls.
+    // comm: outlives its calls, because its pools end with it.
     Call(Communicator& comm, collectives::Schedule& schedule)
         : comm_(&comm), schedule_(&schedule) {}
     ~Call() = default;
@@ -77,7 +77,7 @@ class Call : public Work {
     const char* name_ = "a collective";
 };
 
-// The calls of one communicator, by kind, and the group of both sides of an inter-communicator.
+// The calls of one communicator, by kind, and the joint group of an inter-communicator.
 class SchedulePools {
   public:
     // A free call of that kind.
@@ -144,7 +144,7 @@ class Prepared {
     T* call_;
 };
 
-// ---- the forms of a function: `prepare` makes the call of its arguments ----
+// ---- the forms of a function: `prepare` makes the call from its arguments ----
 
 template <class Prepare, class... Arguments>
 int blocking(const char* name, MPI_Comm comm, Prepare&& prepare, Arguments... arguments) noexcept {
@@ -182,7 +182,7 @@ int persistent(const char* name, MPI_Comm comm, MPI_Info, MPI_Request* request, 
 
 // ---- what kinds of calls share ----
 
-// A root's own vector that is to stay, or come, where the result is.
+// A root's own vector that stays, or is wanted, where the result is.
 inline bool in_place(const void* address) {
     return address == MPI_IN_PLACE;
 }
@@ -194,7 +194,7 @@ inline void check_alias(const void* send, const void* receive, std::size_t bytes
     if (send == receive && bytes > 0 && send != nullptr) [[unlikely]]
         refuse_alias("the receive buffer");
 }
-// A member's own block has to have the size that the receive side says.
+// A member's own block must have the size that the receive side gives.
 void check_own_block(std::size_t sent, std::size_t room);
 // The root argument between two groups: MPI_ROOT, MPI_PROC_NULL or a rank of the other group.
 void check_root_across(const Communicator& comm, int root);

@@ -1,6 +1,6 @@
-// Collectives between the two groups of an inter-communicator (MPI-2.2, section 5.2.2): within a
-// group over its own schedules, between the groups messages of the ranks that are concerned, or of
-// the first of each group.
+// Collectives between the two groups of an inter-communicator (MPI-2.2, section 5.2.2): inside a
+// group by its own schedules, between the groups by messages of the ranks that are concerned, or of
+// the first rank of each group.
 #include <cstring>
 
 #include "collectives/allreduce/allreduce.h"
@@ -74,7 +74,7 @@ class BroadcastSteps final : public collectives::Sequence {
         nest(between.exchange, first_part);
         nest(inside_, second_part);
     }
-    // memory: null where nothing is to come.
+    // memory: null where nothing is received.
     void start(const char* name, std::byte* memory, std::size_t bytes) {
         memory_ = memory;
         bytes_ = bytes;
@@ -183,9 +183,9 @@ class ReduceSteps final : public collectives::Sequence {
         collectives::Operation operation;
         Then then = Then::nothing;
         std::byte* come = nullptr;    // the other group's sum, at the group's first
-        std::byte* result = nullptr;  // what is to reach this rank of it
+        std::byte* result = nullptr;  // what of it is for this rank
         std::size_t bytes = 0;
-        collectives::Blocks blocks;  // of what has come, by rank
+        collectives::Blocks blocks;  // of what has arrived, by rank
     };
     void start(const char* name, const Plan& plan) {
         plan_ = plan;
@@ -255,7 +255,7 @@ class AcrossReduceCall final : public Call {
         steps_.between.send(sum(), reduction_.bytes(count_), 0);
         steps_.between.receive(come(), reduction_.bytes(count_), 0);
     }
-    // As exchange(), but each rank wants a block only.
+    // As exchange(), but each rank wants only a block.
     void deal(Numbers counts, MPI_Count count) {
         what_ = What::deal;
         std::size_t offset = 0;
@@ -314,7 +314,7 @@ class AcrossReduceCall final : public Call {
     const void* send_ = nullptr;
     void* receive_ = nullptr;
     std::size_t count_ = 0;  // of the vector
-    std::size_t own_ = 0;    // of it, that comes here
+    std::size_t own_ = 0;    // of it, for this rank
     std::vector<std::size_t> sizes_, offsets_;
     Scratch vector_, sum_, come_, block_;
     ReduceSteps steps_;

@@ -1,5 +1,5 @@
-// Calls prepared from the arguments of the MPI functions, for all forms of these: one function a
-// collective, on intra- and inter-communicators. Each throws Failure for wrong arguments.
+// Calls prepared from the arguments of the MPI functions, for all forms of these: one function for
+// each collective, on intra- and inter-communicators. Each throws Failure for wrong arguments.
 #pragma once
 
 #include "mpi11/coll/collective.h"

@@ -4,8 +4,8 @@
 //   TORUSMP_COLLECTIVE(Bcast, Ibcast, broadcast, (void* buffer, Count count, ...), buffer, count,
 //   ...)
 //
-// names the blocking and the non-blocking function, what prepares the call (collective_calls.h),
-// the parameters before the communicator, and what is passed on of them.
+// names the blocking and the non-blocking function, the function that prepares the call
+// (collective_calls.h), the parameters before the communicator, and the arguments passed on.
 #pragma once
 
 #include "mpi11/coll/collective.h"

@@ -174,7 +174,7 @@ class AlltoallCall final : public Call {
         const int rank = comm().rank();
         check_own_block(out_.bytes_of(rank), in_.bytes_of(rank));
     }
-    // What is sent is taken from where the rest will come.
+    // The data sent is taken from where the rest will arrive.
     void prepare_in_place(const BlockList& receive) {
         in_place_ = true;
         in_.set(receive);

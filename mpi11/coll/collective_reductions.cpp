@@ -21,7 +21,7 @@ struct Vectors {
     const void* values() const { return stays() ? receive : send; }
 };
 
-// Checks them where both count.
+// Checks them where both are significant.
 void check_vectors(const void* send, const void* receive, MPI_Count count, const Datatype& type) {
     check_buffer(receive, count, type);
     if (in_place(receive))
@@ -31,7 +31,7 @@ void check_vectors(const void* send, const void* receive, MPI_Count count, const
     check_alias(send, receive, std::size_t(count) * type.size());
 }
 
-// A reduction whose vectors the schedule works on in one place.
+// A reduction whose schedule works on one vector in place.
 class ReductionCall : public Call {
   protected:
     using Call::Call;
@@ -41,7 +41,7 @@ class ReductionCall : public Call {
         reduction_.prepare(op, type);
         vectors_ = vectors;
     }
-    // The result's place, filled with own values. apart: not in the program's memory.
+    // Where the result goes, filled with this rank's values. apart: not in the program's memory.
     std::byte* filled(bool apart = false) {
         const std::size_t bytes = reduction_.bytes(vectors_.count);
         apart_ = apart || !reduction_.direct();
@@ -52,7 +52,7 @@ class ReductionCall : public Call {
             std::memcpy(to, reduction_.memory(vectors_.values()), bytes);
         return to;
     }
-    // Brings the result home from where filled() has put it.
+    // Copies the result from where filled() has put it.
     void take_home() {
         if (apart_) reduction_.store(vectors_.receive, vector_.reserve(0), vectors_.count);
     }
@@ -179,7 +179,7 @@ class ReduceScatterCall final : public ReductionCall {
     collectives::ReduceScatter schedule_;
 };
 
-// A vector of elements without data is one of no elements.
+// A vector of elements without data counts as one of no elements.
 Vectors vectors_of(const void* send, void* receive, std::size_t count, const Datatype& type) {
     return {send, receive, type.size() == 0 ? 0 : count};
 }

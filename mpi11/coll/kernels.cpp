@@ -12,7 +12,7 @@ namespace {
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
 
-// Users' buffers need not be aligned, and those of one element may begin anywhere in a message.
+// Users' buffers need not be aligned, and a buffer of one element may begin anywhere in a message.
 template <class T>
 T load(const std::byte* memory, std::size_t i) {
     T value;
@@ -31,7 +31,7 @@ void each(void* inout, const void* in, std::size_t count, F&& f) {
     for (std::size_t i = 0; i < count; ++i) store<T>(a, i, f(load<T>(a, i), load<T>(b, i)));
 }
 
-// Unsigned and no narrower than int, so that nothing overflows on the way.
+// Unsigned and no narrower than int, so that nothing overflows in between.
 template <class T>
 struct Wrapping {
     using type = std::common_type_t<std::make_unsigned_t<T>, unsigned>;

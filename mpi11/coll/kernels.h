@@ -1,6 +1,6 @@
 // The loops behind the predefined operations: one for each operation on each kind of values.
 //
-// They know no handles and no MPI types: many predefined types are the same values (MPI_INT,
+// They know no handles and no MPI types: many predefined types hold the same values (MPI_INT,
 // MPI_INTEGER and MPI_INT32_T are all int32). Pure functions; any thread may call.
 #pragma once
 
@@ -29,7 +29,7 @@ inline constexpr int op_codes = 12;
 
 // What the elements of a predefined type are.
 enum class Values : std::uint8_t {
-    none,  // nothing that can be computed with
+    none,  // nothing to compute with
     int8,
     int16,
     int32,
@@ -53,7 +53,7 @@ enum class Values : std::uint8_t {
     logical64,
     logical128,
     byte,
-    // Pairs of a value and an index, laid out as C does.
+    // Pairs of a value and an index, laid out as in C.
     float32_int32,
     float64_int32,
     int64_int32,
@@ -70,7 +70,7 @@ inline constexpr int value_kinds = int(Values::float64_float64) + 1;
 // MINLOC and MAXLOC keep the lower index.
 collectives::Combine kernel(OpCode op, Values values);
 
-// Bytes from one element to the next; 0 of none.
+// Bytes from one element to the next; 0 for none.
 std::size_t element_size(Values values);
 // In words, for messages: "integers", "pairs of a value and an index".
 std::string_view describe(Values values);

@@ -1,8 +1,9 @@
 // Collectives with the neighbours of a topology (MPI-4.1, section 8.6): the halo exchange.
 //
-// All messages of a call are under way at once. Where two neighbours are one process, as in a ring
-// of two, the message to the negative side is what that process has from its positive side. Such a
-// ring has two cables on the machine, and each message takes the one of its side.
+// All messages of a call are under way at once. Where two neighbours are the same process, as in a
+// ring of two, the message sent to the negative side is what that process receives from its
+// positive side. Such a ring has two cables on the machine, and each message takes the one of its
+// side.
 #include <optional>
 
 #include "mpi11/coll/collective_entry.h"
@@ -17,7 +18,7 @@ constexpr int sign_of(int neighbour) {
     return neighbour % 2 == 0 ? -1 : +1;
 }
 
-// The cable to take to a Cartesian neighbour, where two lead there.
+// The cable to a Cartesian neighbour, where two lead there.
 std::optional<routing::Direction> cable_to(Rank peer, int sign) {
     const routing::Torus& machine = runtime().torus();
     for (int d = 0; d < machine.dimensions(); ++d)

@@ -116,7 +116,7 @@ Values values_of(Basic basic) {
         case Family::pair:
             return pair_of(basic);
         case Family::character:
-            // Codes add up flags in chars, and other libraries let them.
+            // Codes add up flags in chars, and other libraries allow it.
             return basic == Basic::char_ ? integer_of(1, is_signed(basic)) : Values::none;
         default:
             return Values::none;
@@ -141,7 +141,7 @@ const Loops& loops() {
     return all;
 }
 
-// What an operation is for, in words.
+// What an operation is defined for, in words.
 const char* domain_of(OpCode code) {
     switch (code) {
         case OpCode::max:

@@ -1,8 +1,8 @@
-// Operations of reductions: what stands behind an MPI_Op (MPI-1.1, section 4.9).
+// Operations of reductions: what is behind an MPI_Op (MPI-1.1, section 4.9).
 //
 // Predefined ones choose a loop by the type (kernels.h); others call a function of the program. A
-// collective under way holds its operation, so it may be freed before that is complete. Any thread
-// may use one.
+// collective under way holds its operation, so the program may free it earlier. Any thread may use
+// one.
 #pragma once
 
 #include "mpi11/coll/kernels.h"
@@ -24,7 +24,7 @@ class Op : public Object {
 
     enum class What : std::uint8_t {
         built_in,
-        one_sided,      // MPI_REPLACE and MPI_NO_OP: for windows only
+        one_sided,      // MPI_REPLACE and MPI_NO_OP: only for windows
         function,       // of the program, in C
         wide_function,  // the same with a length of 64 bits
         fortran         // of the program, in Fortran
@@ -65,12 +65,12 @@ void make_operations();
 // One of the program. fortran: the function is a subroutine of (invec, inoutvec, len, type).
 Op& make_operation(MPI_User_function* function, bool commutes, bool fortran);
 
-// The loop of a predefined operation on a type. Throws Failure (MPI_ERR_OP) in words where the
-// standard has none.
+// The loop of a predefined operation on a type. Throws Failure (MPI_ERR_OP), with an explanation,
+// where the standard has none.
 collectives::Combine kernel_of(const Op& op, const Datatype& type);
 // What members have to agree on, in words.
 collectives::Label label_of(const Op& op, const Datatype& type);
-// What a predefined type holds; empty: nothing that operations are defined for.
+// What a predefined type holds; empty: nothing for which operations are defined.
 std::string_view elements_of(const Datatype& type);
 
 }  // namespace torusmp::mpi

@@ -8,8 +8,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// A vector whose elements are `stride` bytes apart, in as few calls as the function's int can tell
-// of.
+// Handles a vector whose elements are `stride` bytes apart, in as few calls as the function's int
+// argument allows.
 void call_function(const Op& op, void* in, void* inout, std::size_t count, std::ptrdiff_t stride,
                    MPI_Datatype handle) {
     if (op.what == Op::What::wide_function) {
@@ -110,7 +110,7 @@ void Reduction::call(std::byte* in, std::byte* inout, std::size_t count) const {
                       std::ptrdiff_t(operation_.element), handle_);
 }
 
-// What a schedule wants is inout = inout op in, where inout stands for the lower ranks.
+// The schedule wants inout = inout op in, where inout stands for the lower ranks.
 void Reduction::call_commuting(void* inout, const void* in, std::size_t count, const void* self) {
     static_cast<const Reduction*>(self)->call(static_cast<std::byte*>(const_cast<void*>(in)),
                                               static_cast<std::byte*>(inout), count);
@@ -136,7 +136,7 @@ void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type
         fail(MPI_ERR_BUFFER, "found {} for both vectors, expected two that do not overlap",
              in == inout ? "the same memory" : "MPI_IN_PLACE");
     if (!op.built_in()) {
-        // In the program's own memory: nothing travels.
+        // In the program's own memory: nothing is sent.
         return call_function(op, const_cast<void*>(in), inout, std::size_t(count), type.extent(),
                              handle_of(type));
     }

@@ -17,9 +17,9 @@ class Reduction {
     Reduction(const Reduction&) = delete;
     Reduction& operator=(const Reduction&) = delete;
 
-    // Throws Failure (MPI_ERR_OP) where the operation is not for the type. Holds both.
+    // Throws Failure (MPI_ERR_OP) if the operation is not defined for the type. Holds both.
     void prepare(Op& op, Datatype& type);
-    // Lets go of what prepare() held.
+    // Releases what prepare() held.
     void forget();
 
     const collectives::Operation& operation() const { return operation_; }
@@ -31,7 +31,7 @@ class Reduction {
     std::byte* memory(const void* address) const {
         return core::displaced(address, type_->true_lb());
     }
-    // Copies a vector of the program's to how it travels, and back.
+    // Copies a vector of the program into the form in which it travels, and back.
     void load(std::byte* vector, const void* address, std::size_t count);
     void store(void* address, const std::byte* vector, std::size_t count);
 
@@ -45,12 +45,12 @@ class Reduction {
     Datatype* type_ = nullptr;
     Op* op_ = nullptr;
     collectives::Operation operation_{};
-    // Of functions of the program, which are called later than the call that named them.
+    // For functions of the program, which are called later than the call that named them.
     Reference<Datatype> held_type_;
     Reference<Op> held_op_;
     MPI_Datatype handle_ = MPI_DATATYPE_NULL;
-    std::ptrdiff_t origin_ = 0;  // an element's address, seen from where it begins to travel
-    bool one_by_one_ = false;  // elements overlap, or lie behind each other: never several at once
+    std::ptrdiff_t origin_ = 0;  // offset of an element's address from where it begins to travel
+    bool one_by_one_ = false;    // elements overlap or are in reverse order: never several at once
     collectives::Scratch packed_;
     mutable collectives::Scratch spare_;
 };

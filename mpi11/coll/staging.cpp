@@ -138,7 +138,7 @@ void BlockPieces::set_even(const BlockList& list) {
         memory_ = core::displaced(list.base, list.type->true_lb());
         return;
     }
-    // All blocks are one vector of the program's.
+    // All blocks form one vector of the program.
     holds_.resize(std::max<std::size_t>(holds_.size(), 1));
     buffers_.push_back(mpi::buffer_of(list.base, std::size_t(list.count) * std::size_t(list.blocks),
                                       *list.type, holds_[0]));

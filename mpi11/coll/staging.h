@@ -1,5 +1,5 @@
-// Buffers of the program on their way into a collective: where they are one block of memory they go
-// as they are, else by way of memory of ours, into which they are packed before and from which they
+// Buffers of the program on their way into a collective: used directly where they are one block of
+// memory, otherwise through memory of ours, into which they are packed before and from which they
 // are unpacked after.
 //
 // Held by the collective that they are for, and filled anew for each call; memory stays. Datatypes
@@ -19,7 +19,7 @@ namespace torusmp::mpi {
 // One vector.
 class Piece {
   public:
-    // Throws Failure where the buffer is null, or MPI_IN_PLACE, which the caller has to see to.
+    // Throws Failure where the buffer is null, or MPI_IN_PLACE, which the caller has to handle.
     void set(const void* address, MPI_Count count, const Datatype& type);
     void set_nothing() {
         buffer_ = {};
@@ -39,7 +39,7 @@ class Piece {
     collectives::Scratch own_;
 };
 
-// The counts and displacements of a call, as it was given them: by block, or the same for all.
+// The counts and displacements of a call, as they were given: by block, or the same for all.
 struct BlockList {
     void* base = nullptr;
     int blocks = 0;
@@ -51,7 +51,7 @@ struct BlockList {
 
     bool even() const { return !counts.given(); }
     MPI_Count count_of(int block) const { return even() ? count : counts[block]; }
-    // Where no elements are, their type need not exist.
+    // Where there are no elements, their type need not exist.
     const Datatype& type_of(int block) const {
         if (type != nullptr) return *type;
         return counts[block] == 0 ? datatype_of(Basic::byte) : *find<Datatype>(types[block]);
@@ -65,7 +65,7 @@ struct BlockList {
                               hold);
     }
 
-    // Throw Failure in the words of the call's arguments; `which`: "send" or "receive".
+    // Throw Failure in terms of the call's arguments; `which`: "send" or "receive".
     static BlockList even(const void* base, MPI_Count count, MPI_Datatype type, int blocks);
     static BlockList each(const void* base, Numbers counts, Numbers displacements,
                           MPI_Datatype type, int blocks, const char* which);
@@ -76,14 +76,14 @@ struct BlockList {
 // A block for each member of a group.
 class BlockPieces {
   public:
-    // together: the blocks have to lie one behind the other, in order and without gaps.
+    // together: the blocks must lie one behind the other, in order and without gaps.
     void set(const BlockList& list, bool together = false);
 
     std::byte* memory() const { return memory_; }
     const collectives::Blocks& blocks() const { return blocks_; }
     std::size_t bytes_of(int block) const { return blocks_.size(block); }
     std::size_t bytes() const { return bytes_; }  // in all
-    // Copies to and from the program's memory; nothing to do where that is used itself.
+    // Copies to and from the program's memory; does nothing where that is used directly.
     void pack();
     void pack(int block);
     void unpack() const;
@@ -99,7 +99,7 @@ class BlockPieces {
     std::size_t bytes_ = 0;
     std::vector<std::size_t> sizes_;  // by block, of those that are not even
     std::vector<std::size_t> offsets_;
-    // By way of our memory: where the blocks lie in the program's.
+    // Through our memory: where the blocks lie in the program's.
     std::vector<core::Buffer> buffers_;
     std::vector<LayoutHold> holds_;
     collectives::Scratch own_;

@@ -8,7 +8,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// Tags in Lane::leaders of an inter-communicator, where no tag of the program's is.
+// Tags in Lane::leaders of an inter-communicator, where the program has none.
 constexpr core::Tag exchange_tag = 0;
 
 int class_of_fault(core::Error error) {
@@ -25,7 +25,7 @@ void swap(Context context, Rank peer, int tag, std::vector<int>& out, std::vecto
     core::SendRequest send;
     runtime().receive(receive, buffer(in), peer, context, tag);
     runtime().send(send, buffer(out), peer, context, tag);
-    // Both have to be complete before either may go, whatever happened to the other.
+    // Both must be complete before either may be destroyed, whatever happened to the other.
     runtime().wait(send, "making a communicator");
     runtime().wait(receive, "making a communicator");
     wait_for(send, "making a communicator");

@@ -2,7 +2,7 @@
 // contexts that one of them claims for all.
 //
 // Everything here blocks and is collective over a local group, except swap_lists(), which concerns
-// two ranks. Throws Failure where a member has died.
+// two ranks. Throws Failure if a member has died.
 #pragma once
 
 #include <vector>
@@ -34,19 +34,19 @@ class Claim {
     bool used_ = false;
 };
 
-// Over the local group. Every member's `bytes` bytes, one behind the other; own ones in place.
+// Over the local group. The `bytes` bytes of every member, one behind the other; our own in place.
 void gather_all(Communicator& comm, void* table, std::size_t bytes);
 void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root);
-// A list, whose length the root alone knows.
+// A list whose length only the root knows.
 void broadcast_list(Communicator& comm, std::vector<int>& list, int root);
 // Lists of any lengths one behind the other, by rank; counts: their lengths.
 std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
                               std::vector<int>& counts);
 
-// Sends a list to a machine rank and gets one from it.
+// Sends a list to a machine rank and receives one from it.
 std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours);
 
-// Over an inter-communicator: what both groups' rank 0 give, known to all afterwards.
+// Over an inter-communicator: what rank 0 of each group gives, known to all afterwards.
 struct BothLists {
     std::vector<int> ours, theirs;
 };

@@ -7,8 +7,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// Claims of this process: numbers between those of the predefined communicators and the half that
-// QMP counts in, dealt out over the ranks of the job.
+// Contexts that this process may claim: numbers between those of the predefined communicators and
+// the half in which QMP counts, dealt out over the ranks of the job.
 class Claims {
   public:
     Context take() {
@@ -76,7 +76,7 @@ Communicator::Communicator(std::vector<Rank> local, Context local_first, std::ve
 
 Communicator::~Communicator() = default;
 
-// Machine ranks are looked up in a table, which communicators that number them alike do not need.
+// Machine ranks are looked up in a table, which communicators with the same numbering do not need.
 void Communicator::index_peers() {
     const int ranks = runtime().size();
     bool same = int(peers_.size()) == ranks;

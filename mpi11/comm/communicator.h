@@ -1,8 +1,8 @@
 // A communicator: who talks to whom, in contexts of its own (MPI-1.1, chapter 5).
 //
-// Intra-communicators have one group, inter-communicators a local and a remote one. What hangs on a
-// communicator (attributes, topology, schedules of its collectives) is made by those who define it
-// and held here. Any thread may send and receive on it; collectives one thread at a time.
+// Intra-communicators have one group, inter-communicators a local and a remote one. What belongs to
+// a communicator (attributes, topology, schedules of its collectives) is made by the modules that
+// define it and held here. Any thread may send and receive on it; collectives one thread at a time.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ class Communicator : public Object {
     // in a row; the same on all members and used by no other communicator of any of them.
     Communicator(std::vector<Rank> members, Context first);
     // An inter-communicator. local_first: the first context of the local group's own collectives;
-    // the same on all of that group.
+    // the same on all members of that group.
     Communicator(std::vector<Rank> local, Context local_first, std::vector<Rank> remote,
                  Context first);
     ~Communicator();
@@ -75,7 +75,7 @@ class Communicator : public Object {
     std::shared_ptr<SchedulePools> schedules;  // null: none yet
     std::shared_ptr<Info> info;                // null: none
 
-    // As messages call it: its name, or "a communicator of N ranks".
+    // Its name in messages: the one it was given, or "a communicator of N ranks".
     std::string describe() const;
 
   private:
@@ -88,9 +88,9 @@ class Communicator : public Object {
     std::vector<int> rank_of_;  // by machine rank; empty: the same numbers
 };
 
-// Contexts that this process alone gives out, so that members need not agree: the new
-// communicator's first rank claims, the others learn it with what they exchange anyway. Throws
-// Failure where all are used up.
+// Contexts that this process alone gives out, so that members need not agree: the first rank of the
+// new communicator claims them, the others learn them with what they exchange anyway. Throws
+// Failure when all are used up.
 Context claim_contexts();
 // A claim that was not used.
 void return_contexts(Context first);

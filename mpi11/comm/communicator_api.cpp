@@ -30,7 +30,7 @@ void check_inter(const Communicator& comm) {
              comm.describe());
 }
 
-// The group of a new communicator: members of the communicator that it is made from.
+// The group of a new communicator: members of the communicator from which it is made.
 const Members& checked_group(const Communicator& comm, MPI_Group group) {
     const Members& members = checked<ProcessGroup>(group).members;
     const Members all(comm.members());
@@ -45,7 +45,7 @@ void check_color(int color) {
         fail(MPI_ERR_ARG, "found color {}, expected 0 or more, or MPI_UNDEFINED", color);
 }
 
-// What MPI_Comm_split_type splits by, as a color; MPI_UNDEFINED where nobody gets a communicator.
+// The color by which MPI_Comm_split_type splits; MPI_UNDEFINED where nobody gets a communicator.
 int color_of_type(Communicator& comm, int type, MPI_Info info) {
     const int host = runtime().state().host_of(runtime().rank());
     switch (type) {
@@ -55,7 +55,7 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
             return host;
         case MPI_COMM_TYPE_HW_GUIDED:
         case MPI_COMM_TYPE_RESOURCE_GUIDED: {
-            // Of the resources that a program may name, memory that is shared is the one we know.
+            // Of the resources that a program may name, we know shared memory only.
             const Info::Entries entries = entries_of(info);
             const bool shared = std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
                 return entry.first == "mpi_hw_resource_type" && entry.second == "mpi_shared_memory";

@@ -8,14 +8,14 @@
 namespace torusmp::mpi {
 namespace {
 
-// What each rank says in a split. The first one's contexts serve all colors.
+// What each rank says in a split. The contexts of the first one serve all colors.
 struct Wish {
     int color;
     int key;
     Context contexts;
 };
 
-// The machine ranks behind those who wish this color, by key, then by rank.
+// The machine ranks that ask for this color, by key, then by rank.
 std::vector<Rank> those_of_color(const std::vector<Wish>& wishes, const std::vector<Rank>& ranks,
                                  int color) {
     std::vector<std::size_t> found;
@@ -124,7 +124,7 @@ Communicator* make_of_group(Communicator& from, const Members& group) {
 Communicator* make_by_group(Communicator& from, const Members& group, int tag) {
     const int me = group.index_of(runtime().rank());
     if (me < 0) return nullptr;
-    // Down a binomial tree from the group's first.
+    // Down a binomial tree from the first of the group.
     const Context lane = from.context(Lane::leaders);
     Context first = 0;
     const core::Buffer buffer{reinterpret_cast<std::byte*>(&first), sizeof first};

@@ -19,16 +19,16 @@ Communicator& make_inter(const Communicator& from, std::vector<Rank> local,
 // Contexts for new communicators of members of an intra-communicator.
 Context agree_on_contexts(Communicator& from);
 
-// The same groups again, with contexts of its own, and without attributes and topology.
+// The same groups, with contexts of their own, and without attributes and topology.
 Communicator& make_alike(Communicator& from);
 // One for each color, its members in the order of key; MPI_UNDEFINED: none.
 Communicator* make_split(Communicator& from, int color, int key);
-// Of the members of a group; the groups of different callers are the same or have none in common.
+// Of the members of a group; the groups that callers give are equal or disjoint.
 Communicator* make_of_group(Communicator& from, const Members& group);
-// Collective over the group alone. The tag tells calls apart that run at the same time.
+// Collective over the group alone. The tag distinguishes calls that run at the same time.
 Communicator* make_by_group(Communicator& from, const Members& group, int tag);
 
-// The handle of it, MPI_COMM_NULL for null.
+// Its handle; MPI_COMM_NULL for null.
 inline MPI_Comm handle_or_null(const Communicator* comm) {
     return comm == nullptr ? MPI_COMM_NULL : handle_of(*comm);
 }

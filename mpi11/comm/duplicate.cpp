@@ -13,8 +13,8 @@ namespace {
 
 constexpr core::Tag duplicate_tag = 1;  // beside that of exchange_lists()
 
-// The claimant tells the contexts to all others. Everything it needs is drawn or posted when the
-// call is made, so members agree on the order of calls whatever is under way.
+// The claimant tells the contexts to all others. Everything it needs is allocated or posted when
+// the call is made, so members agree on the order of calls whatever is under way.
 class Duplicate final : public Work {
   public:
     Duplicate(Communicator& from, Info::Entries info, MPI_Comm* newcomm)

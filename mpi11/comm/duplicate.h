@@ -1,5 +1,5 @@
-// Duplicating a communicator, with what hangs on it (MPI-1.1, section 5.4.2): MPI_Comm_dup and its
-// likes, here by themselves because they can be under way while the program goes on.
+// Duplicating a communicator with its attributes (MPI-1.1, section 5.4.2): MPI_Comm_dup and its
+// variants, in a file of their own because they can be under way while the program goes on.
 #pragma once
 
 #include "mpi11/environment/info.h"
@@ -8,7 +8,7 @@
 namespace torusmp::mpi {
 
 // Work that writes the handle of the copy to `newcomm` when it is finished. info: the hints of the
-// copy. Attributes are copied at once; throws Failure where one refuses, on this process alone.
+// copy. Attributes are copied at once; throws Failure if one refuses, on this process alone.
 Work& make_duplicate(Communicator& from, Info::Entries info, MPI_Comm* newcomm);
 
 }  // namespace torusmp::mpi

@@ -1,7 +1,7 @@
-// What stands behind an MPI_Group (MPI-1.1, section 5.3).
+// What is behind an MPI_Group (MPI-1.1, section 5.3).
 //
-// Immutable once made, so any thread may read it; it lives as long as its handle or somebody who
-// holds a Reference. MPI_GROUP_EMPTY is a predefined one that always lives.
+// Immutable once made, so any thread may read it; it lives as long as its handle or any Reference
+// to it. MPI_GROUP_EMPTY is predefined and always lives.
 #pragma once
 
 #include "mpi11/comm/members.h"
@@ -23,7 +23,7 @@ class ProcessGroup : public Object {
     const Members members;
 };
 
-// The handle of a new group of these; MPI_GROUP_EMPTY where there are none.
+// The handle of a new group of these members; MPI_GROUP_EMPTY if there are none.
 MPI_Group make_group(Members members);
 // Once, when MPI starts.
 void make_predefined_group();

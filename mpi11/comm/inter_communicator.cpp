@@ -1,5 +1,5 @@
-// Inter-communicators: making one of two groups, and one communicator of its two groups (MPI-1.1,
-// section 5.6).
+// Inter-communicators: making one from two groups, and one communicator from its two groups
+// (MPI-1.1, section 5.6).
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/error/check.h"
@@ -7,14 +7,14 @@
 namespace torusmp::mpi {
 namespace {
 
-// What the leaders of both groups have told each other; the local group learns it.
+// What the leaders of both groups have told each other, and the local group learns.
 struct Meeting {
     int code = MPI_SUCCESS;  // why the leader could not meet the other one
     Context first = 0;
     std::vector<Rank> remote;
 };
 
-// The leader's arguments, which only count there.
+// The leader's arguments, which are significant only there.
 struct Peer {
     MPI_Comm comm;
     int leader;
@@ -50,7 +50,7 @@ Meeting meet(Communicator& local, const Peer& peer) {
     return meeting;
 }
 
-// The leader tells its group, also that it failed, so that nobody waits for ever.
+// The leader also tells its group if it failed, so that nobody waits for ever.
 Meeting meet_and_tell(Communicator& local, int leader, const Peer& peer) {
     Meeting meeting;
     std::exception_ptr refused;
@@ -78,7 +78,7 @@ Communicator& merged(Communicator& inter, int high) {
     const BothLists both =
         exchange_lists(inter, {high != 0 ? 1 : 0, claim ? int(claim->use()) : 0});
     const auto first = Context(first_word ? both.ours.at(1) : both.theirs.at(1));
-    // Where both say the same, both find the same order.
+    // Where both groups say the same, both find the same order.
     const bool ours_first =
         both.ours.at(0) != both.theirs.at(0) ? both.ours.at(0) == 0 : first_word;
     std::vector<Rank> members = ours_first ? inter.members() : inter.peers();

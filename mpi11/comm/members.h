@@ -1,7 +1,8 @@
 // The members of a group: machine ranks in an order, each once, and the algebra of MPI's groups on
 // them (MPI-1.1, section 5.3).
 //
-// An immutable value that owns its tables; any thread may read it. Pure: it knows no job.
+// An immutable value that owns its tables; any thread may read it. Pure: it knows nothing of the
+// job.
 #pragma once
 
 #include <span>
@@ -16,7 +17,7 @@ using routing::Rank;
 class Members {
   public:
     Members() = default;
-    // Precondition: no rank is negative or stands twice.
+    // Precondition: no rank is negative or occurs twice.
     explicit Members(std::vector<Rank> ranks);
 
     int size() const { return int(ranks_.size()); }
@@ -32,7 +33,7 @@ class Members {
   private:
     std::vector<Rank> ranks_;
     Rank lowest_ = 0;
-    std::vector<int> index_;  // by rank, from the lowest member to the highest
+    std::vector<int> index_;  // by machine rank, from the lowest member to the highest
 };
 
 // All of the first, then those of the second that are not in the first.
@@ -45,7 +46,7 @@ Members subtract(const Members& first, const Members& second);
 Members include(const Members& group, std::span<const int> places);
 Members exclude(const Members& group, std::span<const int> places);
 
-enum class Likeness { same, permuted, different };  // members and order; members; neither
+enum class Likeness { same, permuted, different };  // same members and order; same members; neither
 Likeness compare(const Members& a, const Members& b);
 
 // first, first + stride, ... up to last: the places of one range. Precondition: stride is not 0.

@@ -32,7 +32,7 @@ BasicFacts twice(Basic basic, MPI_Datatype handle, const char* name) {
             alignof(Part), 2 * sizeof(Part)};
 }
 
-// gfortran's types, by their kind. There is none of two bytes; the bits are moved all the same.
+// gfortran's types, by kind. There is none of two bytes; its bits are moved all the same.
 __extension__ using Integer16 = __int128;
 using Real16 = Float128;
 using Real2 = std::uint16_t;

@@ -1,4 +1,4 @@
-// The predefined datatypes: what they are, whatever handle they go by.
+// The predefined datatypes: what they are, whatever their handles.
 //
 // Facts only, of C and of gfortran on this machine; the handles are those of the MPI 5.0 ABI. Any
 // thread may read.
@@ -95,11 +95,11 @@ enum class Basic : std::uint8_t {
     last = upper_bound
 };
 
-// What operations of reductions may be used on it (MPI-1.1, section 4.9.2), and what it is made of.
+// Which operations may be used on it (MPI-1.1, section 4.9.2), and what it consists of.
 enum class Family : std::uint8_t {
     none,
     integer,         // C's integers and Fortran's
-    multi_language,  // MPI_AINT, MPI_OFFSET, MPI_COUNT: as integers
+    multi_language,  // MPI_AINT, MPI_OFFSET, MPI_COUNT: like integers
     floating,        // float, double, long double, REAL, DOUBLE PRECISION
     logical,         // bool, LOGICAL
     complex,

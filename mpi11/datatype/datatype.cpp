@@ -16,7 +16,7 @@ std::ptrdiff_t sum(std::ptrdiff_t a, std::ptrdiff_t b) {
     return result;
 }
 
-// The least or greatest of what has been offered; a marker counts more than any data.
+// The least or greatest of the values offered; a marker overrides any data.
 template <class Better>
 class Bound {
   public:
@@ -203,7 +203,7 @@ void Datatype::made_of_integers() {
 }
 
 bool Datatype::cut_addresses() const {
-    // A whole address in an outer type makes those within it right.
+    // A whole address in an outer type makes those inside it right.
     return of_integers_ && address_was_cut.load(std::memory_order_relaxed) &&
            true_lb() == std::ptrdiff_t(MPI_Fint(true_lb()));
 }

@@ -1,9 +1,9 @@
 // Datatypes: what a message consists of and where it lies in memory (MPI-1.1, section 3.12).
 //
-// A Datatype is immutable but for its commitment, its name and its attributes. It keeps the layout
-// of one element, as core copies it, and its signature; the types it was made of are kept only to
-// be told about. A message under way holds the layout, so a type may be freed before it arrives.
-// Any thread may use one.
+// A Datatype is immutable except for its commitment, its name and its attributes. It keeps the
+// layout of one element, as core copies it, and its signature; the types it was made from are kept
+// only to be queried. A message under way holds the layout, so a type may be freed before it
+// arrives. Any thread may use one.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct TypeMap {
     std::ptrdiff_t lb = 0, ub = 0;            // with markers and padding
     std::ptrdiff_t true_lb = 0, true_ub = 0;  // of the data alone
     std::size_t alignment = 1;                // the largest of its parts
-    // The bounds come from markers or a resize, which win over what the data says.
+    // The bounds come from markers or a resize, which override the data's.
     bool marked_lb = false, marked_ub = false;
 
     std::ptrdiff_t extent() const { return ub - lb; }
@@ -42,7 +42,7 @@ struct TypeMap {
     struct Part;
     // One behind the other, each at its displacement.
     explicit TypeMap(std::span<const Part> parts);
-    // `count` of it, each `stride` bytes behind the one before.
+    // `count` of it, each `stride` bytes after the one before.
     TypeMap repeated(std::size_t count, std::ptrdiff_t stride) const;
     // Rounds the extent up to the alignment, as a C compiler does with structures.
     void pad();
@@ -53,8 +53,8 @@ struct TypeMap::Part {
     const TypeMap* map;
 };
 
-// How a type was made, for MPI_Type_get_contents. What a constructor of the wide form was given in
-// counts, strides and displacements is all among the counts, and only the wide form tells it.
+// How a type was made, for MPI_Type_get_contents. The counts, strides and displacements given to a
+// constructor of the wide form are all among the counts, and only the wide query returns them.
 struct Recipe {
     Recipe() = default;
     Recipe(int made_by, Form with) : combiner(made_by), form(with) {}
@@ -73,7 +73,7 @@ struct Recipe {
     std::vector<Reference<Datatype>> types;
 };
 
-// So many times a stride in bytes; throws Failure where that is beyond any address.
+// A stride in bytes times a count; throws Failure where that exceeds any address.
 std::ptrdiff_t product(MPI_Count number, std::ptrdiff_t stride);
 
 class Datatype : public Object {
@@ -96,14 +96,14 @@ class Datatype : public Object {
     std::ptrdiff_t true_lb() const { return map_.true_lb; }
     std::ptrdiff_t true_ub() const { return map_.true_ub; }
     std::ptrdiff_t true_extent() const { return map_.true_ub - map_.true_lb; }
-    // Any number of elements is one block of memory, from true_lb() on.
+    // Any number of elements is one block of memory, starting at true_lb().
     bool dense() const { return dense_; }
     bool committed() const { return committed_; }
     // Which predefined type it is, or none.
     Basic basic() const { return basic_; }
-    // Lives as long as the library, and no program frees it.
+    // Lives as long as the library; no program frees it.
     bool predefined() const { return basic_ != Basic::none; }
-    // The one basic type that it consists of, or none.
+    // The one basic type of which it consists, or none.
     Basic uniform() const { return map_.signature.uniform(); }
     const Signature& signature() const { return map_.signature; }
     const TypeMap& map() const { return map_; }
@@ -113,16 +113,16 @@ class Datatype : public Object {
     bool cut_addresses() const;
 
     void commit() { committed_ = true; }
-    // It was made by a routine of MPI-1 in Fortran, whose displacements are INTEGERs. Before the
-    // program gets it.
+    // It was made by a routine of MPI-1 in Fortran, whose displacements are INTEGERs. To be called
+    // before the program gets it.
     void made_of_integers();
-    // One more handle for the program.
+    // One more handle of the program.
     void hand_out() { handles_.fetch_add(1, std::memory_order_relaxed); }
-    // One less; true when it was the last: then the type may live on in others, but no message may
-    // be made of it. Throws Failure where the program has none left.
+    // One less; true if it was the last: the type may then live on in others, but no message may be
+    // made of it. Throws Failure if the program has none left.
     bool take_back();
     bool freed() const { return handles_.load(std::memory_order_relaxed) == 0; }
-    // As messages call it: its name, or "a datatype of N bytes".
+    // Its name in messages: the one it was given, or "a datatype of N bytes".
     std::string describe() const;
 
     std::string name;
@@ -157,7 +157,7 @@ namespace wrong {
 [[noreturn]] void beyond_memory(MPI_Count count, const Datatype& type);
 }  // namespace wrong
 
-// A type that messages may be made of; throws Failure with MPI_ERR_TYPE for any other.
+// A type of which messages may be made; throws Failure with MPI_ERR_TYPE for any other.
 inline Datatype& committed(MPI_Datatype handle) {
     Datatype& type = checked<Datatype>(handle);
     if (!type.committed()) [[unlikely]]
@@ -165,8 +165,8 @@ inline Datatype& committed(MPI_Datatype handle) {
     return type;
 }
 
-// MPI_BOTTOM is null, and right only with types that hold addresses. The functions of int do
-// without a look at the size, as they send the small messages.
+// MPI_BOTTOM is null, and valid only with types that hold addresses. The functions with int do not
+// look at the size, as they send the small messages.
 template <class Count>
 inline void check_buffer(const void* address, Count count, const Datatype& type) {
     if (address == nullptr && count > 0 && type.size() != 0 &&
@@ -179,13 +179,14 @@ inline void check_buffer(const void* address, Count count, const Datatype& type)
     }
 }
 
-// Keeps what a message's memory looks like while it is under way; null where it is one block.
+// Keeps the description of a message's memory while the message is under way; null where it is one
+// block.
 using LayoutHold = std::shared_ptr<const core::Layout>;
 
 core::Buffer scattered_buffer(const void* address, std::size_t count, const Datatype& type,
                               LayoutHold& hold);
 
-// The memory of a message. Nothing is allocated; one block needs no hold.
+// The memory of a message. Allocates nothing; one block needs no hold.
 inline core::Buffer buffer_of(const void* address, std::size_t count, const Datatype& type,
                               LayoutHold& hold) {
     if (type.dense()) [[likely]]

@@ -33,7 +33,7 @@ void check_size(MPI_Count size, int dim) {
     if (size < 1) fail(MPI_ERR_ARG, "found size {} in dimension {}, expected 1 or more", size, dim);
 }
 
-// The dimension that is the i-th from the one along which neighbours in memory lie.
+// The i-th dimension, counted from the one along which elements are adjacent in memory.
 int dimension(int i, int dims, int order) {
     return order == MPI_ORDER_C ? dims - 1 - i : i;
 }
@@ -56,10 +56,10 @@ void check(const Subarray& part) {
     }
 }
 
-// The part of the array, with the whole array's bounds.
+// The part of the array, with the bounds of the whole array.
 TypeMap map_of(const Subarray& part, const TypeMap& element) {
     TypeMap map = element;
-    std::ptrdiff_t stride = element.extent();  // of the dimension that comes next
+    std::ptrdiff_t stride = element.extent();  // of the next dimension
     std::ptrdiff_t start = 0;
     for (int i = 0; i < part.dims; ++i) {
         const int dim = dimension(i, part.dims, part.order);
@@ -90,7 +90,7 @@ int make_subarray(const char* call, Form form, const Subarray& part, MPI_Datatyp
     });
 }
 
-// ---- arrays that are dealt out to a grid of processes ----
+// ---- arrays distributed over a grid of processes ----
 
 struct Darray {
     int ranks;
@@ -103,7 +103,7 @@ struct Darray {
     int order;
 };
 
-// How many neighbours in dimension `dim` go to one process before the next one has its turn.
+// How many adjacent elements in dimension `dim` go to one process before it is the next one's turn.
 MPI_Count block_of(const Darray& array, int dim) {
     const MPI_Count size = array.sizes[dim];
     const int processes = array.grid[dim], argument = array.arguments[dim];
@@ -171,8 +171,8 @@ void check(const Darray& array) {
              processes > array.ranks ? "more" : std::to_string(processes), array.ranks);
 }
 
-// What one process gets of a line of `size` elements at `stride`, dealt in blocks that begin with
-// the one at `first` and come again after `period`.
+// What one process gets of a line of `size` elements at `stride`, distributed in blocks of which
+// the first begins at `first` and the others follow at intervals of `period`.
 TypeMap dealt(const TypeMap& element, std::ptrdiff_t stride, MPI_Count size, MPI_Count first,
               MPI_Count block, MPI_Count period) {
     const MPI_Count whole = first + block > size ? 0 : (size - first - block) / period + 1;
@@ -193,8 +193,8 @@ TypeMap dealt(const TypeMap& element, std::ptrdiff_t stride, MPI_Count size, MPI
     return TypeMap(parts);
 }
 
-// The process's part of the array, with the whole array's bounds. Processes are numbered with the
-// last dimension of their grid as the fastest, whatever the order of the array.
+// The process's part of the array, with the bounds of the whole array. Processes are numbered with
+// the last dimension of their grid fastest, whatever the order of the array.
 TypeMap map_of(const Darray& array, const TypeMap& element) {
     std::vector<int> coordinates(std::size_t(array.dims));
     for (int dim = array.dims - 1, left = array.rank; dim >= 0; --dim) {

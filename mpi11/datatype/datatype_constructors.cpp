@@ -25,7 +25,7 @@ void check_array(const char* name, const void* array, MPI_Count count) {
         fail(MPI_ERR_ARG, "found a null pointer for {}, expected {} entries", name, count);
 }
 
-// `count` blocks of `length` elements, each block `stride` bytes behind the one before.
+// `count` blocks of `length` elements, each block `stride` bytes after the one before.
 TypeMap strided(const TypeMap& element, MPI_Count count, MPI_Count length, std::ptrdiff_t stride) {
     return element.repeated(std::size_t(length), element.extent())
         .repeated(std::size_t(count), stride);
@@ -43,7 +43,7 @@ class Blocks {
     TypeMap join() const { return TypeMap(parts_); }
 
   private:
-    // Blocks of equal length are one map, so that regular lists become loops.
+    // Blocks of equal length form one map, so that regular lists become loops.
     const TypeMap& block(MPI_Count length) {
         const auto found = by_length_.find(length);
         if (found != by_length_.end()) return found->second;

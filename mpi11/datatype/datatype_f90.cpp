@@ -1,6 +1,6 @@
 // Datatypes of Fortran's kinds by precision and range, as selected_real_kind and selected_int_kind
-// choose them (MPI-2.2, section 16.2.5). They are predefined, though they have no name: a program
-// gets the same handle each time that it asks for the same, and frees none.
+// choose them (MPI-2.2, section 16.2.5). They count as predefined, though they have no name: a
+// program gets the same handle each time it asks for the same type, and frees none.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// A kind of REAL: decimal digits and decimal exponents, as precision() and range() give them.
+// A kind of REAL: decimal digits and decimal exponents, as precision() and range() return them.
 struct RealKind {
     int digits, range;
     Basic real, complex;

@@ -1,4 +1,4 @@
-// What a program asks of datatypes: commitment, life, bounds, names, how they were made.
+// What a program may ask about datatypes: commitment, lifetime, bounds, names, how they were made.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -44,7 +44,7 @@ int type_size(const char* call, MPI_Datatype datatype, Count* size) {
     });
 }
 
-// What a constructor of the wide form was given, int cannot tell (MPI-4.0, section 5.1.13).
+// The arguments of a constructor of the wide form do not fit into int (MPI-4.0, section 5.1.13).
 void check_narrow(const Recipe& recipe) {
     if (!recipe.counts.empty())
         fail(MPI_ERR_TYPE,
@@ -75,7 +75,7 @@ int get_envelope(const char* call, MPI_Datatype datatype, Count* num_integers, C
     });
 }
 
-// One kind of what a constructor was given, and the room for it.
+// One kind of constructor argument, and the room for it.
 template <class Value>
 struct Contents {
     const char* what;
@@ -167,7 +167,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
     return api("MPI_Type_dup", [&] {
         Datatype& old = checked<Datatype>(oldtype);
         check_output("newtype", newtype);
-        *newtype = MPI_DATATYPE_NULL;  // what it stays where a copy function refuses
+        *newtype = MPI_DATATYPE_NULL;  // the result if a copy function refuses
         std::shared_ptr<Attributes> attributes = copy_attributes(old);
         Datatype& made =
             make<Datatype>(old.map(), Recipe(MPI_COMBINER_DUP, Form::narrow).type(old));
@@ -275,7 +275,8 @@ int PMPI_Address(void* location, MPI_Aint* address) {
     });
 }
 
-// On addresses as unsigned numbers, so that no difference overflows (MPI-3.1, section 4.1.5).
+// Computed on addresses as unsigned numbers, so that no difference overflows (MPI-3.1, section
+// 4.1.5).
 #pragma weak MPI_Aint_add = PMPI_Aint_add
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) {
     return MPI_Aint(std::uintptr_t(base) + std::uintptr_t(disp));

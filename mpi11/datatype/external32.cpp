@@ -12,7 +12,7 @@
 namespace torusmp::mpi::external32 {
 namespace {
 
-// The IEEE format of 16 bytes. It is C's long double on some machines; x86 has one of its own.
+// The IEEE format of 16 bytes. It is C's long double on some machines; x86 has a format of its own.
 #if LDBL_MANT_DIG == 113
 using Binary128 = long double;
 #else
@@ -24,14 +24,14 @@ enum class Way : std::uint8_t {
     same,              // bytes and characters
     truth,             // nonzero is true
     number,            // of the same size on both sides
-    signed_integer,    // larger here than outside
+    signed_integer,    // larger here than in the external form
     unsigned_integer,  // likewise
     long_double
 };
 
 struct Form {
     Way way;
-    std::size_t native;  // bytes of a part
+    std::size_t native;  // bytes of one part
     std::size_t external;
     std::size_t parts;  // two in complex numbers
 };
@@ -68,7 +68,7 @@ Form form_of(Basic basic) {
     }
 }
 
-// From this machine's order to the most significant byte first, or back.
+// From this machine's byte order to the most significant byte first, or back.
 void turn(const std::byte* from, std::size_t bytes, std::byte* to) {
     if constexpr (std::endian::native == std::endian::big)
         std::copy_n(from, bytes, to);
@@ -79,7 +79,7 @@ void turn(const std::byte* from, std::size_t bytes, std::byte* to) {
 constexpr std::byte zero{0}, ones{0xff}, sign_bit{0x80};
 using Widest = std::array<std::byte, 16>;
 
-// What stands before the bytes of a number that is made longer.
+// The bytes that fill up a number that becomes longer.
 std::byte filling(Way way, std::byte most_significant) {
     return way == Way::signed_integer && (most_significant & sign_bit) != zero ? ones : zero;
 }

@@ -1,7 +1,8 @@
-// "external32": what data is outside of any machine (MPI-4.0, section 14.5.2). Big-endian, IEEE,
-// in sizes of its own, without padding.
+// "external32": the representation of data outside any machine (MPI-4.0, section 14.5.2).
+// Big-endian, IEEE, with sizes of its own, without padding.
 //
-// Pure functions; any thread may call. A pair has no form: a signature shows its parts.
+// Pure functions; any thread may call. A pair has no representation of its own: a signature shows
+// its parts.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// Packing into and out of memory of the program (MPI-1.1, section 3.13), and what a received
-// message is in elements of a datatype (sections 3.2.5 and 3.12.5).
+// Packing into and out of memory of the program (MPI-1.1, section 3.13), and the size of a received
+// message in elements of a datatype (sections 3.2.5 and 3.12.5).
 //
-// A packed message is its bytes one behind the other: all processes of a job run on machines of one
+// A packed message is simply its bytes in sequence: all processes of a job run on machines of one
 // kind.
 #include "mpi11/datatype/datatype.h"
 #include "mpi11/entry.h"
@@ -45,7 +45,7 @@ Count elements_or_undefined(const std::optional<std::size_t>& elements) {
     return elements ? fitting<Count>(*elements) : Count{MPI_UNDEFINED};
 }
 
-// How many whole elements of the type a message has.
+// How many whole elements of the type a message contains.
 std::optional<std::size_t> count_in(std::size_t bytes, const Datatype& type) {
     if (bytes == 0) return 0;
     if (type.size() == 0 || bytes % type.size() != 0) return std::nullopt;

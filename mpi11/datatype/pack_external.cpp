@@ -1,4 +1,4 @@
-// Packing into and out of the portable form of data (MPI-4.0, section 5.3).
+// Packing into and out of the portable representation of data (MPI-4.0, section 5.3).
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -17,7 +17,7 @@ void check_representation(const char* name) {
         fail(MPI_ERR_ARG, "found data representation \"{}\", expected \"external32\"", name);
 }
 
-// Elements of a type in the program's memory, and their external form behind a position.
+// Elements of a type in the program's memory, and their external form from a position on.
 class External {
   public:
     External(const char* datarep, MPI_Datatype datatype, const void* buffer, MPI_Count count,
@@ -60,7 +60,7 @@ class External {
 
   private:
     // Calls visit(basic, elements, at, bytes) for rows of equal elements that fit into native_,
-    // with their place in the message as this machine has it.
+    // with their offset in the message as this machine has it.
     template <class Visit>
     void for_each_piece(Visit&& visit) {
         std::size_t at = 0;

@@ -1,7 +1,7 @@
 // The type signature of a datatype: the sequence of its basic elements (MPI-1.1, section 3.12).
 //
-// Kept as a tree of repetitions, so a vector of a million structures is as small as one. A value,
-// cheap to copy; any thread may read.
+// Kept as a tree of repetitions, so that of a vector of a million structures is as small as that of
+// one. A value, cheap to copy; any thread may read.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace torusmp::mpi {
 class Signature {
   public:
     Signature() = default;  // empty
-    // A pair is its two elements, as the standard defines it.
+    // A pair counts as its two elements, as the standard defines it.
     explicit Signature(Basic basic);
-    // Signatures one behind the other, each so many times.
+    // Signatures one after the other, each repeated so many times.
     using Part = std::pair<Signature, std::size_t>;
     explicit Signature(std::span<const Part> parts);
     Signature repeated(std::size_t count) const;
@@ -30,8 +30,8 @@ class Signature {
     // The one basic type of all elements, or none.
     Basic uniform() const { return uniform_; }
 
-    // How many basic elements a message of so many bytes holds, of any number of this type; nothing
-    // where it ends inside of one.
+    // How many basic elements a message of so many bytes holds, for any number of elements of this
+    // type; nothing where it ends inside a basic element.
     std::optional<std::size_t> elements_in(std::size_t message_bytes) const;
     // How many bytes so many basic elements take.
     std::size_t bytes_of(std::size_t elements) const;

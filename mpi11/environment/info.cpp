@@ -54,7 +54,7 @@ Info::Entries hints_in(const Info::Entries& entries) {
 
 namespace {
 
-// How this process was started, words joined by spaces.
+// How this process was started, words joined by blanks.
 std::pair<std::string, std::string> command_line() {
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -103,7 +103,7 @@ void copy_out(const std::string& text, char* to, std::size_t room) {
     to[length] = '\0';
 }
 
-// What is known of this process at any time.
+// What is known about this process at any time.
 Info::Entries environment(const std::string& command, const std::string& arguments) {
     Info env;
     env.set("command", command);
@@ -120,7 +120,7 @@ Info::Entries environment(const std::string& command, const std::string& argumen
     return std::move(env.entries);
 }
 
-// The program's own words for how it was started, or without any the system's. The same at any
+// How it was started: in the program's own words, or without any in the system's. The same at any
 // time, so without what only MPI_Init finds out.
 void create_environment(int argc, char* argv[], MPI_Info* info) {
     check_output("info", info);

@@ -1,8 +1,8 @@
 // Keys and values that a program tells the library or asks of it (MPI-2.2, chapter 9).
 //
-// Kept in the order in which keys were first set. Any thread may use an Info; two threads must not
-// use one at the same time while one of them changes it. Infos may be made before MPI_Init, used in
-// between, and freed after MPI_Finalize.
+// Kept in the order in which keys were first set. Any thread may use an Info, but no two at the
+// same time while one of them changes it. Infos may be made before MPI_Init, used in between, and
+// freed after MPI_Finalize.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ class Info : public Object {
     Entries entries;
 };
 
-// The entries of an argument, for which MPI_INFO_NULL stands for none. Throws Failure.
+// The entries of an argument; MPI_INFO_NULL stands for none. Throws Failure.
 Info::Entries entries_of(MPI_Info info);
 // Those that are hints for communicators (MPI-4.0, section 7.4.4); others are ignored.
 Info::Entries hints_in(const Info::Entries& entries);

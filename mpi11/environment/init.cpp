@@ -64,7 +64,7 @@ bool is_level(int level) {
     job::end_process(2, text);
 }
 
-// Up for the sake of QMP_get_hidden_comm alone: the program has not called MPI_Init.
+// MPI is up for QMP_get_hidden_comm alone: the program has not called MPI_Init.
 bool up_for_qmp = false;
 
 int begin(int level, int* provided, const char* call) {
@@ -78,7 +78,7 @@ int begin(int level, int* provided, const char* call) {
     if (lib.finalized)
         refuse(call, "called after MPI_Finalize: a process can join a job only once");
     if (lib.initialized) {
-        // MPI_COMM_WORLD's handler is the first there is to ask.
+        // MPI_COMM_WORLD's handler is the first one that exists.
         return api(call, [] { fail(MPI_ERR_OTHER, "called a second time"); });
     }
     if (!is_level(level))
@@ -89,12 +89,12 @@ int begin(int level, int* provided, const char* call) {
     return MPI_SUCCESS;
 }
 
-// Counts as a collective: ranks that are in another one, and wait for this, are told.
+// Counts as a collective: ranks that are in another one, and wait for this one, are told.
 void take_part_in_the_end(Communicator& world) {
     collectives::Exchange end(world.group());
     end.start("finalize");
     end.wait();
-    // Of ranks that have died we are told when it matters.
+    // Deaths of other ranks are reported to us when they matter.
     if (end.error() == core::Error::mismatch) fail(MPI_ERR_OTHER, "{}", end.failure());
 }
 

@@ -3,7 +3,7 @@
 namespace torusmp::mpi {
 
 Library& library() {
-    // Held by a pointer that is never destroyed.
+    // Held through a pointer that is never destroyed.
     static Library* const only = std::make_unique<Library>().release();
     return *only;
 }

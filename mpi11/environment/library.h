@@ -17,7 +17,7 @@ namespace torusmp::mpi {
 
 class Communicator;
 
-// What every call needs, without the guard of the Library's first use.
+// What every call needs, without the guard of the Library's initialization.
 struct Hot {
     bool running = false;              // between MPI_Init and MPI_Finalize
     core::Runtime* runtime = nullptr;  // set while running
@@ -43,7 +43,7 @@ inline core::Runtime& runtime() {
 }
 
 // Starts MPI in this process: joins the job, or shares the Process that another front end opened.
-// level: one of MPI_THREAD_...; ends the process with words where the job cannot be joined.
+// level: one of MPI_THREAD_...; ends the process with a message if the job cannot be joined.
 void start_mpi(int level, const char* call);
 
 }  // namespace torusmp::mpi

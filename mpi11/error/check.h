@@ -1,5 +1,5 @@
-// The argument checks that calls share. Each throws Failure with the class that the standard gives;
-// none costs more than a few predictable branches where all is well.
+// The argument checks that calls share. Each throws Failure with the class that the standard
+// demands; none costs more than a few predictable branches when all is well.
 #pragma once
 
 #include "mpi11/comm/communicator.h"
@@ -26,17 +26,17 @@ inline void check_count(MPI_Count count) {
     if (count < 0) [[unlikely]]
         wrong::count(count);
 }
-// One more of counts that have to fit together.
+// One of several counts that must fit together.
 inline void add_count(MPI_Count& total, MPI_Count count) {
     if (__builtin_add_overflow(total, count, &total)) [[unlikely]]
         wrong::total();
 }
-// MPI_PROC_NULL passes.
+// MPI_PROC_NULL is allowed.
 inline void check_dest(const Communicator& comm, int dest) {
     if (unsigned(dest) >= unsigned(comm.remote_size()) && dest != MPI_PROC_NULL) [[unlikely]]
         wrong::dest(comm, dest);
 }
-// MPI_PROC_NULL and MPI_ANY_SOURCE pass.
+// MPI_PROC_NULL and MPI_ANY_SOURCE are allowed.
 inline void check_source(const Communicator& comm, int source) {
     if (unsigned(source) >= unsigned(comm.remote_size()) && source != MPI_PROC_NULL &&
         source != MPI_ANY_SOURCE) [[unlikely]]
@@ -55,7 +55,7 @@ inline void check_root(const Communicator& comm, int root) {
     if (unsigned(root) >= unsigned(comm.size())) [[unlikely]]
         wrong::root(comm, root);
 }
-// An argument that the call fills.
+// An argument that the call writes to.
 inline void check_output(const char* name, const void* pointer) {
     if (pointer == nullptr) [[unlikely]]
         wrong::output(name);

@@ -22,7 +22,7 @@ std::string name_of(int code) {
     return name.empty() ? fmt::format("error code {}", code) : std::string(name);
 }
 
-// Rank, call, communicator, class and what was wrong, on a line; then the end of the job.
+// Rank, call, communicator, class and what was wrong, in one line; then the end of the job.
 [[noreturn]] void end_job(const char* call, const Communicator& comm, int code, const char* words) {
     const std::string text = fmt::format("{}: {}: {} (rank {} of {})", call, name_of(code), words,
                                          comm.rank(), comm.describe());

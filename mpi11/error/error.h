@@ -2,7 +2,7 @@
 //
 // A function of the C API is a body under api(). The body throws Failure; api() gives it to the
 // error handler of the communicator, or of MPI_COMM_WORLD where there is none, and returns the code
-// (MPI-1.1, section 7.2). The way without an error neither allocates nor throws, and costs a few
+// (MPI-1.1, section 7.2). The path without an error neither allocates nor throws, and costs a few
 // predictable branches: api() is always inlined, so that arguments stay in registers.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace torusmp::mpi {
 
-// An error class or code, and what was found, what was expected and where, in words.
+// An error class or code, and in words what was found, what was expected and where.
 class Failure : public std::exception {
   public:
     Failure(int code, std::string text) : code_(code), text_(std::move(text)) {}
@@ -37,7 +37,7 @@ template <class... Arguments>
     throw Failure(code, fmt::format(text, std::forward<Arguments>(arguments)...));
 }
 
-// The object of a handle; throws Failure with the error class of T where it is none.
+// The object of a handle; throws Failure with the error class of T if it is not one.
 template <class T>
 T& checked(typename T::Handle handle) {
     T* const object = find<T>(handle);
@@ -49,8 +49,8 @@ T& checked(typename T::Handle handle) {
     return *object;
 }
 
-// What happens with an error; returns the code that the call returns. `comm`: null for
-// MPI_COMM_WORLD. Does not return where the handler ends the job, nor where MPI is not running.
+// Handles an error; returns the code that the call returns. `comm`: null for MPI_COMM_WORLD. Does
+// not return if the handler ends the job, or if MPI is not running.
 int raise(const char* call, Communicator* comm, const std::exception& error) noexcept;
 
 // Ends the process because `call` came before MPI_Init or after MPI_Finalize.

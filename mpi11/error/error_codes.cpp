@@ -59,7 +59,7 @@ const Class* find_class(int code) {
     return nullptr;
 }
 
-// What the program added, in order.
+// What the program has added, in order.
 class Added {
   public:
     int add(int error_class) {

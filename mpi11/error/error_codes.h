@@ -1,7 +1,7 @@
 // Error classes and codes, those of the standard and those that the program adds (MPI-2.2, 8.5).
 //
-// Classes of the standard are codes of themselves. Added classes and codes count up from
-// MPI_ERR_LASTCODE; nothing is ever forgotten. Any thread may call.
+// Classes of the standard are their own codes. Added classes and codes count up from
+// MPI_ERR_LASTCODE; numbers are never reused. Any thread may call.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace torusmp::mpi {
 
 // The class of a code; -1: there is no such code.
 int class_of(int code);
-// What a class or code says; empty: there is none such.
+// The text of a class or code; empty: there is no such one.
 std::string text_of(int code);
-// The constant's name, "MPI_ERR_RANK"; empty for what is none of the standard's.
+// The constant's name, "MPI_ERR_RANK"; empty for one that is not the standard's.
 std::string_view name_of_class(int error_class);
 
 int add_class();

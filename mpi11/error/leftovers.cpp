@@ -31,7 +31,7 @@ void list_requests() {
     });
 }
 
-// The communicator that a message's context belongs to; null: it is none of messages.
+// The communicator that a message's context belongs to; null: the context is not one of messages.
 const Communicator* communicator_of(core::Context context) {
     const Communicator* found = nullptr;
     Slab<Communicator>::only().for_each([&](Communicator& comm) {
@@ -48,7 +48,7 @@ void list_messages() {
     });
 }
 
-// Whether it is of the program's own making.
+// Whether the program has made it.
 bool is_own(const Object& object) {
     return object.constant == 0;
 }

@@ -1,10 +1,10 @@
-// What a program leaves behind at MPI_Finalize: told where the setting mpi.check asks for it.
+// What a program leaves behind at MPI_Finalize, reported if the setting mpi.check asks for it.
 #pragma once
 
 namespace torusmp::mpi {
 
-// Prints a line for each request that nobody completed, each message that nobody received, and for
-// the objects of each kind that nobody freed.
+// Prints a line for each request that was not completed, each message that was not received, and
+// for the objects of each kind that were not freed.
 void list_leftovers();
 
 }  // namespace torusmp::mpi

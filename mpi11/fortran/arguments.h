@@ -1,7 +1,7 @@
-// How Fortran passes what a C function takes: everything by reference, handles as INTEGERs, and
-// addresses with a meaning as members of common blocks.
+// How Fortran passes the arguments of a C function: everything by reference, handles as INTEGERs,
+// and special addresses as members of common blocks.
 //
-// Argument<T> stands for one parameter of C's type T: it is made of what Fortran passed, gives C
+// Argument<T> stands for one parameter of C's type T: it is made from what Fortran passed, gives C
 // its value, and takes handles back when the call is over.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "mpi11/fortran/handles.h"
 
 // The common blocks of mpif.h. The linker gives a program and the library one copy of each, so
-// what counts is where they are.
+// their addresses are what counts.
 extern "C" {
 extern MPI_Fint torusmp_fbottom_;
 extern MPI_Fint torusmp_finplace_;
@@ -89,7 +89,7 @@ struct Argument<Handle> {
     const Handle value;
 };
 
-// One handle that the call makes, changes or ends. What it leaves alone stays alone.
+// One handle that the call makes, changes or ends. If the call leaves it alone, so do we.
 template <IsHandle Handle>
 struct Argument<Handle*> {
     using Passed = MPI_Fint*;

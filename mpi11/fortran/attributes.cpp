@@ -44,7 +44,7 @@ int set_on_comm(const char* call, MPI_Fint comm, int keyval, Value value) {
     });
 }
 
-// Untouched where there is none.
+// Left alone if there is none.
 template <class Value>
 void show(const Attributes::Entry* entry, Value* value, MPI_Fint* flag) {
     *flag = entry != nullptr ? 1 : 0;
@@ -140,7 +140,7 @@ FORTRAN_NAME(type_get_attr)
 
 // ---- the predefined functions ----
 
-// All three families differ in the type of values and in nothing else.
+// The three families differ only in the type of values.
 #define PREDEFINED(prefix, Value)                                                                 \
     extern "C" void mpi_##prefix##dup_fn_(const MPI_Fint*, const MPI_Fint*, const Value*,         \
                                           const Value* in, Value* out, MPI_Fint* flag,            \

@@ -1,5 +1,5 @@
-// What Fortran has otherwise than C where a job begins and ends: no command line, functions with
-// values, and the common blocks whose addresses have a meaning.
+// Where Fortran differs from C at the beginning and end of a job: no command line, functions with
+// values, and common blocks whose addresses have a meaning.
 #include "mpi11/fortran/arguments.h"
 
 extern "C" {
@@ -35,13 +35,13 @@ double pmpi_wtick_() {
     return PMPI_Wtick();
 }
 
-// Fortran 77 cannot be given the address, so only the size comes back.
+// Fortran 77 cannot receive the address, so only the size is returned.
 void pmpi_buffer_detach_(void*, MPI_Fint* size, MPI_Fint* ierror) {
     void* buffer = nullptr;
     *ierror = PMPI_Buffer_detach(&buffer, size);
 }
 
-// The same for a TYPE(C_PTR), under the name that the module gives that form.
+// The same for a TYPE(C_PTR), under the name that the module gives this variant.
 void pmpi_alloc_mem_cptr_(const MPI_Aint* size, const MPI_Fint* info, void* baseptr,
                           MPI_Fint* ierror) {
     *ierror = PMPI_Alloc_mem(*size, torusmp::mpi::from_fortran<MPI_Info>(*info), baseptr);

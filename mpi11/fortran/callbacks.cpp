@@ -9,7 +9,7 @@ using namespace torusmp::mpi;
 
 extern "C" {
 
-// The handler gets a Fortran communicator, so that C's function of that name will not do.
+// The handler gets a Fortran communicator, so C's function of the same name cannot serve.
 void pmpi_comm_create_errhandler_(MPI_Comm_errhandler_function* function, MPI_Fint* errhandler,
                                   MPI_Fint* ierror) {
     *ierror = api("MPI_Comm_create_errhandler", [&] {

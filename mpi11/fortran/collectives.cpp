@@ -6,7 +6,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// How many types there are, to send and to receive; 0 for what the call will refuse.
+// How many types there are, to send and to receive; 0 if the call will refuse its arguments.
 struct Partners {
     int out = 0, in = 0;
 };
@@ -44,7 +44,7 @@ int exchange(Partners (*partners_of)(MPI_Comm), void* sendbuf, const MPI_Fint* s
     const MPI_Comm in_c = from_fortran<MPI_Comm>(*comm);
     void* const sends = c_buffer(sendbuf);
     const Partners partners = partners_of(in_c);
-    // In place there is nothing to read.
+    // With MPI_IN_PLACE there is nothing to read.
     HandleArray<MPI_Datatype> out(sendtypes, sends == MPI_IN_PLACE ? 0 : partners.out);
     HandleArray<MPI_Datatype> in(recvtypes, partners.in);
     return function(sends, sendcounts, sdispls, out.in_c(), c_buffer(recvbuf), recvcounts, rdispls,

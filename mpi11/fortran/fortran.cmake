@@ -27,7 +27,7 @@ target_sources(torusmp_mpi PRIVATE
 target_include_directories(torusmp_mpi PRIVATE ${fortran_made})
 install(FILES ${mpi_include}/mpif.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-if(CMAKE_Fortran_COMPILER)
+if(TORUSMP_HAS_FORTRAN)
   add_custom_command(
     OUTPUT ${mpi_include}/mpi.mod
     COMMAND ${CMAKE_Fortran_COMPILER} -fsyntax-only -J ${mpi_include} ${fortran_made}/mpi.f90
@@ -35,7 +35,4 @@ if(CMAKE_Fortran_COMPILER)
     COMMENT "Making the Fortran module mpi" VERBATIM)
   add_custom_target(torusmp_fortran_module ALL DEPENDS ${mpi_include}/mpi.mod)
   install(FILES ${mpi_include}/mpi.mod DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-else()
-  message(STATUS "No Fortran compiler found: the module of 'use mpi' will not be built; "
-                 "programs can include mpif.h")
 endif()

@@ -1,9 +1,10 @@
-// Makes the Fortran binding's texts from mpi.h, so that there is one list of constants and
-// functions: mpif.h, the module mpi, and the list of routines that need no wrapper of their own.
+// Generates the sources of the Fortran binding from mpi.h, so that there is a single list of
+// constants and functions: mpif.h, the module mpi, and the list of routines that need no wrapper of
+// their own.
 //
 //   generate MPI.H mpif.h mpi.f90 fortran_routines.inc
 //
-// Runs while the library is built. Fails with what it does not understand in mpi.h.
+// Runs while the library is built. Fails for anything in mpi.h that it does not understand.
 #include <cctype>
 #include <fstream>
 #include <iostream>

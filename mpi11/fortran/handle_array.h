@@ -1,4 +1,4 @@
-// An array of handles that Fortran passes, as C takes it. Short ones live on the stack.
+// An array of handles that Fortran passes, in the form that C takes. Short ones live on the stack.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace torusmp::mpi {
 template <IsHandle Handle>
 class HandleArray {
   public:
-    // A negative count is for the call to refuse.
+    // A negative count is left for the call to refuse.
     HandleArray(const MPI_Fint* numbers, int count) : count_(count > 0 ? count : 0) {
         if (std::size_t(count_) > few_.size()) {
             many_ = std::make_unique<Handle[]>(std::size_t(count_));

@@ -8,7 +8,7 @@ namespace torusmp::mpi {
 namespace {
 
 // Numbers from `constants` up. Blocks are added and never moved, so that a number is looked up
-// without a lock; the last one given back is the first to be given out.
+// without a lock; the number released last is given out first.
 class Table {
   public:
     static Table& only() {
@@ -51,7 +51,7 @@ class Table {
     }
     void grow() {
         if (next_ == most_blocks) throw std::length_error("too many handles are held in Fortran");
-        free_.reserve(std::size_t(next_) * block_size);  // so that giving back never allocates
+        free_.reserve(std::size_t(next_) * block_size);  // so that releasing never allocates
         for (int i = block_size; i-- > 0;) free_.push_back(next_ * block_size + i);
         blocks_[std::size_t(next_++)].store(std::make_unique<Block>().release(),
                                             std::memory_order_release);

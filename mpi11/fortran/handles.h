@@ -1,6 +1,6 @@
 // Handles as Fortran holds them: INTEGERs. A predefined handle is the value of its constant, the
-// same as in C; every other object gets a number from a table when Fortran first sees it, and gives
-// it back when it ends.
+// same as in C; every other object gets a number from a table when Fortran first sees it, and
+// releases it when it ends.
 //
 // Any thread may convert; numbers are looked up without a lock.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace torusmp::mpi {
 
-// The object's number; enters it in the table where it has none.
+// The object's number; enters it in the table if it has none.
 int fortran_number(Object& object);
 // The object of a number from the table; null: there is none, or it has ended.
 Object* fortran_object(int number);
@@ -37,8 +37,8 @@ template <class Handle>
 concept IsHandle = kind_of<Handle>
 != Kind::dead;
 
-// What is no handle stays what it is, or becomes 0 or a constant that nobody has: the call that it
-// is given to says so.
+// Anything that is not a handle is passed through, or becomes 0 or a constant that nobody has: the
+// call that gets it reports the error.
 template <IsHandle Handle>
 MPI_Fint to_fortran(Handle handle) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);

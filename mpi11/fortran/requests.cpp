@@ -5,8 +5,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// An ended request's number is gone, and may be another's already: what changed is told by the
-// value that C left, not by looking its number up again.
+// The number of a request that has ended is gone, and may be another's already: compare with the
+// value that C left to see what changed, instead of looking the number up again.
 class Requests {
   public:
     Requests(MPI_Fint* numbers, int count)

@@ -1,5 +1,6 @@
-// The routines whose arguments need nothing but what arguments.h does: most of them. The list comes
-// from mpi.h when the library is built (generate.cpp); the others are in the files beside this one.
+// The routines whose arguments need nothing but what arguments.h does: most of them. The list is
+// generated from mpi.h when the library is built (generate.cpp); the others are in the files beside
+// this one.
 #include "mpi11/fortran/arguments.h"
 
 using torusmp::mpi::Call;

@@ -1,4 +1,4 @@
-// MPI_SIZEOF: what is generic in the module mpi is a routine for each kind here.
+// MPI_SIZEOF: generic in the module mpi, one routine for each kind here.
 #include "mpi11/fortran/arguments.h"
 
 #define SIZEOF(kind, bytes)                                                                \

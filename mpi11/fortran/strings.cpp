@@ -1,5 +1,5 @@
 // Routines with CHARACTER arguments. gfortran passes the length of each behind all other arguments;
-// a text has no null at its end and is filled with blanks.
+// a text has no null at its end and is padded with blanks.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -19,13 +19,13 @@ std::string c_string(const char* text, Length length) {
     return std::string(whole.substr(0, last == std::string_view::npos ? 0 : last + 1));
 }
 
-// Keys and values of an info lose the blanks before them too (MPI-2.2, section 9).
+// Keys and values of an info also lose their leading blanks (MPI-2.2, section 9).
 std::string trimmed(const char* text, Length length) {
     std::string string = c_string(text, length);
     return string.erase(0, std::min(string.find_first_not_of(' '), string.size()));
 }
 
-// What does not fit is cut off.
+// What does not fit is truncated.
 void fill(char* text, Length length, std::string_view value) {
     const std::size_t used = std::min(length, value.size());
     std::copy_n(value.data(), used, text);

@@ -1,4 +1,4 @@
-// Buffered sends: messages wait in memory that the program attached (MPI-1.1, section 3.6).
+// Buffered sends: messages wait in memory that the program has attached (MPI-1.1, section 3.6).
 #pragma once
 
 #include "core/layout/layout.h"
@@ -7,14 +7,13 @@
 namespace torusmp::mpi {
 
 // Copies the message into the attached buffer and sends it from there. Throws Failure with
-// MPI_ERR_BUFFER where there is no room. dest may be MPI_PROC_NULL.
+// MPI_ERR_BUFFER if there is no room. dest may be MPI_PROC_NULL.
 void send_buffered(const core::Buffer& message, Communicator& comm, int dest, int tag);
 
-// Whether none of the communicator's waits any more.
+// Whether no message of the communicator waits any more.
 bool buffered_sends_done(const Communicator& comm);
 
-// Waits until all of them are sent and gives the buffer up: at MPI_Finalize, as if it were
-// detached.
+// Waits until all of them are sent, and detaches the buffer: at MPI_Finalize.
 void finish_buffered_sends();
 
 }  // namespace torusmp::mpi

@@ -1,5 +1,5 @@
-// A call that is messages with known others, all at once: with the neighbours of a topology, or
-// with the members of another group. Derived datatypes go as they are, without a copy here.
+// A call that consists of messages with known partners, all at once: the neighbours of a topology,
+// or the members of another group. Derived datatypes are sent as they are, without a copy here.
 #pragma once
 
 #include "collectives/schedule/exchange.h"

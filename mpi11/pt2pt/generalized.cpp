@@ -46,8 +46,8 @@ void check_returned(int code, const char* function) {
         fail(code, "the {} of a generalized request returned {}", function, code);
 }
 
-// Complete when the program says so, which may be in another thread than the one that waits. Ended
-// by a call that completes it or, where the program freed it, by whichever comes last of
+// Complete when the program says so, perhaps in another thread than the one that waits. Ended by
+// the call that completes it or, if the program freed it, by whichever comes last of
 // MPI_Request_free and MPI_Grequest_complete.
 class Generalized final : public Work {
   public:
@@ -112,7 +112,7 @@ MPI_Request start_generalized(const GeneralizedFunctions& functions) {
         fail(MPI_ERR_ARG, "found a null pointer for a function, expected three functions");
     auto work = std::make_unique<Generalized>(functions);
     Request& request = make_request(*work, *hot.world, false);
-    work.release();  // the request's now
+    work.release();  // now the request's
     return handle_of(request);
 }
 

@@ -1,5 +1,5 @@
-// Generalized requests: the program does the work and says when it is complete; the library calls
-// functions of the program for the rest (MPI-4.0, section 13.2).
+// Generalized requests: the program does the work and says when it is complete; for the rest the
+// library calls functions of the program (MPI-4.0, section 13.2).
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct GeneralizedFunctions {
     void (*query)();
     void (*free)();
     void (*cancel)();
-    // In Fortran the program's variable itself: its functions may change it, as other MPIs allow.
+    // In Fortran the program's variable itself: its functions may change it, as with other MPIs.
     void* extra_state;
 };
 
-// Throws Failure where a function is missing.
+// Throws Failure if a function is missing.
 MPI_Request start_generalized(const GeneralizedFunctions& functions);
 
 }  // namespace torusmp::mpi

@@ -10,7 +10,7 @@ namespace torusmp::mpi {
 
 namespace {
 
-// The calls differ in constants alone: each gets a body of its own.
+// The calls differ only in constants: each gets a body of its own.
 template <class Count>
 [[gnu::always_inline]] inline int send(const char* call, const void* buffer, Count count,
                                        MPI_Datatype datatype, int dest, int tag, MPI_Comm handle,
@@ -118,7 +118,7 @@ void exchange(const char* call, const core::Buffer& out, int dest, int send_tag,
     if (dest != MPI_PROC_NULL) check_sent(send, comm, dest, send_tag);
 }
 
-// What is sent while the same memory is received into.
+// Data that is sent while its memory is received into.
 class Copy {
   public:
     explicit Copy(const core::Buffer& message) : bytes_(message.bytes) {
@@ -134,7 +134,7 @@ class Copy {
     std::unique_ptr<std::byte[]> large_;
 };
 
-// The request of an exchange: a receive that has a send with it.
+// The request of an exchange: a receive with a send attached.
 Request& begin_exchange(const char* call, const core::Buffer& out, int dest, int send_tag,
                         const core::Buffer& in, int source, int receive_tag, Communicator& comm,
                         LayoutHold hold_out, LayoutHold hold_in,
@@ -159,7 +159,7 @@ Request& begin_exchange(const char* call, const core::Buffer& out, int dest, int
     return request;
 }
 
-// A message as an exchange takes it: checked, with the hold on its layout.
+// A message as an exchange takes it: checked, and holding its layout.
 struct Side {
     core::Buffer buffer;
     LayoutHold hold;
@@ -245,7 +245,7 @@ int begin_replace(const char* call, void* buffer, Count count, MPI_Datatype data
     (const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, \
      MPI_Comm comm __VA_OPT__(, ) __VA_ARGS__)
 
-// A ready send has its receive there already, so that nothing is gained over a standard one.
+// The receive of a ready send is posted already, so it gains nothing over a standard one.
 #define SENDS(Name, mode)                    \
     TORUSMP_ENTRIES(Name, SEND_PARAMETERS(), \
                     send(name, buf, count, datatype, dest, tag, comm, core::SendMode::mode))

@@ -10,7 +10,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// A message that a matched probe took, until its receive.
+// A message that a matched probe has taken, until it is received.
 class Message : public Object {
   public:
     using Handle = MPI_Message;
@@ -48,7 +48,7 @@ std::optional<core::Status> look(const Communicator& comm, const Wanted& what) {
     return runtime().probe(what.source, comm.context(), what.tag);
 }
 
-// The message, taken; null: it is not there yet.
+// The message, taken; null: there is none yet.
 core::Unexpected* take(const Communicator& comm, const Wanted& what) {
     return runtime().claim(what.source, comm.context(), what.tag);
 }
@@ -59,7 +59,7 @@ void hand_over(core::Unexpected& taken, Communicator& comm, MPI_Message* message
     *message = handle_of(make<Message>(taken, comm));
 }
 
-// The memory that a taken message goes to.
+// Where a taken message is to be received.
 template <class Count>
 core::Buffer room(void* buffer, Count count, MPI_Datatype datatype, LayoutHold& hold) {
     check_count(count);
@@ -68,7 +68,7 @@ core::Buffer room(void* buffer, Count count, MPI_Datatype datatype, LayoutHold& 
     return buffer_of(buffer, std::size_t(count), type, hold);
 }
 
-// A source that is dead never sends: waiting for it would not end.
+// A dead source never sends: waiting for it would not end.
 void check_alive(const Communicator& comm, int source) {
     if (source == MPI_ANY_SOURCE) return;
     const std::array<Rank, 1> peer{comm.peer(source)};

@@ -7,7 +7,7 @@
 
 namespace torusmp::mpi {
 
-// Requests are made once and used again and again, as the core's inside them may be.
+// Requests are constructed once and reused, as core's requests inside them may be.
 class RequestPool {
   public:
     static RequestPool& only() {
@@ -233,7 +233,7 @@ void finish(Request& request, MPI_Request& handle, MPI_Status* status) {
     try {
         set_known(request, status);
     } catch (const Failure&) {
-        check(request);  // what fails last is what is told
+        check(request);  // the last failure is the one reported
         throw;
     }
     check(request);

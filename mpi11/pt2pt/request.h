@@ -1,9 +1,9 @@
-// Requests: operations that are under way, or that can be started again (MPI-1.1,
-// sections 3.7, 3.9).
+// Requests: operations that are under way, or that can be started again (MPI-1.1, sections 3.7,
+// 3.9).
 //
-// Behind an MPI_Request stands a Request: a send, a receive, or other Work such as a collective.
-// They come from slabs, with the core's request inside, so that nothing is allocated for a message.
-// One thread at a time completes one; any thread may start others meanwhile.
+// Behind an MPI_Request is a Request: a send, a receive, or other Work such as a collective. They
+// come from slabs, with core's request inside, so that nothing is allocated for a message. One
+// thread at a time completes one; any thread may start others meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ namespace torusmp::mpi {
 
 class Request;
 
-// What a request of anything but a message stands for. Pooled by those who define it.
+// What a request stands for if it is not a message. Pooled by those who define it.
 class Work {
   public:
     // Starts it; again and again where the request is persistent.
     virtual void start() = 0;
     virtual bool complete() const = 0;
-    // Once, after complete(): brings results to where the program wants them. Throws Failure for
+    // Once, after complete(): copies results to where the program wants them. Throws Failure for
     // what went wrong.
     virtual void finish() = 0;
-    // The request is gone: back to the pool. Complete, or never started.
+    // The request is gone: back to the pool. It was complete, or never started.
     virtual void give_back() = 0;
     // What it is, for messages: the name of the call.
     virtual const char* name() const = 0;
-    // Fills the status, after complete() and before finish(). Throws Failure for what went wrong in
-    // that alone.
+    // Fills the status, after complete() and before finish(). Throws Failure if that alone went
+    // wrong.
     virtual void report(MPI_Status* status) { set_empty(status); }
-    // The program wants it to end early. Throws Failure where that cannot be.
+    // The program wants it to end early. Throws Failure if that is not possible.
     virtual void cancel();
     // The program frees the request. True: the work ends the request itself, now or later.
     virtual bool abandon(Request& request);
@@ -75,7 +75,7 @@ class Request : public Object {
     }
     // Back to the pool. Precondition: complete() or inactive.
     static void give(Request& request);
-    // The same for one that is plain.
+    // The same for a plain one.
     static void give_plain(Request& request) {
         request.comm.reset();
         if (shared_by_threads) [[unlikely]]
@@ -89,22 +89,22 @@ class Request : public Object {
     Mode mode = Mode::standard;
     bool persistent = false;
     bool active = true;       // started and not yet completed; false only of persistent ones
-    bool is_receive = false;  // also where it is one from MPI_PROC_NULL
-    bool sends_too = false;   // a receive that has a send with it
-    bool plain = false;       // one message of one block, not persistent: nothing else hangs on it
+    bool is_receive = false;  // also true of one from MPI_PROC_NULL
+    bool sends_too = false;   // a receive with a send attached
+    bool plain = false;  // one message of one block, not persistent: nothing else belongs to it
     const char* call = "";
     Reference<Communicator> comm;
     int peer = MPI_PROC_NULL;  // rank, or a wildcard
     int tag = 0;
     core::Buffer buffer;
     LayoutHold layout;                  // of the buffer, where it is not one block
-    LayoutHold second_layout;           // of what is sent with a receive
-    std::unique_ptr<std::byte[]> copy;  // of what is sent, where the receive replaces it
-    core::SendRequest send;             // of a receive: what is sent with it, if anything
+    LayoutHold second_layout;           // of what is sent together with a receive
+    std::unique_ptr<std::byte[]> copy;  // of what is sent, if the receive replaces it
+    core::SendRequest send;             // of a receive: the send attached to it, if any
     core::ReceiveRequest receive;
     Work* work = nullptr;
 
-    // Whether nothing is left to wait for. Does not make progress.
+    // Whether there is nothing left to wait for. Does not make progress.
     bool complete() const {
         switch (what) {
             case What::send:
@@ -139,34 +139,34 @@ class Request : public Object {
     Request* next_free_ = nullptr;
 };
 
-// A request for work that is started by start(). Ownership of `work` goes to it.
+// A request for work that start() starts. Takes ownership of `work`.
 Request& make_request(Work& work, Communicator& comm, bool persistent);
 
-// Starts what the request stands for, for the first time or, where it is persistent, once more.
+// Starts what the request stands for, for the first time or, if it is persistent, once more.
 void start(Request& request);
 
-// After complete(): fills the status but for MPI_ERROR, ends the request or makes it inactive, and
-// throws Failure with what went wrong. `handle` becomes MPI_REQUEST_NULL where the request ends.
+// After complete(): fills the status except for MPI_ERROR, ends the request or makes it inactive,
+// and throws Failure for what went wrong. `handle` becomes MPI_REQUEST_NULL if the request ends.
 void finish(Request& request, MPI_Request& handle, MPI_Status* status);
 
-// The same where it is plain and went well; false: it is not, and nothing was done.
+// The same for a plain one that went well; false: it is not, and nothing was done.
 inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* status);
 
 // Fills the status of a complete request as far as it is known before finish().
 void set_known(const Request& request, MPI_Status* status);
 
-// The program frees the request: one that is active completes by itself, without anybody who waits.
+// The program frees the request: an active one completes by itself, without anybody waiting.
 void abandon(Request& request);
-// Whether nothing of the communicator is under way any more in requests that were freed.
+// Whether no freed request of the communicator is still under way.
 bool orphans_done(const Communicator& comm);
-// For MPI_Finalize: takes back the receives that nobody will meet any more, and waits for the sends
-// that were freed while they were under way.
+// For MPI_Finalize: takes back the receives that nobody will match any more, and waits for the
+// sends that were freed while under way.
 void finish_orphans();
 
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
 void run(Work& work);
 
-// The type of a message. Of nothing from or to nobody it may be null.
+// The type of a message. It may be null for no elements to or from nobody.
 inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count, int peer) {
     if (find<Datatype>(datatype) == nullptr) [[unlikely]]
         if (datatype == MPI_DATATYPE_NULL && count == 0 && peer == MPI_PROC_NULL)
@@ -174,7 +174,7 @@ inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count
     return committed(datatype);
 }
 
-// Throw Failure for an argument that is wrong; the type is returned.
+// Throw Failure for a wrong argument; the type is returned.
 template <class Count>
 inline const Datatype& check_send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
                                   int tag, const Communicator& comm) {
@@ -199,8 +199,8 @@ inline Rank machine_source(const Communicator& comm, int source) {
     return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
 }
 
-// Words for an error of a request with a peer (a rank of the machine): where it cannot be reached,
-// the dead link or rank that is the cause.
+// Describes an error of a request with a peer (a machine rank): if it cannot be reached, names the
+// dead link or rank that is the cause.
 std::string why_failed(core::Error error, Rank peer);
 
 // Throws Failure for a message that ended with an error.

@@ -17,7 +17,7 @@ bool is_active(MPI_Request handle) {
 }
 
 // The body of a function on one request: body(Request*), null for MPI_REQUEST_NULL. Errors go to
-// the request's communicator, which lives until they are told.
+// the request's communicator, which lives until they are reported.
 template <class Body>
 int api_on(const char* call, MPI_Request* handle, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]
@@ -76,7 +76,7 @@ class Batch {
         return true;
     }
 
-    // Ends request i; its error is told later, by tell_errors(), and stands in its status.
+    // Ends request i; its error is reported later, by tell_errors(), and stands in its status.
     void finish_one(std::size_t i, MPI_Status* status) {
         Request* const request = find_request(handles_[i]);
         if (request == nullptr) return set_empty(status);
@@ -109,7 +109,8 @@ class Batch {
     std::string text_;
 };
 
-// Waits for the plain requests at the beginning, which often are all; how many were settled.
+// Waits for the plain requests at the beginning, which often are all; returns how many were
+// completed.
 int settle_plain(int count, MPI_Request* handles, MPI_Status* statuses) {
     for (int i = 0; i < count; ++i) {
         MPI_Status* const status =

@@ -25,7 +25,7 @@ inline bool cancelled(const MPI_Status& status) {
     return status.MPI_internal[2] != 0;
 }
 
-// Everything but MPI_ERROR, which only calls on several requests set.
+// Everything except MPI_ERROR, which only calls on several requests set.
 inline void set_status(MPI_Status* status, int source, int tag, std::size_t bytes,
                        bool was_cancelled = false) {
     if (status == MPI_STATUS_IGNORE) return;

@@ -34,7 +34,7 @@ CartesianGrid checked_grid(const Communicator& comm, int ndims, const int dims[]
                          std::vector<bool>(periods, periods + ndims));
 }
 
-// The machine rank on each place.
+// The machine rank at each place.
 std::vector<Rank> lay_out(const Communicator& comm, const CartesianGrid& grid, bool reorder) {
     if (reorder)
         return routing::place_grid({grid.extents(), grid.periods()}, comm.members(),

@@ -62,15 +62,16 @@ std::vector<int> shape(std::span<const int> extents) {
     return found;
 }
 
-// Of extents, largest first, the more even differ less; then their smallest is larger, then the
-// next to it, and so on. Other implementations fill dims by the same rule.
+// Extents are sorted with the largest first; they are more even if they differ less, then if the
+// smallest is larger, then the next one, and so on. Other implementations fill dims by the same
+// rule.
 bool more_even(const std::vector<int>& a, const std::vector<int>& b) {
     const int one = a.front() - a.back(), other = b.front() - b.back();
     if (one != other) return one < other;
     return std::lexicographical_compare(b.rbegin(), b.rend(), a.rbegin(), a.rend());
 }
 
-// The evenest product of `count` factors, searched from the smallest factor up.
+// The most even product of `count` factors, searched from the smallest factor up.
 class EvenFactors {
   public:
     EvenFactors(int product, int count) : best_(routing::balanced_dims(product, count)) {
@@ -80,7 +81,7 @@ class EvenFactors {
             if (i != product / i) divisors_.push_back(product / i);
         }
         std::sort(divisors_.begin(), divisors_.end());
-        // The larger the smallest factor, the sooner it is tried: of equal spreads it wins.
+        // The larger the smallest factor, the sooner it is tried: among equal spreads it wins.
         for (auto smallest = divisors_.rbegin(); smallest != divisors_.rend(); ++smallest) {
             if (power(*smallest, count) > product) continue;
             chosen_.assign(1, *smallest);

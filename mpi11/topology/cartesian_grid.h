@@ -13,7 +13,7 @@ namespace torusmp::mpi {
 
 class CartesianGrid {
   public:
-    // One flag an extent; extents are 1 and more and their product is an int.
+    // One flag for each extent; extents are at least 1 and their product is an int.
     CartesianGrid(std::vector<int> extents, std::vector<bool> periodic);
 
     int dimensions() const { return int(extents_.size()); }
@@ -27,8 +27,8 @@ class CartesianGrid {
     int coordinate(int rank, int dimension) const {
         return rank / strides_[std::size_t(dimension)] % extent(dimension);
     }
-    // Coordinates outside of a periodic dimension come back in on the other side; nothing where one
-    // lies outside of an open dimension. Precondition: one a dimension.
+    // Coordinates beyond a periodic dimension wrap around; nothing if one lies outside an open
+    // dimension. Precondition: one for each dimension.
     std::optional<int> rank(std::span<const int> coordinates) const;
     // So many steps along a dimension; nothing beyond the edge.
     std::optional<int> step(int rank, int dimension, std::int64_t steps) const;
@@ -37,7 +37,7 @@ class CartesianGrid {
     struct Part {
         std::vector<int> extents;
         std::vector<bool> periodic;
-        int color = 0;  // tells parts apart
+        int color = 0;  // distinguishes the parts
         int rank = 0;   // in the part
     };
     Part part(int rank, const std::vector<bool>& kept) const;
@@ -49,9 +49,9 @@ class CartesianGrid {
     int size_ = 1;
 };
 
-// MPI_Dims_create: fills the zeros of `dims` so that the product is `nodes`, as evenly as can be
-// and not increasing. Where several fillings are as even, and the machine's own extents are one, it
-// is that. False: there is none. Precondition: nodes is 1 and more, dims are 0 and more.
+// MPI_Dims_create: fills the zeros of `dims` so that the product is `nodes`, as evenly as possible
+// and not increasing. Among equally even fillings, that of the machine's own extents wins. False:
+// there is none. Precondition: nodes is at least 1, dims are at least 0.
 bool fill_dims(int nodes, std::span<int> dims, std::span<const int> machine);
 
 }  // namespace torusmp::mpi

@@ -1,8 +1,8 @@
 // Graph topologies of which each process gives a part (MPI-2.2, section 7.5.4).
 //
-// Processes that give their own neighbours exchange nothing but contexts, unless ranks may be dealt
-// anew. Edges of any others are gathered on all processes: tables of the whole graph, as large as
-// MPI_Graph_create demands of each caller anyway.
+// Processes that give their own neighbours exchange nothing but contexts, unless ranks may be
+// reordered. Edges of any others are gathered on all processes: tables of the whole graph, as large
+// as MPI_Graph_create demands of each caller anyway.
 #include <algorithm>
 
 #include "mpi11/comm/agreement.h"
@@ -94,7 +94,7 @@ Gathered gather_edges(Communicator& comm, const std::vector<Edge>& own, bool wei
     std::size_t at = 0;
     for (const int count : counts) {
         const std::size_t end = at + std::size_t(count);
-        // The word of those who have no edge does not count: they may have had no weights to give.
+        // Processes without edges do not count: they may have had no weights to give.
         if (count > 1) gathered.weighted &= all[at] != 0;
         for (++at; at < end; at += 3) gathered.edges.push_back({all[at], all[at + 1], all[at + 2]});
     }
@@ -102,7 +102,7 @@ Gathered gather_edges(Communicator& comm, const std::vector<Edge>& own, bool wei
     return gathered;
 }
 
-// Of processes that gave their own neighbours: those of another, in the order in which it gave
+// For processes that gave their own neighbours: those of another one, in the order in which it gave
 // them.
 DistributedGraph unpack(const std::vector<int>& all, const std::vector<int>& counts, int rank) {
     std::size_t at = 0;
@@ -132,7 +132,7 @@ std::vector<int> pack(const DistributedGraph& part) {
     return list;
 }
 
-// Deals the ranks anew and finds the part that belongs to the own new one.
+// Reorders the ranks and finds the part that belongs to our own new rank.
 std::vector<Rank> reorder_adjacent(Communicator& comm, DistributedGraph& part) {
     std::vector<int> counts;
     const std::vector<int> all = gather_lists(comm, pack(part), counts);
@@ -155,7 +155,7 @@ void copy_out(const std::vector<int>& from, int room, int* to, const char* name)
     std::copy_n(from.begin(), count, to);
 }
 
-// Weights go nowhere where the program or the graph has none.
+// Weights are not returned where the program or the graph has none.
 void copy_weights(const std::vector<int>& from, int room, int* to, const char* name) {
     if (to != MPI_UNWEIGHTED && to != MPI_WEIGHTS_EMPTY) copy_out(from, room, to, name);
 }

@@ -26,7 +26,7 @@ struct Graph {
     }
 };
 
-// The calling process' part. Weights are as many as ranks, or none where there are no weights.
+// The calling process's part. Weights are as many as ranks, or none if there are no weights.
 struct DistributedGraph {
     std::vector<int> sources, source_weights;
     std::vector<int> destinations, destination_weights;
@@ -56,14 +56,15 @@ class Topology {
     Neighbourhood neighbourhood_;
 };
 
-// The topology that a call is about; throws Failure with MPI_ERR_TOPOLOGY where there is none such.
+// The topology that a call is about; throws Failure with MPI_ERR_TOPOLOGY if there is none of that
+// kind.
 const CartesianGrid& cartesian_of(const Communicator& comm);
 const Graph& graph_of(const Communicator& comm);
 const DistributedGraph& distributed_of(const Communicator& comm);
 const Neighbourhood& neighbourhood_of(const Communicator& comm);
 
 // Collective over `from`: a communicator whose rank i is the process on ranks[i], with that
-// topology; MPI_COMM_NULL for those who are not among them.
+// topology; MPI_COMM_NULL for processes that are not among them.
 MPI_Comm make_with_topology(Communicator& from, const std::vector<Rank>& ranks,
                             Topology::Shape shape);
 
@@ -73,7 +74,7 @@ MPI_Comm make_with_topology(Communicator& from, const std::vector<Rank>& ranks,
 std::vector<Rank> place_graph(const Communicator& comm, int vertices,
                               std::span<const routing::Traffic> edges);
 
-// Topologies are made of intra-communicators; throws Failure with MPI_ERR_COMM for others.
+// Topologies are made on intra-communicators; throws Failure with MPI_ERR_COMM for others.
 void check_intra(const Communicator& comm);
 
 }  // namespace torusmp::mpi

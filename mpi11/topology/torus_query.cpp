@@ -1,6 +1,6 @@
 // What a program may ask about the machine (torusmp_mpi.h).
 #include "config/geometry.h"
-#include "core/transport/settings.h"
+#include "core/transport/list.h"
 #include "mpi11/torusmp_mpi.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::string link_name(routing::Direction direction) {
         if (connection.peer == *peer && (!connection.link || *connection.link == direction))
             return std::string(connection.transport);
     // Not yet opened, as it is on one's own host.
-    return library().process->settings()[transport::setting::use] == "tcp" ? "tcp" : "shm";
+    return std::string(transport::transport_inside_host(library().process->settings()).name);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "config/raw.h"
+#include "core/transport/machine.h"
 #include "launch/agent.h"
 #include "programs/torus_run/streams/text.h"
 
@@ -160,7 +161,7 @@ class Member {
         if (facts_.size() > (std::size_t(64) << 20)) throw ProtocolError("the facts have no end");
         facts_ += line + "\n";
         if (!line.starts_with("end ")) return;
-        result_.facts = config::parse_facts(facts_);
+        result_.facts = transport::parse_facts(facts_);
         facts_complete_ = true;
     }
 

@@ -19,6 +19,7 @@
 #include "config/network.h"
 #include "config/options.h"
 #include "config/raw.h"
+#include "core/transport/machine.h"
 #include "job/settings.h"
 #include "launch/settings.h"
 #include "programs/torus_check/crew.h"
@@ -225,9 +226,9 @@ void compare_settings(const config::Settings& settings,
         if (!result.trouble.empty()) return;
         facts.push_back(result.facts);
     }
-    report.messages = config::check_machine(settings, facts, config::read_places(settings),
-                                            config::file_hash(settings.file()));
-    report.notes = config::machine_notes(settings, facts);
+    report.messages = transport::check_machine(settings, facts, config::read_places(settings),
+                                               config::file_hash(settings.file()));
+    report.notes = transport::machine_notes(settings, facts);
 }
 
 int test_cables(const po::variables_map& given) {

@@ -20,6 +20,7 @@
 #include "base/descriptor.h"
 #include "config/network.h"
 #include "config/options.h"
+#include "core/transport/machine.h"
 #include "programs/torus_check/protocol.h"
 
 namespace torusmp::check {
@@ -255,7 +256,7 @@ class Probe {
     int run() {
         say(fmt::format("{} {}\n", hello_word, TORUSMP_VERSION));
         if (!read_job()) return config::exit_ok;
-        const config::HostFacts facts = config::this_host(job_.geometry, job_.routes);
+        const config::HostFacts facts = transport::this_host(job_.geometry, job_.routes);
         open_wires(facts);
         say(config::format_facts(facts) + "ready\n");
         while (!finished_ && step()) {

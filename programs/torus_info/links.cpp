@@ -4,6 +4,8 @@
 
 #include "base/printing.h"
 #include "config/geometry.h"
+#include "core/transport/choice.h"
+#include "core/transport/machine.h"
 
 namespace torusmp::config {
 
@@ -15,9 +17,9 @@ LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
     link.device = link_device(settings, end.node, end.direction);
     link.to = host_names(settings)[std::size_t(peer)];
     try {
-        const LinkChoice choice =
-            choose_link(settings, end, {peer, end.direction.opposite(), nullptr}, false);
-        link.carrier = name_of(choice.carrier);
+        const transport::LinkChoice choice =
+            transport::choose_link(settings, end, {peer, end.direction.opposite(), nullptr}, false);
+        link.carrier = choice.carrier->name;
         link.why = choice.warning.empty() ? choice.reason : choice.warning;
     } catch (const ConfigError& error) {
         link.why = error.what();
@@ -29,7 +31,7 @@ LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
 
 std::vector<LinkReport> links_of(const Settings& settings, int node) {
     const routing::Torus torus = *node_torus(settings);
-    const HostFacts facts = facts_of_links(settings, node);
+    const HostFacts facts = transport::facts_of_links(settings, node);
     std::vector<LinkReport> links;
     for (int i = 0; i < 2 * torus.dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/choice.h"
+#include "config/network.h"
 #include "config/settings.h"
 
 namespace torusmp::config {
@@ -14,7 +14,7 @@ struct LinkReport {
     routing::Direction direction;
     std::string device;   // empty: [links] names none
     std::string to;       // the host at the far end
-    std::string carrier;  // "verbs", "tcp"; empty: none, and `why` says what is wrong
+    std::string carrier;  // a transport; empty: none, and `why` says what is wrong
     std::string why;
 };
 

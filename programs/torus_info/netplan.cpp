@@ -18,6 +18,7 @@
 #include "config/netplan.h"
 #include "config/options.h"
 #include "config/raw.h"
+#include "core/transport/machine.h"
 #include "job/settings.h"
 
 namespace po = boost::program_options;
@@ -200,7 +201,8 @@ int run_netplan(int argc, const char* const* argv) {
     if (given.count("apply") && given.count("output"))
         throw UsageError("--apply and --output: expected one of the two");
     const Settings settings = load(job::schema(), request_from(given));
-    const NetplanOptions netplan = netplan_from(given);
+    NetplanOptions netplan = netplan_from(given);
+    netplan.to_links = transport::reaches_link_addresses(settings);
     for (const int node : chosen_nodes(settings, given)) {
         const NodePlan plan = plan_node(settings, node, netplan);
         if (given.count("apply"))

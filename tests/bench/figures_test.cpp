@@ -63,7 +63,7 @@ TEST_CASE("Every line of a table ends its columns at the same place") {
     REQUIRE(lines.size() == 9);
     CHECK(lines[0] == "A title");
     CHECK(lines[1].empty());
-    // Right-aligned: names, units and both rows end together.
+    // Right-aligned: names, units and both rows end in the same column.
     for (std::size_t i : {3u, 4u, 5u, 6u}) CHECK(lines[i].size() == lines[3].size());
     CHECK(lines[3].find("size") == 2);
     CHECK(lines[5].substr(0, 6) == "   1 B");

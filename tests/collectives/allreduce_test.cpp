@@ -14,7 +14,7 @@ using torusmp::core::Rank;
 
 namespace {
 
-// Notes the order of all contributions: associative, does not commute.
+// Records the order of all contributions: associative, does not commute.
 struct Word {
     char letters[64];
 };
@@ -27,7 +27,7 @@ float contribution(int node, std::size_t i) {
     return float(1.0 / (3.0 + node * 7 + double(i % 97))) * (node % 3 == 0 ? -1e3f : 1.0f);
 }
 
-// The result of everybody; all the same bits, or the test fails.
+// The result on all; the test fails unless all have the same bits.
 std::vector<float> sum_of(const JobOptions& options, Wanted algorithm, std::size_t count) {
     Crew<Allreduce> crew;
     std::vector<std::vector<float>> values;
@@ -110,7 +110,7 @@ TEST_CASE("A schedule is used again, and many run at once without disturbing eac
                                 static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
                         },
                         sizeof(int)};
-    // Five schedules on one group a rank: they must share its tags.
+    // Five schedules on each rank's group: they must share its tags.
     std::vector<std::unique_ptr<Group>> groups;
     std::deque<Allreduce> schedules;
     Job job(job_of({3, 4}, false));

@@ -126,7 +126,7 @@ TEST_CASE("In an alltoall every pair of nodes may have a size of its own") {
 }
 
 TEST_CASE("A member for which all is there when it comes to an alltoall is through at once") {
-    // What it sends is complete at once too, so nothing moves afterwards to wake it.
+    // Its sends are complete at once too, so nothing moves afterwards to wake it.
     for (const Wanted algorithm : automatic_and_every(alltoall::algorithms())) {
         Crew<Alltoall> crew;
         std::vector<std::vector<std::byte>> out(3, std::vector<std::byte>(3 * 5));

@@ -1,4 +1,4 @@
-// The checking mode: members that call different things are told so, and by whom.
+// The checking mode: members that call different things are told so, and who differs.
 #include "collectives/schedule/check.h"
 
 #include <catch2/catch.hpp>
@@ -22,7 +22,7 @@ const Policy& checking() {
     return policy;
 }
 
-// Starts a broadcast on all; node 5 calls it in its own way. All end with the same words.
+// Starts a broadcast on all; node 5 calls it in its own way. All end with the same message.
 template <class Odd>
 std::string words_of(bool direct, Odd&& odd) {
     Crew<Broadcast> crew;

@@ -1,8 +1,8 @@
 // Random collectives in sequence and at once, on random groups of a torus of simulated ranks with
-// two tokens a class and random delays, 4x8x8 of them: all end, with the right answers, and all
-// tokens come home. With --kills each round, on 3x4x4, also kills a rank in the middle; then every
-// other member's call must end, and those that could not end well must name the dead rank. No job
-// leaves memory behind.
+// two tokens a class and random delays, on 4x8x8 ranks: all end, with the right answers, and all
+// tokens return. With --kills each round, on 3x4x4, also kills a rank in the middle; then every
+// other member's call must end, and those that fail must name the dead rank. No job leaves memory
+// behind.
 //
 //   collectives_soak [--rounds 10000] [--seed 1] [--kills 0]
 //
@@ -43,9 +43,9 @@ constexpr const char* usage =
     "  --kills 1    kill a rank in every round\n"
     "example: collectives_soak --rounds 200 --seed 4711\n";
 
-// A job goes on for so many rounds, so that schedules are used again.
+// A job lasts for so many rounds, so that schedules are reused.
 constexpr std::uint64_t rounds_of_job = 40;
-// Nothing of a job stays behind; this is for what the heap keeps for itself.
+// Nothing of a job stays behind; this allows for what the heap keeps for itself.
 constexpr std::size_t most_growth = 4 << 20;  // bytes
 
 JobOptions options_of(std::uint64_t seed, std::vector<int> dims, Random& random) {
@@ -66,7 +66,8 @@ JobOptions options_of(std::uint64_t seed, std::vector<int> dims, Random& random)
 
 using Tasks = std::vector<std::unique_ptr<SoakTask>>;
 
-// All members begin all tasks, in one order each, at random moments; then all is run to its end.
+// All members begin all tasks, each in an order of its own, at random moments; then everything runs
+// to its end.
 class Round {
   public:
     Round(Job& job, Tasks& tasks, Random& random) : job_(job), random_(random) {
@@ -229,7 +230,7 @@ Outcome run_killing_job(std::uint64_t seed) {
     return outcome;
 }
 
-// Bytes that the program has in use: between jobs nothing but what the library keeps.
+// Bytes that the program has allocated: between jobs nothing but what the library keeps.
 std::size_t bytes_in_use() {
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 }
@@ -259,7 +260,7 @@ int soak(const Arguments& arguments) {
                 : run_job(seed, std::min(rounds_of_job, arguments.rounds - rounds));
         rounds += outcome.rounds;
         packets += outcome.packets;
-        // Jobs differ much in what they need, and the next is to find what this one has left.
+        // Jobs differ much in what they need, and the next one is to reuse what this one has left.
         malloc_trim(0);
         if (in_use == 0) in_use = bytes_in_use();
         if (outcome.failure.empty() && bytes_in_use() > in_use + most_growth) {

@@ -144,7 +144,7 @@ const std::vector<Kind>& kinds() {
     };
     return all;
 }
-// Everybody turns until it is done; where nothing moves any more, all have waited long.
+// All turn until they are done; if nothing moves any more, all have waited long.
 template <class Done>
 bool run_long(Job& job, Done&& done) {
     for (int round = 0; round < 4; ++round) {
@@ -154,7 +154,7 @@ bool run_long(Job& job, Done&& done) {
     return job.run_until(done);
 }
 
-// Whether anybody is to be told that the members disagree.
+// Whether anybody must be told that the members disagree.
 enum class Told { must, may, must_not };
 
 // What is wrong once the calls have been made; empty: nothing.
@@ -177,7 +177,7 @@ std::string outcome(Job& job, std::vector<Member>& members,
     }
     if (!any && told == Told::must) return "nobody is told";
     if (any && told == Told::must_not) return "an error for nothing";
-    // What comes next goes well.
+    // The next call succeeds.
     job.settle();
     if (!job.quiet()) return "something is left:\n" + job.report();
     std::vector<const Schedule*> next;
@@ -260,7 +260,7 @@ TEST_CASE("A count that differs on one member ends the call on all, whatever the
                                               commutes};
                             Meant other = meant;
                             other.bytes = sizes.odd;
-                            // Who has nothing to give or to get may have no part in it, and a place
+                            // Members with nothing to give or to get may take no part, and a place
                             // may be larger than its block.
                             const bool has_part = sizes.all != 0 && sizes.odd != 0;
                             const bool exact = kind.name != "scatter" && kind.name != "gather";

@@ -21,7 +21,7 @@ bool all_ended(Crew<ScheduleType>& crew, const Job& job, const std::vector<Rank>
     return true;
 }
 
-// Starts the collective everywhere, kills after some turns, and sees everybody's call end.
+// Starts the collective on all, kills after some turns, and checks that every call ends.
 template <class ScheduleType, class Start>
 void lose_one(bool direct, std::vector<Rank> members, int turns, Start&& start) {
     Crew<ScheduleType> crew;
@@ -34,7 +34,7 @@ void lose_one(bool direct, std::vector<Rank> members, int turns, Start&& start) 
     job.kill(victim);
     INFO(job.report());
     REQUIRE(job.run_until([&] { return all_ended(crew, job, members); }));
-    bool all_done = true;  // a collective that was over before is none that failed
+    bool all_done = true;  // a collective that was over before has not failed
     for (int node = 0; node < crew.size(); ++node) {
         if (members[std::size_t(node)] == victim) continue;
         all_done &= crew[node].error() == Error::none;

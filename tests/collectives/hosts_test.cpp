@@ -139,7 +139,7 @@ TEST_CASE("A barrier over hosts holds everybody until the last has come") {
     REQUIRE(job.run_until([&] { return crew.complete(); }));
 }
 
-// Each rank has several under way on one group, and comes to their parts in an order of its own.
+// Each rank has several under way on one group, and reaches their parts in an order of its own.
 TEST_CASE("Collectives over hosts that are under way at the same time do not mix") {
     constexpr std::size_t count = 3000;
     for (const std::uint64_t seed : {1, 2, 3, 4}) {

@@ -107,7 +107,7 @@ Wanted any_of(const AlgorithmTable& table, Random& random) {
     return all[random() % all.size()];
 }
 
-// One scatter and one gather that run at the same time; what came is checked at the end.
+// One scatter and one gather that run at the same time; the results are checked at the end.
 struct Exchange {
     int root = 0;
     bool in_place = false;
@@ -191,7 +191,7 @@ TEST_CASE("Small blocks of a region travel together: one packet over each arc of
     Crew<Gather> gathers;
     std::vector<std::byte> all(32 * 64), own(32 * 64);
     JobOptions options = job_of({4, 4, 2}, false);
-    options.tokens = 64;  // so that none has to be brought home by a packet of its own
+    options.tokens = 64;  // so that none has to return in a packet of its own
     Job job(options);
     scatters.sign_on(job, all_ranks(job), 7);
     gathers.sign_on(job, all_ranks(job), 8);
@@ -279,7 +279,7 @@ TEST_CASE("A frame reader shows whole pieces only") {
     reader.skip(piece);
     CHECK(reader.at_end());
     CHECK_FALSE(reader.peek(piece));
-    // Cut off in the front of a piece, and in its bytes.
+    // Truncated in the header of a piece, and in its bytes.
     for (const std::size_t end : {std::size_t(15), std::size_t(16), std::size_t(45)})
         CHECK_FALSE(FrameReader(memory.data(), end).peek(piece));
 }
@@ -292,7 +292,7 @@ TEST_CASE("A frame that cannot be ends the collective with an error that names i
     const std::uint64_t last = Piece::last;
     // On a line of three with the root at its end, the member in the middle expects ten bytes.
     const std::vector<Lie> lies{
-        {{1, 10, last}, 15},                 // less than the front of a piece
+        {{1, 10, last}, 15},                 // less than the header of a piece
         {{1, 11, last}, 26},                 // a byte less than it says
         {{3, 10, last}, 26},                 // nobody's block
         {{0, 10, last}, 26},                 // the root's own

@@ -1,4 +1,4 @@
-// The base of all schedules, by schedules made for it.
+// The base of all schedules, tested by schedules made for it.
 #include <catch2/catch.hpp>
 
 #include "collectives/crew.h"
@@ -42,7 +42,7 @@ TEST_CASE("A schedule sees requests that are complete as soon as they are posted
     Job job(job_of({2}, true));
     crew.sign_on(job, all_ranks(job));
     job.settle();
-    // An eager message leaves at once, and then nothing happens any more at node 0.
+    // An eager message leaves at once, and then nothing more happens on node 0.
     crew[0].start();
     job.settle();
     CHECK(crew[0].complete());

@@ -69,7 +69,7 @@ class SoakTask {
     virtual ~SoakTask() = default;
     virtual void start(int node) = 0;
     virtual const Schedule& schedule(int node) const = 0;
-    // Empty: the answer is right everywhere.
+    // Empty: the answer is right on all members.
     virtual std::string wrong() const = 0;
     virtual std::string describe() const = 0;
     virtual Team& team() const = 0;

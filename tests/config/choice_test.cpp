@@ -1,13 +1,17 @@
 // Which transport carries a link: the rule on made-up facts, the check of a machine that asks for
 // RDMA, and the notes where it is there and not used.
-#include "config/choice.h"
+#include "core/transport/choice.h"
 #include "config/geometry.h"
 #include "core/settings.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "tests/config/machine.h"
+#include "core/transport/machine.h"
+#include "core/transport/verbs/probe.h"
+#include "tests/config/rdma_machine.h"
+
+namespace choice_test {
 
 using namespace torusmp;
 using namespace torusmp::config;
@@ -15,16 +19,23 @@ namespace core = torusmp::core;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using test::ip;
-using test::Machine;
+using Machine = test::RdmaMachine;
+using transport::choose_forwarded;
+using transport::choose_link;
+using transport::LinkChoice;
+using transport::machine_notes;
+using transport::parse_facts;
+using transport::verbs::locked_memory_needed;
+using transport::verbs::RdmaGid;
 
 namespace {
 
 const std::string verbs = "[transport]\nuse = \"verbs\"\n";
 
-// The link from b to c, by what each of them told, from the one side and the other.
+// The link from b to c, by what each of them reported, seen from either side.
 LinkChoice choose(Machine& machine, bool one_host = false) {
-    const HostFacts b = parse_facts(format_facts(machine.host(1)));
-    const HostFacts c = parse_facts(format_facts(machine.host(2)));
+    const HostFacts b = parse_facts(format_facts(machine.told_by(1)));
+    const HostFacts c = parse_facts(format_facts(machine.told_by(2)));
     const CableEnd up{1, {0, +1}, &b}, down{2, {0, -1}, &c};
     const LinkChoice here = choose_link(machine.settings, up, down, one_host);
     const LinkChoice there = choose_link(machine.settings, down, up, one_host);
@@ -48,33 +59,33 @@ std::string refusal(Machine& machine, bool one_host = false) {
 TEST_CASE("A link takes shared memory on one host, verbs where both ends can, TCP else") {
     Machine machine("", true);
     LinkChoice choice = choose(machine);
-    CHECK(choice.carrier == Carrier::verbs);
+    CHECK(choice.carrier->name == "verbs");
     CHECK(choice.reason == "rxe_eth0 (10.0.1.1, MTU 4096) and rxe_eth1 (10.0.1.2, MTU 4096)");
     CHECK(choice.warning.empty());
-    CHECK(choose(machine, true).carrier == Carrier::shm);
+    CHECK(choose(machine, true).carrier->name == "shm");
     Machine without;
     choice = choose(without);
-    CHECK(choice.carrier == Carrier::tcp);
+    CHECK(choice.carrier->name == "tcp");
     CHECK(choice.reason == "eth0 of b has no RDMA device");
 }
 
 TEST_CASE("What the settings ask for is taken, whatever else is there") {
     Machine tcp("[transport]\nuse = \"tcp\"\n", true);
-    CHECK(choose(tcp).carrier == Carrier::tcp);
-    CHECK(choose(tcp, true).carrier == Carrier::tcp);
+    CHECK(choose(tcp).carrier->name == "tcp");
+    CHECK(choose(tcp, true).carrier->name == "tcp");
     Machine asked(verbs, true);
-    CHECK(choose(asked).carrier == Carrier::verbs);
-    CHECK(choose(asked, true).carrier == Carrier::verbs);
+    CHECK(choose(asked).carrier->name == "verbs");
+    CHECK(choose(asked, true).carrier->name == "verbs");
     Machine shm("[transport]\nuse = \"shm\"\n", true);
-    CHECK(choose(shm, true).carrier == Carrier::shm);
+    CHECK(choose(shm, true).carrier->name == "shm");
     CHECK_THAT(refusal(shm),
                Contains("link 0+ of b to c (eth0 to eth1)") && Contains("it joins two hosts"));
 }
 
 TEST_CASE("Between nodes without a common cable verbs need addresses that can be routed to") {
     const auto choose_far = [](Machine& machine) {
-        const HostFacts a = parse_facts(format_facts(machine.host(0)));
-        const HostFacts c = parse_facts(format_facts(machine.host(2)));
+        const HostFacts a = parse_facts(format_facts(machine.told_by(0)));
+        const HostFacts c = parse_facts(format_facts(machine.told_by(2)));
         const CableEnd out{0, {0, +1}, &a}, in{2, {0, -1}, &c};
         const LinkChoice choice = choose_forwarded(machine.settings, out, in);
         const LinkChoice back = choose_forwarded(machine.settings, in, out);
@@ -84,15 +95,15 @@ TEST_CASE("Between nodes without a common cable verbs need addresses that can be
     };
     const auto only_link_local = [](Machine& machine) { machine.port(2, "eth1").gids.pop_back(); };
     Machine both("", true);
-    CHECK(choose_far(both).carrier == Carrier::verbs);
+    CHECK(choose_far(both).carrier->name == "verbs");
     only_link_local(both);
-    CHECK(choose_far(both).carrier == Carrier::tcp);
+    CHECK(choose_far(both).carrier->name == "tcp");
     CHECK(choose_far(both).reason ==
           "eth1 of c has no RoCE v2 GID that can be routed to (it has fe80::2/64)");
     Machine none;
     CHECK(choose_far(none).reason == "eth0 of a has no RDMA device");
     Machine asked(verbs, true);
-    CHECK(choose_far(asked).carrier == Carrier::verbs);
+    CHECK(choose_far(asked).carrier->name == "verbs");
     only_link_local(asked);
     CHECK_THROWS_WITH(choose_far(asked), Contains("between a and c eth1 of c has no RoCE v2 GID") &&
                                              Contains("torus-info netplan"));
@@ -106,7 +117,7 @@ TEST_CASE("Verbs that an end does not have is TCP by itself, and an error where 
         std::string found, remedy;
     };
     const std::vector<Trial> trials{
-        {[](Machine& m) { m.host(2).rdma.pop_back(); }, "eth1 of c has no RDMA device",
+        {[](Machine& m) { m.rdma(2).pop_back(); }, "eth1 of c has no RDMA device",
          "rdma link add rxe_eth1 type rxe netdev eth1"},
         {[](Machine& m) {
              m.port(1, "eth0").state = "DOWN";
@@ -146,7 +157,7 @@ TEST_CASE("Verbs that an end does not have is TCP by itself, and an error where 
         trial.damage(automatic);
         trial.damage(asked);
         const LinkChoice choice = choose(automatic);
-        CHECK(choice.carrier == Carrier::tcp);
+        CHECK(choice.carrier->name == "tcp");
         CHECK_THAT(choice.reason, StartsWith(trial.found));
         const std::string message = refusal(asked);
         CHECK_THAT(message, StartsWith("link 0+ of b to c (eth0 to ") &&
@@ -180,7 +191,7 @@ TEST_CASE("RDMA MTUs that differ work, with a warning that names both and the re
     Machine machine("", true);
     machine.port(2, "eth1").mtu = 1024;
     const LinkChoice choice = choose(machine);
-    CHECK(choice.carrier == Carrier::verbs);
+    CHECK(choice.carrier->name == "verbs");
     CHECK_THAT(choice.warning, Contains("link 0+ of b to c") &&
                                    Contains("eth0 of b (rxe_eth0) is 4096") &&
                                    Contains("eth1 of c (rxe_eth1) 1024") &&
@@ -191,12 +202,12 @@ TEST_CASE("Too little memory to lock at one end takes TCP, and verbs where it is
     Machine machine("", true), asked(verbs, true);
     for (Machine* each : {&machine, &asked}) each->host(2).lock_limit = 8 << 20;
     const LinkChoice choice = choose(machine);
-    CHECK(choice.carrier == Carrier::tcp);
+    CHECK(choice.carrier->name == "tcp");
     CHECK(choice.reason == "c lets a process lock 8MiB of memory, and verbs needs 64MiB");
     CHECK_THAT(choice.warning, Contains("limits.conf") && Contains("LimitMEMLOCK=infinity"));
-    CHECK(choose(asked).carrier == Carrier::verbs);
+    CHECK(choose(asked).carrier->name == "verbs");
     machine.host(2).lock_limit = 64 << 20;
-    CHECK(choose(machine).carrier == Carrier::verbs);
+    CHECK(choose(machine).carrier->name == "verbs");
     // More links, on more devices, need more: about 18 MiB of slots with each of six.
     CHECK(locked_memory_needed(machine.settings) == 64 << 20);
     machine.settings.set(setting::dims, {2, 2, 2});
@@ -208,25 +219,28 @@ TEST_CASE("Too little memory to lock at one end takes TCP, and verbs where it is
 TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
     Machine machine("", true), without;
     const auto half = [](Machine& m) {
-        return choose_link(m.settings, {1, {0, +1}, &m.host(1)}, {2, {0, -1}, nullptr}, false);
+        const HostFacts told = m.told_by(1);
+        return choose_link(m.settings, {1, {0, +1}, &told}, {2, {0, -1}, nullptr}, false);
     };
-    CHECK(half(machine).carrier == Carrier::verbs);
+    CHECK(half(machine).carrier->name == "verbs");
     CHECK(half(machine).reason ==
           "rxe_eth0 (10.0.1.1/30, fe80::1/64, MTU 4096), if eth1 of c has RDMA too, which was not "
           "asked");
-    CHECK(half(without).carrier == Carrier::tcp);
+    CHECK(half(without).carrier->name == "tcp");
     CHECK(half(without).reason == "eth0 of b has no RDMA device");
 }
 
 TEST_CASE("What a rank tells of its links is facts of their devices alone") {
     Machine machine;
     machine.settings.set(setting::links, {{"0+", "lo"}, {"0-", "no-such-device"}});
-    const HostFacts facts = parse_facts(link_facts(machine.settings, 1));
+    const HostFacts facts =
+        parse_facts(format_facts(transport::facts_of_links(machine.settings, 1)));
     REQUIRE(facts.devices.size() == 1);
     CHECK(facts.devices[0].name == "lo");
-    CHECK(facts.rdma.empty());
+    CHECK(facts.offers.empty());
     machine.settings.set(setting::links, {});
-    CHECK(parse_facts(link_facts(machine.settings, 1)).devices.empty());
+    CHECK(
+        parse_facts(format_facts(transport::facts_of_links(machine.settings, 1))).devices.empty());
     CHECK_THROWS_AS(parse_facts("verbs please"), ConfigError);
 }
 
@@ -234,24 +248,24 @@ TEST_CASE("The check of a machine that asks for verbs names each link that has n
     CHECK(Machine(verbs, true).check().empty());
     CHECK(Machine(verbs).check().size() == 4);
     Machine machine(verbs, true);
-    machine.host(2).rdma.pop_back();
+    machine.rdma(2).pop_back();
     CHECK_THAT(machine.complaint(), StartsWith(machine.line(11)) &&
                                         Contains("link 0+ of b to c (eth0 to eth1)") &&
                                         Contains("eth1 of c has no RDMA device"));
     Machine automatic("", true);  // takes TCP there, and says so
-    automatic.host(2).rdma.pop_back();
+    automatic.rdma(2).pop_back();
     CHECK(automatic.check().empty());
 }
 
 TEST_CASE("Notes tell what RDMA is there and not used, once for each kind") {
-    CHECK(machine_notes(Machine().settings, Machine().hosts).empty());
+    CHECK(machine_notes(Machine().settings, Machine().told()).empty());
     Machine machine("", true);
-    CHECK(machine_notes(machine.settings, machine.hosts).empty());
-    machine.host(2).rdma.pop_back();
+    CHECK(machine_notes(machine.settings, machine.told()).empty());
+    machine.rdma(2).pop_back();
     CHECK_THAT(machine.note(), Contains("link 0+ of b to c (eth0 to eth1) goes over TCP") &&
                                    Contains("eth1 of c has no RDMA device") &&
                                    Contains("rdma link add rxe_eth1"));
-    machine.host(2).rdma.clear();
+    machine.rdma(2).clear();
     CHECK_THAT(machine.note(), Contains("(and 1 more like this)"));
     machine = Machine("", true);
     machine.port(3, "eth0").mtu = 2048;
@@ -261,6 +275,8 @@ TEST_CASE("Notes tell what RDMA is there and not used, once for each kind") {
     CHECK_THAT(machine.note(), Contains("host a lets a process lock 64KiB") && Contains("64MiB") &&
                                    Contains("limits.conf"));
     machine = Machine("[transport]\nuse = \"tcp\"\n", true);
-    machine.host(2).rdma.clear();
-    CHECK(machine_notes(machine.settings, machine.hosts).empty());
+    machine.rdma(2).clear();
+    CHECK(machine_notes(machine.settings, machine.told()).empty());
 }
+
+}  // namespace choice_test

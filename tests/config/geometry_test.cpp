@@ -1,5 +1,5 @@
-// The geometry file: what it says reaches the settings, and everything that is wrong in it is
-// refused with file, line, what was found and what was expected.
+// The geometry file: what it says reaches the settings, and everything wrong in it is refused with
+// file, line, what was found and what was expected.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "config/geometry_file.h"
 #include "config/load.h"
 #include "core/settings.h"
-#include "core/transport/settings.h"
+#include "core/transport/list.h"
 #include "core/transport/shm/settings.h"
 #include "core/transport/tcp/settings.h"
 #include "core/transport/verbs/settings.h"
@@ -86,7 +86,7 @@ Settings read(const std::string& text, const std::vector<std::string>& environme
     return load(schema(), request, environment);
 }
 
-// The message, with the path in front of "geometry.toml" cut off; empty: it was accepted.
+// The message, without the path in front of "geometry.toml"; empty: it was accepted.
 std::string refusal(const std::string& text) {
     try {
         read(text);

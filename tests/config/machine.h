@@ -1,4 +1,4 @@
-// A ring of hosts on which nothing is wrong, made up, to be damaged by tests.
+// A made-up ring of hosts on which nothing is wrong, to be damaged by tests.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -10,6 +10,7 @@
 #include "config/geometry.h"
 #include "config/load.h"
 #include "config/network.h"
+#include "core/transport/machine.h"
 #include "job/settings.h"
 #include "tests/config/temporary.h"
 
@@ -36,33 +37,6 @@ inline config::Device good_device(const std::string& name, int index, int cable,
     return device;
 }
 
-inline config::RdmaGid make_gid(int index, const base::Address& address, bool roce_v2 = true) {
-    config::RdmaGid gid;
-    gid.index = index;
-    gid.roce_v2 = roce_v2;
-    gid.bytes = address.bytes;
-    if (!address.v6) {
-        gid.bytes = {};
-        gid.bytes[10] = gid.bytes[11] = 0xff;
-        std::copy_n(address.bytes.begin(), 4, gid.bytes.begin() + 12);
-    }
-    return gid;
-}
-
-// The RDMA device of a network device, with GIDs as the kernel makes them: link-local first.
-inline config::RdmaPort good_port(const config::Device& device) {
-    config::RdmaPort port;
-    port.device = "rxe_" + device.name;
-    port.netdev = device.name;
-    port.active = true;
-    port.state = "ACTIVE";
-    port.mtu = port.max_mtu = 4096;
-    port.link_layer = "Ethernet";
-    for (auto at = device.addresses.rbegin(); at != device.addresses.rend(); ++at)
-        port.gids.push_back(make_gid(int(port.gids.size()), *at));
-    return port;
-}
-
 inline config::Device loopback(int node) {
     config::Device device;
     device.name = "lo";
@@ -74,7 +48,7 @@ inline config::Device loopback(int node) {
 }
 
 // `size` hosts a, b, c ...: eth0 leads up, eth1 down.
-inline std::vector<config::HostFacts> good_ring(int size, bool with_rdma = false) {
+inline std::vector<config::HostFacts> good_ring(int size) {
     std::vector<config::HostFacts> hosts(static_cast<std::size_t>(size));
     for (int node = 0; node < size; ++node) {
         config::HostFacts& facts = hosts[static_cast<std::size_t>(node)];
@@ -84,7 +58,6 @@ inline std::vector<config::HostFacts> good_ring(int size, bool with_rdma = false
         const int below = (node + size - 1) % size;
         facts.devices = {loopback(node), good_device("eth0", 2, node, 0),
                          good_device("eth1", 3, below, 1)};
-        if (with_rdma) facts.rdma = {good_port(facts.devices[1]), good_port(facts.devices[2])};
         facts.routes_known = true;
         for (int target = 0; target < size; ++target)
             if (target != node)
@@ -117,14 +90,17 @@ struct Machine {
     config::Places places;
     std::vector<config::HostFacts> hosts;
 
-    explicit Machine(const std::string& more = "", bool with_rdma = false)
+    explicit Machine(const std::string& more = "")
         : file(
               "[torus]\ndims = [4]\n[nodes]\nhosts = [\n  \"a\",\n  \"b\",\n  \"c\",\n  \"d\"\n]\n"
               "[links]\n\"0+\" = \"eth0\"\n\"0-\" = \"eth1\"\n" +
               more),
           settings(load_file(file)),
           places(config::read_places(settings)),
-          hosts(good_ring(4, with_rdma)) {}
+          hosts(good_ring(4)) {}
+    virtual ~Machine() = default;
+    Machine(const Machine&) = default;
+    Machine& operator=(const Machine&) = default;
 
     void forget_link(const std::string& direction) {
         config::Links links = settings[config::setting::links];
@@ -135,15 +111,14 @@ struct Machine {
     config::Device& device(int node, const std::string& name) {
         return const_cast<config::Device&>(*host(node).find(name));
     }
-    config::RdmaPort& port(int node, const std::string& netdev) {
-        return const_cast<config::RdmaPort&>(*host(node).find_rdma(netdev));
-    }
+    // What the hosts tell of themselves.
+    virtual std::vector<config::HostFacts> told() const { return hosts; }
     std::vector<std::string> check() const {
-        return config::check_machine(settings, hosts, places, "0123456789abcdef");
+        return transport::check_machine(settings, told(), places, "0123456789abcdef");
     }
     // The one message there is.
     std::string complaint() const { return only(check()); }
-    std::string note() const { return only(config::machine_notes(settings, hosts)); }
+    std::string note() const { return only(transport::machine_notes(settings, told())); }
     std::string line(int number) const { return file.path() + ":" + std::to_string(number) + ":"; }
 
   private:

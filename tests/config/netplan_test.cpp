@@ -2,7 +2,8 @@
 #include "config/netplan.h"
 #include "base/address.h"
 #include "config/geometry.h"
-#include "core/transport/settings.h"
+#include "core/transport/list.h"
+#include "core/transport/machine.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -16,6 +17,7 @@
 #include "tests/config/temporary.h"
 
 using namespace torusmp::config;
+namespace base = torusmp::base;
 namespace transport = torusmp::transport;
 using torusmp::job::schema;
 using torusmp::routing::Torus;
@@ -36,7 +38,7 @@ Settings settings_for(const std::string& dims, const std::string& periodic) {
     return load(schema(), request, std::vector<std::string>{});
 }
 
-// What a printed plan says, understood without the code that made it.
+// What a printed plan says, parsed without the code that made it.
 struct Reading {
     std::string own;                            // "10.255.0.1"
     std::map<std::string, std::string> device;  // address of a link -> its device
@@ -142,8 +144,8 @@ TEST_CASE("Printed routes lead from every node to every other along SDF hops wit
     }
 }
 
-// A queue pair lives on one device at each end, so packets between the two must leave by the one
-// and come in by the other.
+// A queue pair lives on one device at each end, so packets between the two must leave by one and
+// arrive by the other.
 TEST_CASE("Routes to the addresses of links enter and leave every two nodes by the same devices") {
     for (const char* dims : {"2", "5", "2x2x2", "4x3x2", "4x4", "1x4x1x3"}) {
         CAPTURE(dims);
@@ -189,7 +191,9 @@ TEST_CASE("Routes to the addresses of links enter and leave every two nodes by t
     }
     Settings settings = settings_for("4x3x2", "");
     settings.set(transport::setting::use, "tcp");  // which asks for no device
-    CHECK(plan_node(settings, 0).routes.size() == 23);
+    NetplanOptions options = default_netplan();
+    options.to_links = transport::reaches_link_addresses(settings);
+    CHECK(plan_node(settings, 0, options).routes.size() == 23);
 }
 
 TEST_CASE(
@@ -241,11 +245,11 @@ TEST_CASE("A planned machine is one that check_machine finds nothing wrong with"
         for (const PlannedRoute& route : plan.routes)
             facts.routes.push_back({route.to, route.device, route.via});
     }
-    CHECK(check_machine(settings, hosts).empty());
+    CHECK(transport::check_machine(settings, hosts).empty());
     const base::Address far = *hosts[1].node_address();  // two steps away
     CHECK(std::erase_if(hosts[4].routes,
                         [&](const RouteFact& route) { return route.to.bytes == far.bytes; }) == 1);
-    CHECK(check_machine(settings, hosts).size() == 1);
+    CHECK(transport::check_machine(settings, hosts).size() == 1);
 }
 
 TEST_CASE("A plan without a torus, without devices or without room is refused with the reason") {
@@ -271,9 +275,10 @@ TEST_CASE("A plan without a torus, without devices or without room is refused wi
     CHECK_THAT(refusal(settings, {*base::parse_address("10.0.0.0/25"),
                                   *base::parse_address("10.255.0.0/28")}),
                Contains("10.255.0.0/28") && Contains("one a node"));
-    // Else there are routes to link addresses too.
+    // Otherwise there are routes to link addresses too.
     settings.set(transport::setting::use, "tcp");
-    CHECK(plan_node(settings, 15,
-                    {*base::parse_address("10.0.0.0/25"), *base::parse_address("10.9.0.0/27")})
-              .routes.size() == 15);
+    NetplanOptions options{*base::parse_address("10.0.0.0/25"),
+                           *base::parse_address("10.9.0.0/27")};
+    options.to_links = transport::reaches_link_addresses(settings);
+    CHECK(plan_node(settings, 15, options).routes.size() == 15);
 }

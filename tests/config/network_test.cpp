@@ -1,4 +1,4 @@
-// Facts of hosts: as text, believed only when whole; and the check of a machine made up of them.
+// Facts of hosts: as text, believed only if complete; and the check of a machine made up of them.
 #include "config/network.h"
 #include "base/address.h"
 #include "config/geometry.h"
@@ -11,6 +11,18 @@
 using namespace torusmp::config;
 using Catch::Matchers::Contains;
 using namespace torusmp::test;
+
+namespace {
+
+std::vector<HostFacts> offering_ring(int size) {
+    auto hosts = good_ring(size);
+    for (HostFacts& facts : hosts)
+        facts.offers = {{"carrier", {"pigeon 1 eth0 ACTIVE", "speed 25", "trouble it is asleep"}},
+                        {"drum", {"skin 2"}}};
+    return hosts;
+}
+
+}  // namespace
 
 TEST_CASE("An address is read and printed, and knows its network") {
     CHECK(ip("10.0.0.1/30").with_prefix() == "10.0.0.1/30");
@@ -43,26 +55,22 @@ TEST_CASE("What a host tells of itself comes back as it was") {
     CHECK_FALSE(facts.identity.empty());
     CHECK(facts.identity == this_host().identity);
 
-    for (HostFacts& made_up : good_ring(3, true)) {
+    for (HostFacts& made_up : offering_ring(3)) {
         made_up.lock_limit = 65536;
-        made_up.rdma[1].trouble = "/dev/infiniband/uverbs1 is missing: start udev";
-        made_up.rdma[1].gids[0].roce_v2 = false;
-        made_up.rdma[1].state = "DOWN";
-        made_up.rdma[1].active = false;
         CHECK(parse_facts(format_facts(made_up)) == made_up);
     }
     CHECK(parse_facts(format_facts(HostFacts{})) == HostFacts{});
 }
 
 TEST_CASE("Facts that were cut short anywhere are refused") {
-    const std::string text = format_facts(good_ring(2, true)[0]);
+    const std::string text = format_facts(offering_ring(2)[0]);
     for (std::size_t length = 0; length < text.size(); ++length)
         CHECK_THROWS_AS(parse_facts(text.substr(0, length)), ConfigError);
     CHECK_THROWS_AS(parse_facts(text + "x"), ConfigError);
 }
 
 TEST_CASE("Damaged facts are refused with the line, or read as facts that print the same") {
-    const std::string text = format_facts(good_ring(3, true)[1]);
+    const std::string text = format_facts(offering_ring(3)[1]);
     std::mt19937 random(1);
     const auto pick = [&](std::size_t below) {
         return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
@@ -153,7 +161,7 @@ TEST_CASE("One machine under two names is a host listed twice where both would u
     machine.host(3).identity = machine.host(1).identity;
     CHECK_THAT(machine.complaint(), Contains(machine.line(8)) && Contains("\"b\" and \"d\"") &&
                                         Contains("nodes 1 and 3") && Contains("eth0"));
-    // Several nodes in one network namespace are all right where each has devices of its own.
+    // Several nodes in one network namespace are fine if each has devices of its own.
     machine = Machine("[links.\"d\"]\n\"0+\" = \"eth2\"\n\"0-\" = \"eth3\"\n");
     machine.host(3).identity = machine.host(1).identity;
     machine.device(3, "eth0").name = "eth2";
@@ -170,7 +178,9 @@ TEST_CASE(
     CHECK_THAT(machine.complaint(), Contains(machine.file.path()) && Contains("host c") &&
                                         Contains("fedcba9876543210") && Contains("differs"));
     // Without a hash of our own the hosts are compared with each other.
-    CHECK(check_machine(machine.settings, machine.hosts, machine.places).size() == 1);
+    CHECK(
+        torusmp::transport::check_machine(machine.settings, machine.hosts, machine.places).size() ==
+        1);
 }
 
 TEST_CASE("Routing by the kernel needs an address of each node and routes between all") {
@@ -196,9 +206,9 @@ TEST_CASE("Two cables between the same two nodes are each checked with their own
         "\"0-\" = \"eth1\"\n");
     const Settings settings = load_file(file);
     auto hosts = good_ring(2);
-    CHECK(check_machine(settings, hosts).empty());
+    CHECK(torusmp::transport::check_machine(settings, hosts).empty());
     std::swap(hosts[1].devices[1].name, hosts[1].devices[2].name);
-    CHECK(check_machine(settings, hosts).size() == 2);
+    CHECK(torusmp::transport::check_machine(settings, hosts).size() == 2);
 }
 
 TEST_CASE("Equal files have equal hashes, others do not, and none has none") {

@@ -1,5 +1,5 @@
 // What this host has of RDMA, read from a made-up /sys, and the limit of locked memory.
-#include "config/rdma.h"
+#include "core/transport/verbs/rdma.h"
 
 #include <linux/capability.h>
 #include <sys/resource.h>
@@ -9,9 +9,13 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/config/machine.h"
+#include "config/memory_lock.h"
+#include "tests/config/rdma_machine.h"
+
+namespace rdma_test {
 
 using namespace torusmp::config;
+using namespace torusmp::transport::verbs;
 using namespace torusmp::test;
 
 TEST_CASE("The address of a GID is IPv4 where it maps one") {
@@ -91,3 +95,32 @@ TEST_CASE("The limit of locked memory is that of the process, or none") {
     CHECK(seen_by_child(4096, false) == 0);
     if (!found && limit.rlim_cur != RLIM_INFINITY) CHECK(seen_by_child(4096, true) == 3);
 }
+
+TEST_CASE(
+    "What a host tells of its RDMA ports comes back as it was, and nothing else is believed") {
+    std::vector<RdmaPort> ports{good_port(good_device("eth0", 2, 0, 0)),
+                                good_port(good_device("eth1", 3, 1, 1))};
+    ports[1].trouble = "/dev/infiniband/uverbs1 is missing: start udev";
+    ports[1].gids[0].roce_v2 = false;
+    ports[1].state = "DOWN";
+    ports[1].active = false;
+    const std::vector<std::string> lines = format_ports(ports);
+    CHECK(parse_ports(lines) == ports);
+    CHECK(parse_ports({}).empty());
+    const std::string port = lines[0], gid = lines[1];
+    for (const std::vector<std::string>& wrong :
+         std::vector<std::vector<std::string>>{{gid},         // of no port
+                                               {port, port},  // twice
+                                               {port, gid + "00"},
+                                               {port, gid + " more"},
+                                               {port, "gid -1 v2 " + gid.substr(9)},
+                                               {port, "gid 1 v3 " + gid.substr(9)},
+                                               {port, "trouble  twice the blank"},
+                                               {"rdma rxe0 1 eth0 ACTIVE 4096 4096"},
+                                               {"rdma rxe0 one eth0 ACTIVE 4096 4096 Ethernet"},
+                                               {"verbs please"},
+                                               {""}})
+        CHECK_THROWS_AS(parse_ports(wrong), ConfigError);
+}
+
+}  // namespace rdma_test

@@ -1,5 +1,5 @@
-// A folder of its own for a test, removed with all that is in it when the test ends, also by a
-// failed assertion.
+// A temporary folder for a test, removed with everything in it when the test ends, also by a failed
+// assertion.
 #pragma once
 
 #include <unistd.h>

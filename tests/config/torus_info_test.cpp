@@ -61,7 +61,7 @@ void check_usage_error(const Outcome& outcome, const std::string& piece) {
     CHECK(outcome.code == 2);
     CHECK(outcome.out.empty());
     CHECK_THAT(outcome.err, StartsWith("torus-info: ") && Contains(piece));
-    // One message: one line end, at its end.
+    // One message: a single newline, at its end.
     CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
 }
 

@@ -47,8 +47,8 @@ struct Besieged {
     Address address() const { return Address::decode(victim.address()); }
     base::Descriptor dial() const {
         const Address to = address();
-        const IpAddress& ip = to.anywhere.addresses.front();
-        const sockaddr_storage there = ip.socket_address(std::uint16_t(to.anywhere.listens_on), 0);
+        const base::Address& ip = to.anywhere.addresses.front();
+        const sockaddr_storage there = socket_address(ip, std::uint16_t(to.anywhere.listens_on), 0);
         base::Descriptor socket(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         REQUIRE(::connect(
                     socket.get(), reinterpret_cast<const sockaddr*>(&there),
@@ -58,7 +58,7 @@ struct Besieged {
     void turn(int times = 20) {
         for (int i = 0; i < times; ++i) victim.poll(recorder);
     }
-    // Turns until done() or, where a test fails, for half a minute.
+    // Turns until done() or, if a test fails, for half a minute.
     template <class Done>
     bool turn_until(Done&& done) {
         const auto end = Clock::now() + std::chrono::seconds(30);
@@ -68,7 +68,7 @@ struct Besieged {
         }
         return true;
     }
-    // Plays the caller's part of the handshake to its end. Returns whether it was let in.
+    // Plays the caller's part of the handshake to the end. Returns whether it was let in.
     bool get_in(const base::Descriptor& socket, Handshake& handshake,
                 std::vector<std::byte>* said = nullptr) {
         std::array<std::byte, 256> buffer{};
@@ -110,7 +110,7 @@ struct Besieged {
     Recorder recorder;
 };
 
-// Larger than every other, so that it is the enemy who calls.
+// Larger than any other, so that the enemy is the one that calls.
 inline Id enemy_id() {
     Id id;
     id.fill(std::byte{0xff});

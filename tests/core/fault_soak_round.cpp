@@ -21,7 +21,7 @@ using transport::PacketHeader;
 
 namespace {
 
-// More turns than any round needs by far: whoever is not done by then runs in circles.
+// Far more turns than any round needs: if it is not done by then it runs in circles.
 constexpr std::uint64_t most_turns = 3'000'000;
 // Virtual time from the last fault until the last request has ended. Messages take microseconds, a
 // link is known to be dead after at most one millisecond, a slowed link takes up to two.
@@ -298,7 +298,7 @@ void Round::open(Server& server) {
 // What the program of a rank would do next about this message. True: something was done.
 bool Round::tend(Message& m) {
     bool done = false;
-    // Memory of what has ended is the caller's: whoever still reads or writes it is found out.
+    // Memory of what has ended is the caller's: whatever still reads or writes it is found out.
     if (m.sent && !m.out_reused && m.send.complete()) {
         std::memset(m.out.get(), 0xdd, m.bytes);
         m.out_reused = true;
@@ -400,7 +400,7 @@ void Round::settle() {
 // ---- faults ----
 
 std::optional<Rank> Round::some_rank() {
-    // Somebody must be left to look at.
+    // Somebody must be left to judge.
     if (std::count(dead_.begin(), dead_.end(), false) <= 2) return std::nullopt;
     for (int tries = 0; tries < 100; ++tries) {
         const Rank rank = Rank(random_.below(std::uint64_t(job_->size())));
@@ -441,8 +441,8 @@ bool Round::cut_link() {
         try {
             if (direct_) {
                 const Rank other = Rank(random_.below(std::uint64_t(job_->size())));
-                // A connection that only one end has opened is none yet: the other end would
-                // never hear of it.
+                // A connection that only one end has opened does not count: the other end would
+                // never learn of its death.
                 if (!connected(rank, other) || !connected(other, rank)) continue;
                 const auto port = direct_ports + std::uint32_t(other);
                 job_->world().kill_link(job_->interface(rank, port), port);
@@ -507,8 +507,8 @@ void Round::strike() {
     last_fault_ = job_->world().now();
 }
 
-// A packet of what a captured rank can say to a neighbour. Everything is allowed but three lies
-// that are known to be believed: that a link between others is dead, a packet in the name of a rank
+// A packet that a captured rank may send to a neighbour. Anything is allowed except three lies that
+// are known to be believed: that a link between others is dead, a packet in the name of a rank
 // whose packets to there do not pass the enemy, and a wrong class in a packet that goes on to
 // others.
 bool Round::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port) {
@@ -582,7 +582,7 @@ void Round::attack() {
     }
 }
 
-// A captured rank that answers nobody is taken for dead after a while, as by a timeout.
+// A captured rank that answers nobody is considered dead after a while, as by a timeout.
 void Round::end_captured() {
     for (Rank rank = 0; rank < job_->size(); ++rank) {
         if (!captured_[std::size_t(rank)]) continue;
@@ -738,7 +738,7 @@ bool Round::known_fault(std::string_view line) const {
 void Round::judge_log() {
     for (const std::string& line : job_->log())
         if (!known_fault(line)) bad("the log blames a link that lives: " + line);
-    // Who dies is named by each neighbour that is left.
+    // Each surviving neighbour names the rank that dies.
     for (Rank victim = 0; victim < job_->size(); ++victim) {
         if (!dead_[std::size_t(victim)]) continue;
         for (int i = 0; i < 2 * job_->torus().dimensions(); ++i) {
@@ -785,8 +785,8 @@ void Round::judge() {
     judge_what_is_left();
 }
 
-// When all has settled every rank knows whom it can reach: a message between each two succeeds
-// exactly then, and fails at once elsewhere.
+// When all has settled every rank knows whom it can reach: a message between any two succeeds
+// exactly then, and fails at once otherwise.
 void Round::exchange_afterwards() {
     constexpr Context context = 9;
     const std::size_t first = messages_.size();

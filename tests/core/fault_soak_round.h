@@ -1,5 +1,5 @@
 // One round of the fault soak: a job over the simulated transport, traffic of every kind, and one
-// or more faults at random moments; then every request is looked at.
+// or more faults at random moments; then every request is checked.
 //
 // A round is a pure function of its seed: torus, tokens, traffic, faults and their moments. It
 // makes and ends its job itself. One thread; nothing is kept between rounds.

@@ -133,7 +133,7 @@ TEST_CASE("when a link dies the pairs whose path crosses it end, and the others 
     const Rank other = *job.torus().neighbour(at, direction);
     job.kill_link(at, direction);
     job.settle();
-    // Everybody who cannot reach somebody knows the link, and who saw it die.
+    // Everybody who cannot reach somebody knows the dead link, and who saw it die.
     for (Rank from = 0; from < job.size(); ++from)
         for (Rank to = 0; to < job.size(); ++to) {
             const std::string why = job[from].state().fault_of(to);
@@ -252,7 +252,7 @@ TEST_CASE("a buffer is the caller's again only when no transfer uses it", "[core
     job.run_until([&] { return send.complete() && receive.complete(); });
     REQUIRE(send.complete());
     REQUIRE(receive.complete());
-    // Whatever comes now comes too late: the memory is used for something else.
+    // Anything that arrives now is too late: the memory is used for something else.
     const std::vector<std::byte> reused(2000, std::byte{9});
     const bool arrived = receive.status().error == Error::none;
     if (!arrived) in = reused;
@@ -301,7 +301,7 @@ TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, an
     job[0].send(other, {memory.data(), bytes}, 2, 0, 0);
     REQUIRE(other.complete());
     CHECK(other.status().error == Error::unreachable);
-    // Told once, with the reason.
+    // Reported once, with the reason.
     const auto tells = [](const std::string& line) {
         return line.starts_with("0: the connection to rank 2 does not come about: ") &&
                line.find("no address of this world") != std::string::npos;
@@ -353,8 +353,8 @@ TEST_CASE("links are awaited until their other ends are there, or are said to be
                         .log = [&](std::string_view text) { log.emplace_back(text); },
                         .name_of = {}};
         const bool late = rank == 0;
-        // The simulated world does not turn by itself: rank 1 comes, or is buried, after rank 0 has
-        // been looking for a while.
+        // Simulated time does not pass by itself: rank 1 comes up, or dies, after rank 0 has been
+        // looking for a while.
         options.on_interrupt = [&, late, turns = 0]() mutable {
             if (!late) return;
             if (++turns < 20) return ranks[0]->interrupt();

@@ -1,5 +1,5 @@
-// libFuzzer: arbitrary bytes as packets of a neighbour. What must never happen aborts.
-// Build with -DTORUSMP_FUZZ=ON and clang; run `fuzz_packet -max_len=2048 -max_total_time=60`.
+// libFuzzer: arbitrary bytes as packets of a neighbour. Aborts on what must never happen. Build
+// with -DTORUSMP_FUZZ=ON and clang; run `fuzz_packet -max_len=2048 -max_total_time=60`.
 
 #include <cstdint>
 #include <cstdio>

@@ -35,7 +35,7 @@ struct Receiving {
 };
 
 // A neighbour is believed when it says that a link is dead; that it could say so of the link
-// between us and the friend is known, and not what is looked for here.
+// between us and the friend is known, and not tested here.
 bool names_our_link(const PacketHeader& header, transport::ConstBytes payload) {
     LinkBody body{};
     if (PacketKind(header.kind) != PacketKind::link_dead || payload.size() < sizeof body)

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "core/transport/packet.h"
+#include "core/transport/api/packet.h"
 #include "core/transport/sim/random.h"
 
 namespace torusmp::core::testing {
 
-// What came of an attack. `broken` names what must never happen; empty: nothing of that.
+// The outcome of an attack. `broken` names what must never happen; empty: it did not.
 struct Outcome {
     std::string broken;
     bool closed = false;      // the link to the enemy was closed as a protocol error

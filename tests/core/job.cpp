@@ -82,7 +82,7 @@ void Job::make_ready(std::size_t index) {
 
 bool Job::turn() {
     if (ready_.empty()) {
-        // Several events at a time, so that a poll finds more than one thing now and then.
+        // Several events at a time, so that a poll sometimes finds more than one.
         const auto events = 1 + random_.below(8);
         for (std::uint64_t i = 0; i < events; ++i) {
             const auto index = world_->step();
@@ -100,7 +100,7 @@ bool Job::turn() {
     return true;
 }
 
-// No event is left: whoever can still move something by itself does.
+// No event is left: ranks that can still move something by themselves do.
 bool Job::sweep() {
     bool moved = false;
     for (std::size_t i = 0; i < runtimes_.size(); ++i)
@@ -116,7 +116,7 @@ void Job::kill(Rank rank) {
     alive_[std::size_t(rank)] = false;
     each_interface(rank, [&](sim::Interface& it) { world_->kill(it); });
     if (!direct_) return;
-    // Who has no connection to the dead hears it from the launcher, which is us.
+    // A rank without a connection to the dead one hears of it from the launcher, which is us.
     for (Rank other = 0; other < size(); ++other)
         if (alive(other)) (*this)[other].peer_died(rank, "the launcher says so");
 }

@@ -1,5 +1,5 @@
-// A whole job in one process: one Runtime a rank over a simulated World, and a scheduler that lets
-// them run in a random order.
+// A whole job in one process: one Runtime for each rank over a simulated World, and a scheduler
+// that lets them run in a random order.
 //
 // The caller's requests and buffers must outlive the Job: declare them before it. Ranks are killed
 // through the Job, which then lets them be.
@@ -43,10 +43,10 @@ class Job {
     Runtime& operator[](Rank rank) { return *runtimes_[std::size_t(rank)]; }
     const routing::Torus& torus() const { return torus_; }
     bool alive(Rank rank) const { return alive_[std::size_t(rank)]; }
-    // What the runtimes said through Options::log, in order, each line with its rank in front.
+    // What the runtimes said through Options::log, in order, each line preceded by its rank.
     const std::vector<std::string>& log() const { return log_; }
 
-    // One runtime moves, or time does. False: nothing moves any more, and nothing will by itself.
+    // Moves one runtime, or time. False: nothing moves any more, and nothing will by itself.
     bool turn();
     // Turns until done() or until nothing moves; returns done().
     template <class Done>
@@ -60,16 +60,16 @@ class Job {
         }
     }
 
-    // In a direct job the launcher's part is played too: everybody is told.
+    // In a direct job the launcher's part is played too: all are told.
     void kill(Rank rank);
-    // The rank is in an enemy's hands: its Runtime does nothing any more, but its links live.
+    // The rank is in an enemy's hands: its Runtime stops, but its links live.
     void capture(Rank rank);
     void end_captured(Rank rank);  // and then its links die
     void kill_link(Rank rank, routing::Direction direction);
     // The interface that has that port.
     sim::Interface& interface(Rank rank, std::uint32_t port);
 
-    // What every wait waits for, for a failed test.
+    // What every wait waits for, for the report of a failed test.
     std::string report() const;
     bool quiet() const;
     bool tokens_home() const;
@@ -103,7 +103,7 @@ class Job {
     std::vector<std::string> log_;
 };
 
-// Bytes that depend on a seed and the place, quick to make and to check.
+// Bytes that depend on a seed and the offset, quick to make and to check.
 void fill(std::byte* data, std::size_t bytes, std::uint64_t seed);
 bool filled(const std::byte* data, std::size_t bytes, std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-// Layouts against a naive walk: a list with the place of every byte of the message.
+// Layouts against a naive walk: a list with the offset of every byte of the message.
 #include "core/layout/layout.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ int draw(Random& random, int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-// A shape and, by the definition of its operations only, the place of every byte.
+// A shape and, by the definition of its operations only, the offset of every byte.
 struct Model {
     Shape shape;
     Places places;
@@ -83,7 +83,7 @@ Model random_model(Random& random, int depth) {
     return join(parts, offsets);
 }
 
-// Memory in which every place of some elements has a value of its own, near enough.
+// Memory in which every byte of some elements has a (nearly) unique value.
 struct Memory {
     Memory(const Places& places, std::ptrdiff_t extent, int elements) {
         std::ptrdiff_t low = 0, high = 0;

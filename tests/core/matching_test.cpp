@@ -1,9 +1,9 @@
 // Matching by context, source and tag against a model that searches plain lists.
 //
-// Where the world comes to rest after each call, arrival is the order of the calls and the model
-// says exactly which receive gets which message. Where it does not, but each receive names its
+// If the world comes to rest after each call, messages arrive in the order of the calls and the
+// model says exactly which receive gets which message. If it does not, but each receive names its
 // source, the outcome is the same whatever the delays: both sides go by order. With wildcards for
-// the source and messages under way, only the rule of order itself can be asked for.
+// the source and messages under way, only the rule of order itself can be checked.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -49,7 +49,7 @@ struct Receive {
 
 constexpr std::size_t most_bytes = 700;
 
-// Messages carry their number in front, so that a receive tells which one it got.
+// Messages begin with their number, so that a receive shows which one it got.
 class Match {
   public:
     explicit Match(const JobOptions& options) : job_(std::make_unique<Job>(options)) {}

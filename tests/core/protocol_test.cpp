@@ -28,12 +28,12 @@ JobOptions line(std::uint64_t seed, sim::Remote write, sim::Remote read) {
     return options;
 }
 
-// Memory of one message behind a guard on both sides, contiguous or in strided blocks.
+// Memory of one message between guards, contiguous or in strided blocks.
 class Memory {
   public:
     Memory(std::size_t bytes, bool strided) : bytes_(bytes) {
         if (strided && bytes > 0) {
-            // Of long messages the blocks are worth being gathered one by one.
+            // Blocks of long messages are large enough to be gathered one by one.
             const std::size_t longest = bytes > 4000 ? 1500 : 96;
             const std::size_t block =
                 std::max<std::size_t>(1, std::min<std::size_t>(bytes / 3, longest));
@@ -184,7 +184,7 @@ TEST_CASE("a message longer than its receive ends as truncated and the sender we
             REQUIRE(receive.status().error == Error::truncated);
             REQUIRE(receive.status().bytes == room + more);
             REQUIRE(in.guards_stand());
-            // The pair goes on as if nothing had been.
+            // The pair goes on as if nothing had happened.
             job[to].receive(next_receive, next_in.buffer(), 0, 3, 9);
             job[0].send(next_send, next_out.buffer(), to, 3, 9);
             job.settle();
@@ -220,7 +220,7 @@ TEST_CASE("a large message between neighbours is written once, not sent in packe
     REQUIRE(total(job[0], &Statistics::bytes_sent) < 200);
     REQUIRE(total(job[0], &Statistics::bytes_written) + total(job[1], &Statistics::bytes_read) ==
             50'000);
-    // Told ahead, the sender needs no answer.
+    // After an announcement the sender needs no answer.
     if (receiver_first) REQUIRE(total(job[1], &Statistics::packets_sent) == 1);
 }
 
@@ -359,7 +359,7 @@ TEST_CASE("a cancelled receive ends once, cancelled or with its message, announc
         }
     }
     job.settle();
-    // Messages whose receive was taken back are still there for others.
+    // Messages whose receive was cancelled are still there for other receives.
     for (int n = 0; n < 60; ++n) {
         Pair& pair = pairs[std::size_t(n)];
         CAPTURE(n);
@@ -432,7 +432,7 @@ TEST_CASE("a cancelled send ends once: cancelled if no receive had met it, else 
             if (matched == 0) REQUIRE(large.status().error == Error::none);
             if (matched == 2) REQUIRE(large.status().error == Error::cancelled);
             const bool came = large.status().error == Error::none;
-            // What comes behind meets the next receive.
+            // The next message meets the next receive.
             job[0].send(small, {out.data(), 3}, dest, 1, 5);
             ReceiveRequest& next = came || matched == 2 ? after : receive;
             if (&next == &after) job[dest].receive(after, {last.data(), last.size()}, 0, 1, 5);

@@ -1,13 +1,14 @@
-// A sink that writes down what a transport tells it, and takes or holds packets as it is told.
+// A sink that records what a transport tells it, and takes or holds packets as it is told.
 #pragma once
 
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/transport/transport.h"
+#include "core/transport/api/interface.h"
 
 namespace torusmp::transport::testing {
 
@@ -47,6 +48,17 @@ class Recorder final : public Sink {
     std::function<Verdict(const PacketHeader&)> decide;
     std::function<void(std::uint32_t)> connect;
 };
+
+// One piece of local memory.
+inline Transfer write(Channel& channel, const RemoteMemory& remote, std::size_t offset,
+                      ConstBytes local, std::uint64_t cookie,
+                      std::optional<std::uint64_t> notice = std::nullopt) {
+    return channel.write(remote, offset, {&local, 1}, cookie, notice);
+}
+inline Transfer read(Channel& channel, const RemoteMemory& remote, std::size_t offset, Bytes local,
+                     std::uint64_t cookie) {
+    return channel.read(remote, offset, {&local, 1}, cookie);
+}
 
 inline PacketHeader header_of(int slot_class, std::uint32_t number, std::size_t bytes) {
     PacketHeader header{};

@@ -1,4 +1,4 @@
-// What shared memory says where the kernel keeps two processes apart.
+// What shared memory reports where the kernel keeps two processes apart.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr uid_t nobody = 65534;
 constexpr uid_t somebody = 65533;
 
-// Root may open everything: both processes become users. Others stay who they are.
+// Root may open everything, so both processes become ordinary users. Other users stay who they are.
 void become(uid_t user) {
     if (geteuid() == 0 && setresuid(user, user, user) != 0) _exit(1);
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as at the start of a program
@@ -103,7 +103,7 @@ TEST_CASE("shared memory of a process that the kernel closes is refused with the
         CHECK_THAT(text, !Contains("run as one user"));
     }
     SECTION("it belongs to another user") {
-        if (geteuid() != 0) return;  // nobody else's process can be made
+        if (geteuid() != 0) return;  // no process of another user can be made
         const Child owner([](int output) { own(output, somebody, true); });
         CHECK_THAT(refusal(owner.address()),
                    Contains("runs as user 65533, this one as user 65534"));

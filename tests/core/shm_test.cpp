@@ -22,7 +22,7 @@ ShmInterface make() {
     return ShmInterface({port}, {});
 }
 
-// The kernel's word on the mapping that holds an address.
+// What the kernel says about the mapping that holds an address.
 std::string flags_of(const void* memory) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(memory);
     std::ifstream maps("/proc/self/smaps");

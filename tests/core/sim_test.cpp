@@ -1,5 +1,5 @@
-// The simulated transport's own promises: it catches misuse, it reorders only what may be, it
-// kills what it is told to, and a seed gives one run.
+// The simulated transport's own promises: it catches misuse, it reorders only what may be
+// reordered, it kills what it is told to, and a seed gives one run.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -163,7 +163,7 @@ TEST_CASE("a link of the sim that dies loses what is under way and tells both en
     REQUIRE(couple.at_a.downs[0].first == couple.from_a[0]);
     REQUIRE(couple.at_b.downs[0].first == couple.from_b[0]);
     REQUIRE_THAT(couple.at_a.downs[0].second, Catch::Contains("was cut"));
-    // The other link goes on, and nothing more is said of the dead one.
+    // The other link goes on, and nothing more is reported about the dead one.
     couple.from_a[0]->send(header_of(0, 5, 0), {});
     couple.from_a[1]->send(header_of(0, 6, 0), {});
     couple.run();
@@ -194,15 +194,15 @@ TEST_CASE("transfers of the sim fail with their link before it is reported", "[s
     const auto data = pattern(1000, 1);
     std::vector<std::byte> memory(1000);
     const RemoteMemory remote = couple.b->expose(memory, nullptr);
-    REQUIRE(couple.from_a[0]->write(remote, 0, data, 11) == Transfer::pending);
+    REQUIRE(write(*couple.from_a[0], remote, 0, data, 11) == Transfer::pending);
     couple.world.advance(sim::Time(1000));
     couple.world.kill_link(*couple.a, 0);
-    REQUIRE(couple.from_a[0]->write(remote, 0, data, 12) == Transfer::pending);
+    REQUIRE(write(*couple.from_a[0], remote, 0, data, 12) == Transfer::pending);
     couple.run();
     using Ends = std::vector<std::pair<std::uint64_t, bool>>;
     REQUIRE(couple.at_a.transfers == Ends{{11, false}, {12, false}});
     REQUIRE(couple.at_a.downs.size() == 1);
-    REQUIRE(couple.from_a[0]->write(remote, 0, data, 13) == Transfer::refused);
+    REQUIRE(write(*couple.from_a[0], remote, 0, data, 13) == Transfer::refused);
     // Some of the bytes may have got there, and none but the right ones.
     for (std::size_t i = 0; i < memory.size(); ++i)
         REQUIRE((memory[i] == data[i] || memory[i] == std::byte{0}));
@@ -212,7 +212,7 @@ TEST_CASE("a pending write of the sim moves its bytes only when it is done", "[s
     Couple couple;
     auto data = pattern(100, 1);
     std::vector<std::byte> memory(100);
-    REQUIRE(couple.from_a[0]->write(couple.b->expose(memory, nullptr), 0, data, 1) ==
+    REQUIRE(write(*couple.from_a[0], couple.b->expose(memory, nullptr), 0, data, 1) ==
             Transfer::pending);
     REQUIRE(memory == std::vector<std::byte>(100));
     const auto changed = pattern(100, 2);
@@ -233,15 +233,15 @@ TEST_CASE("the sim refuses keys that no peer made, and those of others", "[sim]"
     std::vector<RemoteMemory> wild(6, good);
     wild[0].address += 8;
     wild[1].length += 1;
-    wild[2].key[0] ^= 1;
-    wild[3].key[0] = good.key[0] >> 32;  // the next port's
+    wild[2].opaque[0] ^= 1;
+    wild[3].opaque[0] = good.opaque[0] >> 32;  // the next port's
     wild[4] = third->expose(memory, nullptr);
     wild[5] = couple.a->expose(memory, nullptr);
     for (const RemoteMemory& remote : wild) {
         REQUIRE_FALSE(couple.from_a[0]->can_write(remote));
         REQUIRE_FALSE(couple.from_a[0]->can_read(remote));
-        REQUIRE(couple.from_a[0]->write(remote, 0, local, 0) == Transfer::refused);
-        REQUIRE(couple.from_a[0]->read(remote, 0, local, 0) == Transfer::refused);
+        REQUIRE(write(*couple.from_a[0], remote, 0, local, 0) == Transfer::refused);
+        REQUIRE(read(*couple.from_a[0], remote, 0, local, 0) == Transfer::refused);
     }
 }
 

@@ -1,4 +1,4 @@
-// What the long tests share: their arguments, and a crash that tells which round it was.
+// What the long tests share: their arguments, and a crash report that names the round.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct NumberArgument {
 // Reads arguments of the form NAME NUMBER. Throws as above, also for unknown names.
 void read_numbers(int argc, char** argv, std::span<const NumberArgument> known);
 
-// If the process crashes from now on it says in which round of which program. `program` is kept.
+// If the process crashes from now on, it says in which round of which program. `program` is kept.
 void tell_on_crash(std::string_view program, std::uint64_t seed);
 
 }  // namespace torusmp::core::testing

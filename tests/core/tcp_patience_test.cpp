@@ -80,11 +80,11 @@ TEST_CASE("a peer that computes before it looks is waited for", "[tcp]") {
 TEST_CASE("a peer that computes before it reads is waited for", "[tcp]") {
     Hasty hasty(false, std::chrono::seconds(1));
     REQUIRE(hasty.meet());
-    // More than both sockets hold.
+    // More than both sockets can hold.
     std::vector<std::byte> source(64u << 20, std::byte{7});
     std::vector<std::byte> memory(source.size());
     const RemoteMemory remote = hasty.late->expose(memory, nullptr);
-    REQUIRE(hasty.from_early->write_with_notice(remote, 0, source, 1, 2) == Transfer::pending);
+    REQUIRE(write(*hasty.from_early, remote, 0, source, 1, 2) == Transfer::pending);
     const auto pause = std::chrono::milliseconds(GENERATE(0, 2500));
     for (const auto end = Clock::now() + pause; Clock::now() < end;)
         hasty.early->poll(hasty.at_early);
@@ -99,9 +99,9 @@ TEST_CASE("a peer that computes before it reads is waited for", "[tcp]") {
 TEST_CASE("a call that was lost before a verdict is made again, but not for ever", "[tcp]") {
     base::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     Besieged besieged;
-    const IpAddress ip = besieged.address().anywhere.addresses.front();
-    REQUIRE(ip.family == 4);
-    const sockaddr_storage any = ip.socket_address(0, 0);
+    const DeviceAddress ip = besieged.address().anywhere.addresses.front();
+    REQUIRE_FALSE(ip.v6);
+    const sockaddr_storage any = socket_address(ip, 0, 0);
     REQUIRE(bind(listener.get(), reinterpret_cast<const sockaddr*>(&any), sizeof(sockaddr_in)) ==
             0);
     REQUIRE(listen(listener.get(), 5) == 0);
@@ -160,7 +160,7 @@ TEST_CASE("writes of nothing but a notice arrive once each, however full the soc
     // Until the socket takes no more, which seldom is between two frames.
     std::uint64_t written = 0;
     for (int behind = 0; behind < 10; ++written)
-        if (hasty.from_early->write_with_notice(remote, 0, {memory.data(), 0}, written, written) ==
+        if (write(*hasty.from_early, remote, 0, {memory.data(), 0}, written, written) ==
             Transfer::pending)
             ++behind;
     while (hasty.at_late.notices.size() < written && hasty.at_late.downs.empty()) {

@@ -1,5 +1,6 @@
-// What is TCP's own: who gets in, what damaged or hostile bytes cost, and which addresses are used.
-// The enemy is a plain socket; both ends and it live in this process, on this host's addresses.
+// What is specific to TCP: who gets in, what damaged or hostile bytes cost, and which addresses are
+// used. The enemy is a plain socket; both ends and the enemy live in this process, on this host's
+// addresses.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -11,6 +12,7 @@
 
 #include "base/descriptor.h"
 #include "besieged.h"
+#include "core/transport/common/crc32c.h"
 #include "core/transport/tcp/frame.h"
 #include "core/transport/tcp/handshake.h"
 #include "core/transport/tcp/interface.h"
@@ -21,7 +23,7 @@ using namespace torusmp::transport::testing;
 
 namespace {
 
-// The enemy as a member of the job: what it sends from here on is frames.
+// The enemy as a member of the job: everything it sends from here on is frames.
 struct Traitor {
     explicit Traitor(bool checksum = false) : besieged(checksum) {
         channel = &besieged.expect_peer(enemy_id());
@@ -32,7 +34,7 @@ struct Traitor {
     void send_bytes(const void* bytes, std::size_t count) {
         REQUIRE(send(socket.get(), bytes, count, MSG_NOSIGNAL) == ssize_t(count));
     }
-    // Sends a frame and says how the victim called the connection's end.
+    // Sends a frame and returns the reason that the victim gave for the connection's end.
     std::string end_of(const PacketHeader& header, std::size_t payload_bytes = 0) {
         std::vector<std::byte> frame(sizeof header + payload_bytes, std::byte{1});
         std::memcpy(frame.data(), &header, sizeof header);
@@ -123,7 +125,7 @@ TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
         CHECK(besieged.get_in(patient, slow));
         return;
     }
-    // Whatever that was, the one who belongs here still gets in.
+    // Whatever that was, the peer that belongs here still gets in.
     const auto friendly = besieged.dial();
     Handshake handshake = Handshake::call(secret_of("the job's"), introduction(besieged));
     CHECK(besieged.get_in(friendly, handshake));
@@ -204,7 +206,7 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
     }
     REQUIRE(traitor.besieged.recorder.downs.size() == 1);
     CHECK(traitor.besieged.recorder.downs[0].first == traitor.channel);
-    // Both ends' names are in it.
+    // It contains the names of both ends.
     CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("enemy"));
 }
 
@@ -213,8 +215,8 @@ TEST_CASE("a write for memory that is concealed goes nowhere", "[tcp]") {
     std::vector<std::byte> memory(3000, std::byte{9});
     const RemoteMemory remote = traitor.besieged.victim.expose(memory, nullptr);
     PacketHeader header = frame(tcp::Frame::write, 1000);
-    header.context = std::uint32_t(remote.key[0]);
-    header.sequence = std::uint32_t(remote.key[0] >> 32);
+    header.context = std::uint32_t(remote.opaque[0]);
+    header.sequence = std::uint32_t(remote.opaque[0] >> 32);
     bool written = false;
     SECTION("beyond its end") {
         header.grants = 2001;
@@ -235,7 +237,7 @@ TEST_CASE("a write for memory that is concealed goes nowhere", "[tcp]") {
     std::vector<std::byte> bytes(sizeof header + 1000, std::byte{5});
     std::memcpy(bytes.data(), &header, sizeof header);
     traitor.send_bytes(bytes.data(), bytes.size());
-    // Behind it the connection goes on.
+    // The connection goes on after it.
     const PacketHeader next = frame(tcp::Frame::packet, 0);
     traitor.send_bytes(&next, sizeof next);
     traitor.besieged.turn_until([&] { return !traitor.besieged.recorder.packets.empty(); });
@@ -251,7 +253,7 @@ TEST_CASE("checksums find what the link has changed", "[tcp]") {
     PacketHeader header = frame(tcp::Frame::packet, 100);
     header.tag = 5;
     std::vector<std::byte> payload(100, std::byte{3});
-    header.stamp = tcp::checksum_of(header, payload.data());
+    header.stamp = tcp::checksum_of(header, payload, {});
     std::uint32_t check = tcp::checksum_of(header);
     bool intact = false;
     std::string found;
@@ -292,14 +294,14 @@ TEST_CASE("checksums find what the link has changed", "[tcp]") {
 
 TEST_CASE("the checksum is CRC-32C of RFC 3720", "[tcp]") {
     const std::array<unsigned char, 32> zeros{};
-    CHECK(tcp::crc32c(zeros.data(), zeros.size()) == 0x8a9136aau);
+    CHECK(crc32c(zeros.data(), zeros.size()) == 0x8a9136aau);
     std::array<unsigned char, 32> ones{};
     ones.fill(0xff);
-    CHECK(tcp::crc32c(ones.data(), ones.size()) == 0x62a8ab43u);
+    CHECK(crc32c(ones.data(), ones.size()) == 0x62a8ab43u);
     std::array<unsigned char, 32> up{};
     for (std::size_t i = 0; i < up.size(); ++i) up[i] = static_cast<unsigned char>(i);
-    CHECK(tcp::crc32c(up.data(), up.size()) == 0x46dd794eu);
-    CHECK(tcp::crc32c(up.data() + 10, 22, tcp::crc32c(up.data(), 10)) == 0x46dd794eu);
+    CHECK(crc32c(up.data(), up.size()) == 0x46dd794eu);
+    CHECK(crc32c(up.data() + 10, 22, crc32c(up.data(), 10)) == 0x46dd794eu);
 }
 
 TEST_CASE("an interface's address survives its way and nothing else is taken for one", "[tcp]") {
@@ -307,11 +309,11 @@ TEST_CASE("an interface's address survives its way and nothing else is taken for
     address.id.fill(std::byte{3});
     address.host = "qcd000";
     address.endpoints.push_back({2, 4711, "enp1s0f0", {}});
-    IpAddress v4;
+    DeviceAddress v4;
     v4.prefix = 30;
     v4.bytes = {10, 0, 0, 1};
-    IpAddress v6;
-    v6.family = 6;
+    DeviceAddress v6;
+    v6.v6 = true;
     v6.prefix = 64;
     v6.bytes = {0xfe, 0x80};
     v6.bytes[15] = 9;
@@ -330,16 +332,16 @@ TEST_CASE("an interface's address survives its way and nothing else is taken for
 
 TEST_CASE("a cable's ends use one network, or their link-local addresses", "[tcp]") {
     const auto v4 = [](int last, int prefix, int third = 0) {
-        IpAddress address;
-        address.prefix = std::uint8_t(prefix);
+        DeviceAddress address;
+        address.prefix = prefix;
         address.bytes = {10, 0, std::uint8_t(third), std::uint8_t(last)};
         return address;
     };
-    IpAddress local;
-    local.family = 6;
+    DeviceAddress local;
+    local.v6 = true;
     local.prefix = 64;
     local.bytes = {0xfe, 0x80};
-    IpAddress other = local;
+    DeviceAddress other = local;
     local.bytes[15] = 1;
     other.bytes[15] = 2;
     const Endpoint a{0, 1, "d0", {v4(1, 30), local}};
@@ -351,17 +353,17 @@ TEST_CASE("a cable's ends use one network, or their link-local addresses", "[tcp
     CHECK(fallback->peer.text() == "fe80::2");
     CHECK_FALSE(choose_pair(a, {0, 1, "d1", {v4(6, 30)}}));
     // IPv4 has link-local addresses too: good on a cable, and nowhere else.
-    IpAddress zeroconf = v4(0, 16);
+    DeviceAddress zeroconf = v4(0, 16);
     zeroconf.bytes = {169, 254, 3, 1};
-    IpAddress its_other = zeroconf;
+    DeviceAddress its_other = zeroconf;
     its_other.bytes[3] = 2;
     CHECK(choose_pair({0, 1, "d0", {zeroconf}}, {0, 1, "d1", {its_other}}));
     CHECK_FALSE(choose_pair({0, 1, "", {zeroconf}}, {0, 1, "", {its_other}}));
     // Where no cable joins them, an address of the loopback device is what routes lead to.
-    IpAddress node = v4(9, 32, 255);
-    node.on_loopback = 1;
-    IpAddress far = v4(8, 32, 255);
-    far.on_loopback = 1;
+    DeviceAddress node = v4(9, 32, 255);
+    node.on_loopback = true;
+    DeviceAddress far = v4(8, 32, 255);
+    far.on_loopback = true;
     const auto routed = choose_pair({0, 1, "", {node, v4(1, 24)}}, {0, 1, "", {v4(2, 24), far}});
     REQUIRE(routed);
     CHECK(routed->peer.text() == "10.0.255.8");

@@ -1,5 +1,5 @@
 // Random messages between random pairs of a job, each checked on arrival: its bytes, its length,
-// and its place in the order of its pair.
+// and its position in the order of its pair.
 //
 // Sends and receives are issued in the same order but run ahead of each other at random, so that
 // receives are early, late and crossing. A buffer lives no longer than its message.
@@ -34,9 +34,9 @@ class Traffic {
 
     Job& job() { return *job_; }
 
-    // Issues and moves until all messages have arrived. False: nothing moves any more; stuck()
-    // says what is missing, failure() what was wrong. `each`: called now and then with the number
-    // of messages that have arrived.
+    // Issues and moves until all messages have arrived. False: nothing moves any more; stuck() says
+    // what is missing, failure() what was wrong. `each`: called now and then with the number of
+    // messages that have arrived.
     bool run(const std::function<void(std::uint64_t)>& each = {});
     // One step: maybe a send, maybe a receive, a turn of the job. False: nothing moves.
     bool step();

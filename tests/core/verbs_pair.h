@@ -1,9 +1,7 @@
-// Two verbs interfaces of one process, on the RDMA devices at both ends of a cable. Which these are
-// says TORUSMP_VERBS_PAIR: two network devices with a blank between, as "d0p d0m".
+// Two verbs interfaces of one process, on the RDMA devices at both ends of a cable
+// (transport_pairs.h).
 #pragma once
 
-#include <cstdlib>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -11,16 +9,15 @@
 #include <vector>
 
 #include "core/transport/verbs/interface.h"
+#include "transport_pairs.h"
 
 namespace torusmp::transport::testing {
 
 inline std::pair<std::string, std::string> verbs_devices() {
-    const char* const names = std::getenv("TORUSMP_VERBS_PAIR");
-    std::istringstream text(names != nullptr ? names : "");
-    std::pair<std::string, std::string> devices;
-    if (!(text >> devices.first >> devices.second))
+    const auto devices = test_devices();
+    if (devices.first.empty())
         throw std::runtime_error(
-            "TORUSMP_VERBS_PAIR: expected the network devices at the ends of a cable with RDMA");
+            "TORUSMP_TEST_DEVICES: expected the network devices at the ends of a cable with RDMA");
     return devices;
 }
 

@@ -1,7 +1,7 @@
-// What is verbs' own: registration of memory and its end, copies where it is refused, packets sent
-// on from the slot in which they came, and what is said when devices, peers and settings are wrong.
-// Runs where there are RDMA devices (verbs_pair.h), as root; those of the
-// limit of locked memory without CAP_IPC_LOCK.
+// What is specific to verbs: registration of memory and its end, copies where it is refused,
+// packets forwarded from the slot in which they came, and messages when devices, peers and settings
+// are wrong. Runs where there are RDMA devices (verbs_pair.h), as root; tests of the limit of
+// locked memory without CAP_IPC_LOCK.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -28,7 +28,7 @@ PortOptions port(std::uint32_t number, int tokens = 8) {
     return options;
 }
 
-// Polls all of them until done() or, where a test fails, out of patience.
+// Polls all of them until done() or, if a test fails, until patience runs out.
 template <class Done>
 bool pump(std::initializer_list<std::pair<VerbsInterface*, Recorder*>> all, Done&& done) {
     const auto end = Clock::now() + patience;
@@ -66,7 +66,7 @@ struct Cable {
         const std::size_t notices = at_b.notices.size();
         const std::size_t transfers = at_a.transfers.size();
         const bool sent =
-            to_b.write_with_notice(remote, 0, data, 5, 6) == Transfer::pending && turn_until([&] {
+            testing::write(to_b, remote, 0, data, 5, 6) == Transfer::pending && turn_until([&] {
                 return at_b.notices.size() > notices && at_a.transfers.size() > transfers;
             });
         b.conceal(remote);
@@ -142,7 +142,7 @@ TEST_CASE("memory is registered once, and anew when the program gets its address
 TEST_CASE("memory that free gives back to the system is forgotten", "[verbs]") {
     Cable cable;
     constexpr std::size_t bytes = 4u << 20;
-    // The same size again and again comes from the same place.
+    // The same size again and again is allocated at the same address.
     for (std::uint64_t round = 0; round < 4; ++round) {
         auto* const memory = static_cast<std::byte*>(std::malloc(bytes));
         const auto data = pattern(bytes, round);
@@ -209,7 +209,7 @@ TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
     REQUIRE(mprotect(source, bytes, PROT_READ) == 0);
     std::vector<std::byte> memory(bytes);
     const RemoteMemory remote = cable.b.expose(memory, &cable.to_a);
-    REQUIRE(cable.to_b.write_with_notice(remote, 0, {source, bytes}, 1, 2) == Transfer::pending);
+    REQUIRE(testing::write(cable.to_b, remote, 0, {source, bytes}, 1, 2) == Transfer::pending);
     REQUIRE(cable.turn_until([&] { return !cable.at_b.notices.empty(); }));
     CHECK(memory == data);
     cable.b.conceal(remote);
@@ -228,10 +228,10 @@ TEST_CASE(
     REQUIRE(remote.length == memory.size());
     {
         const LittleMemory little(64u << 10);
-        REQUIRE(cable.to_b.write_with_notice(remote, 0, data, 1, 2) == Transfer::pending);
+        REQUIRE(testing::write(cable.to_b, remote, 0, data, 1, 2) == Transfer::pending);
         REQUIRE(cable.turn_until(
             [&] { return !cable.at_b.notices.empty() && !cable.at_a.transfers.empty(); }));
-        // The receiver's own memory: nobody is told of it, so packets carry the message.
+        // The receiver's own memory: its name is given to nobody, so packets carry the message.
         std::vector<std::byte> other(1'000'000);
         CHECK(cable.b.expose(other, &cable.to_a).length == 0);
     }
@@ -267,7 +267,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
     std::vector<std::byte> memory(400'000);
     const RemoteMemory remote = c.expose(memory, nullptr);
     bool place = false;
-    // Sends on what comes from a, as a relay does: the payload is only looked at here.
+    // Forwards what comes from a, as a relay does: the payload is only looked at here.
     class Relay final : public Sink {
       public:
         std::function<Verdict(const PacketHeader&, ConstBytes)> pass;
@@ -287,7 +287,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
         if (place) {
             const std::size_t offset = header.sequence * (slot_bytes - front);
             to_c.send_placed(header, payload.first(front), payload.subspan(front),
-                             {remote.address + offset, remote.port_key(3)});
+                             {remote.address + offset, remote.as<PortKeys>().by_port[3]});
         } else {
             to_c.send(header, payload);
         }
@@ -440,7 +440,7 @@ TEST_CASE("nothing ever finds no slot, however few tokens there are", "[verbs]")
         tokens += tokens_in(to_b.collect_grants(), 0);
         for (; tokens != 0 && sent < total; --tokens, ++sent) to_b.send(header_of(0, sent, 0), {});
         for (int i = 0; i < 3 && notices < total; ++i, ++notices)
-            to_b.write_with_notice(remote, 0, data, notices, notices);
+            testing::write(to_b, remote, 0, data, notices, notices);
         return at_b.packets.size() == total && at_b.notices.size() == total && tokens == 2;
     }));
     for (std::uint32_t n = 0; n < total; ++n) {

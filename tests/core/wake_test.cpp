@@ -1,4 +1,4 @@
-// Two threads of one rank, the program's and the progress thread, wait on the same news: what one
+// Two threads of one rank, the program's and the progress thread, wait for the same news: what one
 // of them moves must never leave the other asleep. Over shared memory, with real sleeping.
 #include <array>
 #include <catch2/catch.hpp>

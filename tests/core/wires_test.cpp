@@ -78,7 +78,7 @@ TEST_CASE("the last relay puts a large message into its place, whoever comes fir
 
 TEST_CASE("a message that is spread over several ways is placed by the last relay of each",
           "[core][wires]") {
-    // Half around a ring both ways are as long.
+    // Half way around a ring both directions are equally long.
     constexpr std::size_t bytes = 100'000;
     Transfer one(bytes, 2);
     Job job(placing({4}, 2));

@@ -1,5 +1,5 @@
-// Memory that peers reach, between processes: each rank allocates a block, fills it, and sends of
-// it to every other.
+// Memory that peers reach, between processes: each rank allocates a block, fills it, and sends from
+// it to every other rank.
 //
 //   torus-run -np 8 memory_job MIB [--abort]
 //

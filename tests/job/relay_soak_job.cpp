@@ -142,7 +142,7 @@ class Soak {
                          source, 1, 0);
     }
 
-    // Checks what has come from one source, in order. True when that was all.
+    // Checks what has come from one source, in order. True if that was everything.
     bool take(int source) {
         Source& from = incoming_[std::size_t(source)];
         while (from.taken < from.posted) {
@@ -188,7 +188,7 @@ int run(const Settings& settings) {
     runtime.wait_until([&] { return soak.advance(); }, "soak");
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
 
-    // Everybody stays until everybody has all, relaying meanwhile.
+    // All stay until all have everything, and relay meanwhile.
     const std::uint64_t done[2] = {soak.hops(), soak.right() ? 1u : 0u};
     std::vector<std::array<std::uint64_t, 2>> all(std::size_t(runtime.size()));
     std::vector<core::SendRequest> sends(std::size_t(runtime.size()));

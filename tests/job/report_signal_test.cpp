@@ -61,14 +61,14 @@ TEST_CASE("a Runtime outlives the handlers of SIGUSR1 that other threads are in"
         signal.reset();
         ended = true;
     });
-    // However long this is, it cannot have ended; if it did not wait it would have.
+    // However long this takes, it cannot have ended; if it did not wait it would have.
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     CHECK(!ended);
     door.open = true;
     handling.join();
     ending.join();
     CHECK(ended);
-    // What comes later neither reaches the Runtime nor ends the process.
+    // A later signal neither reaches the Runtime nor ends the process.
     door.inside = false;
     raise(SIGUSR1);
     CHECK(!door.inside);

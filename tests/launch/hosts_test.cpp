@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 
 #define CHECK_CONTAINS(text, piece) CHECK_THAT(text, Catch::Matchers::Contains(piece))
 
-// Long enough for the slowest machine to be heard of in, short enough to be waited for.
+// Long enough for the slowest machine to answer in, short enough to be waited for.
 constexpr const char* short_timeout = "transport.timeout=2s";
 
 class Cluster {
@@ -279,8 +279,8 @@ TEST_CASE("The failing rank's code, signal or text comes from whatever host it i
 }
 
 TEST_CASE("A rank that fails because another was killed does not hide who was killed") {
-    // Rank 0 fails of the death of rank 1 as soon as that one is reaped, on a host that is heard
-    // first.
+    // Rank 0 fails because of the death of rank 1 as soon as that is reaped, on a host that is
+    // heard first.
     const Cluster cluster("[2]", {"localhost", "qb"});
     const std::string file = cluster.folder().file("pid");
     const std::string script = fmt::format(
@@ -495,7 +495,7 @@ TEST_CASE("A job that is stopped as a whole for longer than the timeout loses no
         REQUIRE(wait_for_state(pid, 'T'));
         usleep(50'000);  // for who is told of it
     }
-    sleep(3);  // longer than the timeout: that nothing happens is what is tested
+    sleep(3);  // longer than the timeout: the test is that nothing happens
     std::reverse(order.begin(), order.end());
     for (const pid_t pid : order) {
         kill(pid, SIGCONT);

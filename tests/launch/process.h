@@ -1,5 +1,5 @@
-// Runs torus-run for a test: output collected, every process of the run marked in its environment,
-// so that survivors can be found, wherever they hide.
+// Runs torus-run for a test: collects its output, and marks every process of the run in its
+// environment, so that survivors can be found wherever they hide.
 #pragma once
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 namespace torusmp::launch::test {
 
-// Only against a hang. No test passes or fails by less.
+// Only guards against hangs. No test passes or fails by less.
 inline constexpr std::chrono::seconds hang_guard{60};
 
 struct Outcome {

@@ -52,7 +52,7 @@ Bootstrap& joined() {
     return *bootstrap;
 }
 
-// What rank r gives: r+1 numbers (and many more in the large form) that tell the rank.
+// What rank r contributes: r+1 numbers (many more in the large variant) that depend on the rank.
 std::vector<std::byte> contribution(int rank, std::size_t factor) {
     std::vector<std::byte> bytes(std::size_t(rank) * factor);
     for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -66,7 +66,7 @@ void exchange(std::size_t factor) {
     for (int rank = 0; rank < joined().size(); ++rank)
         if (everyone[std::size_t(rank)] != contribution(rank, factor))
             fail(fmt::format("exchange gave wrong bytes for rank {}", rank));
-    // Everybody holds the same secret.
+    // All hold the same secret.
     const auto secret = joined().secret();
     for (const auto& theirs : joined().exchange(secret))
         if (!std::equal(theirs.begin(), theirs.end(), secret.begin(), secret.end()))

@@ -15,8 +15,8 @@
 namespace torusmp::launch::test {
 namespace {
 
-// The session's leader: opens the terminal, starts torus-run in a group of its own, and passes its
-// end on: the exit code, or 200 when it was stopped.
+// The session's leader: opens the terminal, starts torus-run in a group of its own, and passes on
+// how it ended: the exit code, or 200 if it was stopped.
 constexpr int was_stopped = 200;
 
 [[noreturn]] void lead_session(const char* terminal, bool foreground, const char* step) {

@@ -14,7 +14,7 @@ namespace {
 
 using Dims = std::vector<int>;
 
-// The least sequence of all non-increasing ones, found by looking at every one.
+// The least of all non-increasing sequences, found by trying every one.
 Dims evenest_by_trying_all(int ranks, int dimensions) {
     Dims best, current;
     const std::function<void(int, int)> descend = [&](int rest, int bound) {

@@ -36,7 +36,7 @@ bool are_neighbours_along(std::size_t dimension, const Dims& a, const Dims& b, c
            (apart > 1 && e.periodic(int(dimension)) && apart == e.extents()[dimension] - 1);
 }
 
-// Looks at every pair of places: slow, plain, and shares nothing with the code under test.
+// Looks at every pair of places: slow, plain, and independent of the code under test.
 Dilation dilation_by_all_pairs(const Embedding& e, std::size_t dimension) {
     Dilation result;
     std::int64_t steps = 0;
@@ -86,7 +86,7 @@ void require_one_to_one(const Embedding& e) {
     }
 }
 
-// Cycles of four ranks through the links of a torus: a count that equal graphs share.
+// Cycles of four ranks over the links of a torus: equal graphs have equally many.
 int count_squares(const Torus& torus) {
     int squares = 0;
     for (Rank a = 0; a < torus.size(); ++a) {

@@ -31,8 +31,8 @@ Machine wire(const Torus& torus) {
     return machine;
 }
 
-// Nodes renumbered, cables in another order and turned round; ports renumbered on each node by
-// itself where `ports`.
+// Renumbers the nodes, reorders the cables and turns them round; renumbers the ports on each node
+// separately if `ports`.
 Machine scramble(const Machine& machine, std::mt19937& random, bool ports) {
     Machine out = machine;
     std::vector<int> node(machine.names.size());
@@ -160,7 +160,7 @@ TEST_CASE("Nodes in row-major order with like ports keep their numbers and dimen
         CHECK(recognition.found->torus == torus);
         for (Rank rank = 0; rank < torus.size(); ++rank)
             CHECK(recognition.found->rank_of[std::size_t(rank)] == rank);
-        // One table of links does for all: every node has one port for a direction.
+        // One table of links is enough for all: every node has the same port for a direction.
         for (int i = 0; i < 2 * torus.dimensions(); ++i) {
             std::set<int> used;
             for (const auto& ports : recognition.found->ports)
@@ -236,7 +236,7 @@ TEST_CASE("What is no torus is refused with the reason") {
     CHECK_FALSE(reason(3, {{{0, 0}, {1, 0}}, {{0, 1}, {1, 1}}, {{1, 2}, {2, 0}}}).empty());
     CHECK_FALSE(reason(4, {{{0, 0}, {1, 0}}, {{1, 1}, {2, 0}}, {{2, 1}, {0, 1}}, {{2, 2}, {3, 0}}})
                     .empty());
-    // Petersen's graph and the like have no place in six nodes; the utility graph K33 has.
+    // Petersen's graph and the like do not fit into six nodes; the utility graph K33 does.
     std::vector<Cable> utility;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) utility.push_back({{i, j}, {3 + j, i}});

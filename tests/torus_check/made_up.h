@@ -1,4 +1,4 @@
-// Hosts and what they heard, made up: a machine on which nothing is wrong, to be damaged by tests.
+// Made-up hosts and what they heard: a machine on which nothing is wrong, to be damaged by tests.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// What comes from a wire or from another host is believed only when it is what we write ourselves.
+// What comes from a wire or from another host is believed only if it is what we would write
+// ourselves.
 #include "programs/torus_check/protocol.h"
 
 #include <catch2/catch.hpp>
@@ -67,7 +68,7 @@ TEST_CASE("A datagram of another job, a stranger or a liar is no probe") {
     auto blank = good;
     blank[33] = std::byte(' ');
     CHECK_FALSE(decode(blank, nonce, 8));
-    // Any change in magic or nonce is seen.
+    // Any change in magic or nonce is detected.
     for (std::size_t i = 0; i < 24; ++i)
         for (int bit = 0; bit < 8; ++bit) {
             auto flipped = good;

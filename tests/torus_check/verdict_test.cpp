@@ -128,7 +128,7 @@ TEST_CASE("torus-check: loss is told by direction, above what is allowed") {
     CHECK_THAT(only(machine.findings()), StartsWith("lossy: 1 of 8 packets of 9000 bytes"));
     machine.hear({1, "up0"}, {2, "dn0"}, 0, 0);  // one way only
     CHECK_THAT(only(machine.findings()), StartsWith("lossy: 200 of 200 packets lost from h1 up0"));
-    // What the receiving host was too slow to take is not the cable's fault.
+    // Packets that the receiving host was too slow to take are not the cable's fault.
     machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes - 10, test::large_probes);
     for (check::Sent& sent : machine.host(2).report.sent)
         if (sent.device == "dn0") sent.overflow = 10;

@@ -39,7 +39,8 @@ void OutRing::reclaim() {
 
 ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote,
                        bool fence, CrossMemory& cross_memory)
-    : classes_(int(local.classes)),
+    : Channel(capabilities),
+      classes_(int(local.classes)),
       fence_(fence),
       cross_memory_(cross_memory),
       reachable_(reaches(peer)),
@@ -128,58 +129,36 @@ TokenWord ShmChannel::collect_grants() {
 std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
                               std::size_t bytes) const {
     const Bytes heap = peer_.heap();
-    if (remote.length > heap.size() || remote.key[1] > heap.size() - remote.length ||
+    const std::uint64_t begin = remote.as<Key>().offset;
+    if (remote.length > heap.size() || begin > heap.size() - remote.length ||
         offset > remote.length || bytes > remote.length - offset)
         return nullptr;
-    return heap.data() + remote.key[1] + offset;
+    return heap.data() + begin + offset;
 }
 
 bool ShmChannel::reaches_into(const RemoteMemory& remote, std::size_t offset,
                               std::size_t bytes) const {
-    return KeyKind(remote.key[0]) == KeyKind::process && can_write(remote) &&
+    return remote.as<Key>().kind == KeyKind::process && can_write(remote) &&
            offset <= remote.length && bytes <= remote.length - offset;
 }
 
 bool ShmChannel::can_write(const RemoteMemory& remote) const {
-    return KeyKind(remote.key[0]) == KeyKind::heap ||
-           (KeyKind(remote.key[0]) == KeyKind::process && reachable_ && cross_memory_.pays());
+    const KeyKind kind = remote.as<Key>().kind;
+    return kind == KeyKind::heap ||
+           (kind == KeyKind::process && reachable_ && cross_memory_.pays());
 }
 
 bool ShmChannel::can_read(const RemoteMemory& remote) const {
     return can_write(remote);
 }
 
-Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                           std::uint64_t /*cookie*/) {
-    if (KeyKind(remote.key[0]) == KeyKind::heap) {
-        std::byte* place = mapped(remote, offset, local.size());
-        if (place == nullptr) return Transfer::refused;
-        std::memcpy(place, local.data(), local.size());
-        return Transfer::done;
-    }
-    if (!reaches_into(remote, offset, local.size())) return Transfer::refused;
-    return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
-}
-
-Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset, Bytes local,
-                          std::uint64_t /*cookie*/) {
-    if (KeyKind(remote.key[0]) == KeyKind::heap) {
-        const std::byte* place = mapped(remote, offset, local.size());
-        if (place == nullptr) return Transfer::refused;
-        std::memcpy(local.data(), place, local.size());
-        return Transfer::done;
-    }
-    if (!reaches_into(remote, offset, local.size())) return Transfer::refused;
-    return copy_from(pid_t(peer_.address().pid), remote.address + offset, local);
-}
-
 std::byte* ShmChannel::map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
-    return KeyKind(remote.key[0]) == KeyKind::heap ? mapped(remote, offset, bytes) : nullptr;
+    return remote.as<Key>().kind == KeyKind::heap ? mapped(remote, offset, bytes) : nullptr;
 }
 
-Transfer ShmChannel::write_gathered(const RemoteMemory& remote, std::size_t offset,
-                                    std::span<const ConstBytes> local, std::uint64_t /*cookie*/,
-                                    std::optional<std::uint64_t> /*notice*/) {
+Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
+                           std::span<const ConstBytes> local, std::uint64_t /*cookie*/,
+                           std::optional<std::uint64_t> /*notice*/) {
     const std::size_t bytes = bytes_in(local);
     if (std::byte* place = map(remote, offset, bytes)) {
         for (const ConstBytes& piece : local) {
@@ -192,8 +171,8 @@ Transfer ShmChannel::write_gathered(const RemoteMemory& remote, std::size_t offs
     return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
 }
 
-Transfer ShmChannel::read_scattered(const RemoteMemory& remote, std::size_t offset,
-                                    std::span<const Bytes> local) {
+Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
+                          std::span<const Bytes> local, std::uint64_t /*cookie*/) {
     const std::size_t bytes = bytes_in(local);
     if (const std::byte* place = map(remote, offset, bytes)) {
         for (const Bytes& piece : local) {

@@ -5,13 +5,21 @@
 #include <array>
 #include <cstring>
 
+#include "core/transport/api/interface.h"
 #include "core/transport/shm/cross_memory.h"
 #include "core/transport/shm/segment.h"
-#include "core/transport/transport.h"
 
 namespace torusmp::transport::shm {
 
+// The opaque part of RemoteMemory.
 enum class KeyKind : std::uint64_t { heap = 0x68656170, process = 0x70726f63 };
+struct Key {
+    KeyKind kind;
+    std::uint64_t offset;  // in the heap
+};
+
+inline constexpr Capabilities capabilities{
+    .reads = true, .reads_at_once = true, .most_pieces = most_pieces};
 
 // One class of one direction: slot lines taken in turn, each stamped with the count of the packet
 // in it, and as many blocks of bulk for payload that does not fit in the line.
@@ -109,17 +117,12 @@ class ShmChannel final : public Channel {
     TokenWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& remote) const override;
-    Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                   std::uint64_t cookie) override;
-    Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
+    Transfer write(const RemoteMemory& remote, std::size_t offset,
+                   std::span<const ConstBytes> local, std::uint64_t cookie,
+                   std::optional<std::uint64_t> notice) override;
+    Transfer read(const RemoteMemory& remote, std::size_t offset, std::span<const Bytes> local,
                   std::uint64_t cookie) override;
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
-    std::size_t most_pieces() const override { return shm::most_pieces; }
-    Transfer write_gathered(const RemoteMemory& remote, std::size_t offset,
-                            std::span<const ConstBytes> local, std::uint64_t cookie,
-                            std::optional<std::uint64_t> notice) override;
-    Transfer read_scattered(const RemoteMemory& remote, std::size_t offset,
-                            std::span<const Bytes> local) override;
     void ring() override;
 
   private:

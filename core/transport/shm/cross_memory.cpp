@@ -34,11 +34,6 @@ Transfer copy(Call call, pid_t process, std::span<iovec> local, std::uint64_t re
     return Transfer::done;
 }
 
-Transfer copy(Call call, pid_t process, std::byte* local, std::uint64_t remote, std::size_t bytes) {
-    iovec here{local, bytes};
-    return copy(call, process, {&here, 1}, remote);
-}
-
 template <class Piece>
 Transfer copy(Call call, pid_t process, std::span<const Piece> local, std::uint64_t remote) {
     std::array<iovec, most_pieces> here;
@@ -67,7 +62,8 @@ bool kernel_copy_pays(bool crowded) {
     bool refused = false;
     const auto by_kernel = shortest([&] {
         const auto address = std::uint64_t(reinterpret_cast<std::uintptr_t>(from.data()));
-        refused |= copy_from(getpid(), address, to) == Transfer::refused;
+        const Bytes whole = std::as_writable_bytes(std::span(to));
+        refused |= copy_from(getpid(), address, {&whole, 1}) == Transfer::refused;
     });
     const auto plain = shortest([&] {
         std::memcpy(to.data(), from.data(), bytes);
@@ -81,18 +77,10 @@ bool kernel_copy_pays(bool crowded) {
 
 bool reaches(const Segment& peer) {
     std::uint64_t seen = 0;
-    const Transfer transfer = copy_from(pid_t(peer.address().pid), peer.control().probe_address,
-                                        std::as_writable_bytes(std::span(&seen, 1)));
+    const Bytes here = std::as_writable_bytes(std::span(&seen, 1));
+    const Transfer transfer =
+        copy_from(pid_t(peer.address().pid), peer.control().probe_address, {&here, 1});
     return transfer == Transfer::done && seen == peer.address().nonce;
-}
-
-Transfer copy_to(pid_t process, std::uint64_t remote, ConstBytes local) {
-    return copy(&process_vm_writev, process, const_cast<std::byte*>(local.data()), remote,
-                local.size());
-}
-
-Transfer copy_from(pid_t process, std::uint64_t remote, Bytes local) {
-    return copy(&process_vm_readv, process, local.data(), remote, local.size());
 }
 
 Transfer copy_to(pid_t process, std::uint64_t remote, std::span<const ConstBytes> local) {

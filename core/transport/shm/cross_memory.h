@@ -13,8 +13,8 @@
 #include <optional>
 #include <span>
 
+#include "core/transport/api/interface.h"
 #include "core/transport/shm/segment.h"
-#include "core/transport/transport.h"
 
 namespace torusmp::transport::shm {
 
@@ -23,8 +23,6 @@ enum class CopyMode { automatic, one_copy, packets };
 // Whether the kernel lets us reach that process's memory; reads one word of it.
 bool reaches(const Segment& peer);
 
-Transfer copy_to(pid_t process, std::uint64_t remote, ConstBytes local);
-Transfer copy_from(pid_t process, std::uint64_t remote, Bytes local);
 // Between one stretch of the other memory and pieces of ours, most_pieces at most.
 inline constexpr std::size_t most_pieces = 64;
 Transfer copy_to(pid_t process, std::uint64_t remote, std::span<const ConstBytes> local);

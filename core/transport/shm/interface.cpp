@@ -25,7 +25,8 @@ long membarrier(int command) {
 }  // namespace
 
 ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options)
-    : options_(options),
+    : Interface("shm", capabilities),
+      options_(options),
       cross_memory_(options.copy, options.crowded),
       segment_(Segment::create(ports, options.by_descriptor)),
       heap_(*segment_) {
@@ -97,18 +98,17 @@ int ShmInterface::poll(Sink& sink) {
 }
 
 RemoteMemory ShmInterface::expose(Bytes memory, const Channel* /*channel*/) {
-    RemoteMemory remote{std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
-                        memory.size(),
-                        0,
-                        {std::uint64_t(KeyKind::process)}};
+    RemoteMemory remote{
+        std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())), memory.size(), 0, {}};
+    Key key{KeyKind::process, 0};
     if (heap_.contains(memory.data(), memory.size()))
-        remote.key[0] = std::uint64_t(KeyKind::heap),
-        remote.key[1] = std::uint64_t(memory.data() - segment_->heap().data());
+        key = {KeyKind::heap, std::uint64_t(memory.data() - segment_->heap().data())};
+    remote.set(key);
     return remote;
 }
 
 bool ShmInterface::is_mapped(const RemoteMemory& memory) const {
-    return KeyKind(memory.key[0]) == KeyKind::heap;
+    return memory.as<Key>().kind == KeyKind::heap;
 }
 
 void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {

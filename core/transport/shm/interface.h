@@ -13,11 +13,11 @@
 #include <memory>
 #include <vector>
 
+#include "core/transport/api/interface.h"
 #include "core/transport/shm/cross_memory.h"
 #include "core/transport/shm/heap.h"
 #include "core/transport/shm/segment.h"
 #include "core/transport/shm/settings.h"
-#include "core/transport/transport.h"
 
 namespace torusmp::transport::shm {
 
@@ -35,7 +35,6 @@ class ShmInterface final : public Interface {
     ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options);
     ~ShmInterface() override;
 
-    std::string_view name() const override { return "shm"; }
     std::vector<std::byte> address() const override;
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "core/transport/transport.h"
+#include "core/transport/api/interface.h"
 
 namespace torusmp::transport::shm {
 

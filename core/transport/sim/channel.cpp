@@ -42,7 +42,7 @@ void Channel::send(const PacketHeader& header, ConstBytes payload) {
 void Channel::send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
                           const Place& place) {
     check_send(header, front);
-    if (!places() || payload.empty() || place.key == 0)
+    if (!can().places || payload.empty() || place.key == 0)
         throw std::logic_error(
             fmt::format("send_placed: {} bytes under key {}, expected some under a key that is not "
                         "0, and WorldOptions::places",
@@ -84,36 +84,26 @@ bool Channel::can_read(const RemoteMemory& remote) const {
     return world_.allowed(end_, remote, world_.options_.read);
 }
 
-Transfer Channel::write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                        std::uint64_t cookie) {
-    return world_.begin(end_, remote, offset, {writable(local)}, cookie, true);
+Transfer Channel::write(const RemoteMemory& remote, std::size_t offset,
+                        std::span<const ConstBytes> local, std::uint64_t cookie,
+                        std::optional<std::uint64_t> /*notice*/) {
+    if (local.size() > can().most_pieces) throw std::logic_error("write: too many pieces");
+    std::vector<Bytes> pieces;
+    for (const ConstBytes& piece : local) pieces.push_back(writable(piece));
+    return world_.begin(end_, remote, offset, std::move(pieces), cookie, true);
 }
 
-Transfer Channel::read(const RemoteMemory& remote, std::size_t offset, Bytes local,
+Transfer Channel::read(const RemoteMemory& remote, std::size_t offset, std::span<const Bytes> local,
                        std::uint64_t cookie) {
-    return world_.begin(end_, remote, offset, {local}, cookie, false);
+    if (local.size() > can().most_pieces) throw std::logic_error("read: too many pieces");
+    if (local.size() > 1 && !can().reads_at_once) return Transfer::refused;
+    return world_.begin(end_, remote, offset, {local.begin(), local.end()}, cookie, false);
 }
 
 std::byte* Channel::map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
     if (!world_.mapped(end_, remote) || offset > remote.length || bytes > remote.length - offset)
         return nullptr;
     return reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
-}
-
-Transfer Channel::write_gathered(const RemoteMemory& remote, std::size_t offset,
-                                 std::span<const ConstBytes> local, std::uint64_t cookie,
-                                 std::optional<std::uint64_t> /*notice*/) {
-    if (local.size() > most_pieces()) throw std::logic_error("write_gathered: too many pieces");
-    std::vector<Bytes> pieces;
-    for (const ConstBytes& piece : local) pieces.push_back(writable(piece));
-    return world_.begin(end_, remote, offset, std::move(pieces), cookie, true);
-}
-
-Transfer Channel::read_scattered(const RemoteMemory& remote, std::size_t offset,
-                                 std::span<const Bytes> local) {
-    if (local.size() > most_pieces()) throw std::logic_error("read_scattered: too many pieces");
-    if (world_.options_.read != Remote::immediate) return Transfer::refused;
-    return world_.begin(end_, remote, offset, {local.begin(), local.end()}, 0, false);
 }
 
 void Channel::ring() {

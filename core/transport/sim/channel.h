@@ -10,7 +10,8 @@ namespace torusmp::transport::sim::detail {
 
 class Channel final : public transport::Channel {
   public:
-    Channel(World& world, End& end) : world_(world), end_(end) {}
+    Channel(World& world, End& end)
+        : transport::Channel(end.interface->can()), world_(world), end_(end) {}
 
     bool connecting() const override { return end_.peer->channel == nullptr && !end_.link->dead; }
     void send(const PacketHeader& header, ConstBytes payload) override;
@@ -20,18 +21,12 @@ class Channel final : public transport::Channel {
     TokenWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& remote) const override;
-    Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                   std::uint64_t cookie) override;
-    Transfer read(const RemoteMemory& remote, std::size_t offset, Bytes local,
+    Transfer write(const RemoteMemory& remote, std::size_t offset,
+                   std::span<const ConstBytes> local, std::uint64_t cookie,
+                   std::optional<std::uint64_t> notice) override;
+    Transfer read(const RemoteMemory& remote, std::size_t offset, std::span<const Bytes> local,
                   std::uint64_t cookie) override;
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
-    std::size_t most_pieces() const override { return 5; }  // few: messages take many writes
-    Transfer write_gathered(const RemoteMemory& remote, std::size_t offset,
-                            std::span<const ConstBytes> local, std::uint64_t cookie,
-                            std::optional<std::uint64_t> notice) override;
-    Transfer read_scattered(const RemoteMemory& remote, std::size_t offset,
-                            std::span<const Bytes> local) override;
-    bool places() const override { return world_.options_.places; }
     void send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
                      const Place& place) override;
     void ring() override;

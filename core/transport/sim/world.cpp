@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -18,18 +16,11 @@ using detail::EventKind;
 using detail::Lane;
 using detail::Link;
 using detail::Motion;
+using detail::name_of;
 using detail::Packet;
 using detail::Placed;
 
 namespace {
-
-constexpr int packets_per_poll = 64;
-
-// What an interface's address() holds.
-struct Address {
-    std::uint64_t secret;  // the world's, so that an address of another world is found out
-    std::uint64_t index;
-};
 
 bool later(const Event& a, const Event& b) {
     return a.at != b.at ? a.at > b.at : a.order > b.order;
@@ -48,17 +39,6 @@ void check_slots(const PortOptions& slots) {
         throw std::invalid_argument(fmt::format("port {}: slots of 0 bytes", slots.port));
 }
 
-std::string name_of(const End& end) {
-    if (end.interface == nullptr) return fmt::format("port {} of a gone interface", end.port);
-    return fmt::format("port {} of interface {}", end.port, end.interface->index());
-}
-
-// Ports of links have keys of their own in RemoteMemory; the others, which one process hardly mixes
-// with those, share them.
-std::uint32_t key_place(std::uint32_t port) {
-    return port % most_link_ports;
-}
-
 // A header from outside may name any class; such packets queue with those of class 0.
 std::size_t lane_of(const End& end, const PacketHeader& header) {
     return header.slot_class < end.slots.classes ? header.slot_class : 0;
@@ -66,216 +46,9 @@ std::size_t lane_of(const End& end, const PacketHeader& header) {
 
 }  // namespace
 
-// --- Interface ---
-
-Interface::Interface(World& world, std::size_t index, InterfaceOptions options)
-    : world_(world), index_(index), options_(std::move(options)) {}
-
-Interface::~Interface() {
-    if (alive_) {
-        alive_ = false;
-        world_.bury_all(*this, fmt::format("interface {} was closed", index_), false);
-    }
-    for (End* end : ends_) {
-        end->interface = nullptr;
-        end->channel = nullptr;
-    }
-    world_.interfaces_[index_] = nullptr;
-    for (const auto& [memory, size] : allocations_)
-        ::operator delete(reinterpret_cast<void*>(memory), std::align_val_t(size.second));
-}
-
-std::vector<std::byte> Interface::address() const {
-    const Address address{world_.secret_, index_};
-    std::vector<std::byte> bytes(sizeof address);
-    std::memcpy(bytes.data(), &address, sizeof address);
-    return bytes;
-}
-
-transport::Channel& Interface::connect(ConstBytes peer_address, const ChannelOptions& options) {
-    Address address{};
-    if (peer_address.size() == sizeof address)
-        std::memcpy(&address, peer_address.data(), sizeof address);
-    if (peer_address.size() != sizeof address || address.secret != world_.secret_ ||
-        address.index >= world_.interfaces_.size())
-        throw std::runtime_error(fmt::format(
-            "interface {} cannot connect port {}: {} bytes that are no address of this world",
-            index_, options.local_port, peer_address.size()));
-    End& end = world_.join(*this, std::size_t(address.index), options);
-    channels_.push_back(std::make_unique<detail::Channel>(world_, end));
-    end.channel = channels_.back().get();
-    if (end.link->dead) {
-        world_.schedule(world_.now_, EventKind::down, end, 0);
-    } else if (end.peer->channel == nullptr && !end.peer->announced) {
-        end.peer->announced = true;
-        world_.schedule(world_.now_ + world_.draw(end.link->packet), EventKind::announce, *end.peer,
-                        0);
-    }
-    // What came before this side had connected can be delivered now.
-    for (std::size_t lane = 0; lane < end.lanes.size(); ++lane)
-        if (end.lanes[lane].arrived > 0 && !end.lanes[lane].listed) {
-            end.lanes[lane].listed = true;
-            ready_.push_back({&end, EventKind::packet, lane, true});
-        }
-    return *end.channel;
-}
-
-PortOptions Interface::slots_of(std::uint32_t port) const {
-    for (const PortOptions& slots : options_.ports)
-        if (slots.port == port) return slots;
-    if (!options_.other)
-        throw std::runtime_error(fmt::format("interface {} has no port {}", index_, port));
-    PortOptions slots = *options_.other;
-    slots.port = port;
-    return slots;
-}
-
-bool Interface::has_port(std::uint32_t port) const {
-    return options_.other || std::any_of(options_.ports.begin(), options_.ports.end(),
-                                         [&](const PortOptions& it) { return it.port == port; });
-}
-
-int Interface::poll(Sink& sink) {
-    if (!alive_) throw std::logic_error(fmt::format("poll of dead interface {}", index_));
-    if (polling_) throw std::logic_error("poll from inside poll");
-    polling_ = true;
-    working_.swap(ready_);
-    int taken = 0;
-    for (const Ready& item : working_) {
-        End& end = *item.end;
-        switch (item.kind) {
-            case EventKind::packet:
-                taken += deliver(sink, end, int(item.id), packets_per_poll - taken);
-                break;
-            case EventKind::transfer: {
-                const auto motion = end.motions.find(item.id);
-                if (motion == end.motions.end()) break;  // failed with its link, which was told
-                const std::uint64_t cookie = motion->second.cookie;
-                end.motions.erase(motion);
-                sink.on_transfer(*end.channel, cookie, item.ok);
-                break;
-            }
-            case EventKind::announce:
-                if (end.channel == nullptr) sink.on_connect(end.port);
-                break;
-            case EventKind::down:
-                deliver_down(sink, end);
-                break;
-            case EventKind::grant:
-            case EventKind::ring:
-                break;
-        }
-    }
-    working_.clear();
-    polling_ = false;
-    return taken;
-}
-
-int Interface::deliver(Sink& sink, End& end, int number, int budget) {
-    Lane& lane = end.lanes[std::size_t(number)];
-    lane.listed = false;
-    if (end.channel == nullptr || end.told_down) return 0;
-    int taken = 0;
-    while (lane.arrived > 0 && taken < budget) {
-        Packet& packet = lane.packets.front();
-        // Core may give the packet's token back as soon as it has done with it, before it returns.
-        ++lane.owed;
-        lane.slotted -= packet.slotted;
-        if (sink.on_packet(*end.channel, packet.header, packet.payload.get()) == Verdict::held) {
-            if (lane.owed == 0)
-                throw std::logic_error(
-                    fmt::format("{} gave the token of a held packet back", name_of(end)));
-            --lane.owed;
-            lane.slotted += packet.slotted;
-            ++world_.counters_.held;
-            break;
-        }
-        ++taken;
-        ++world_.counters_.delivered;
-        --lane.arrived;
-        lane.packets.pop_front();
-    }
-    if (lane.arrived > 0) {
-        lane.listed = true;
-        ready_.push_back({&end, EventKind::packet, std::uint64_t(number), true});
-    }
-    return taken;
-}
-
-void Interface::deliver_down(Sink& sink, End& end) {
-    if (end.told_down || end.channel == nullptr) return;
-    for (Lane& lane : end.lanes) {
-        world_.counters_.lost += lane.packets.size();
-        lane = Lane{};
-    }
-    const auto motions = std::exchange(end.motions, {});
-    for (const auto& [id, motion] : motions) sink.on_transfer(*end.channel, motion.cookie, false);
-    end.told_down = true;
-    sink.on_down(*end.channel, end.link->why);
-}
-
-bool Interface::separate_links() const {
-    return world_.options_.separate_links;
-}
-
-RemoteMemory Interface::expose(Bytes memory, const Channel* channel) {
-    const std::uint64_t address = reinterpret_cast<std::uintptr_t>(memory.data());
-    const std::uint64_t seal = world_.seal(index_, address, memory.size());
-    ++exposed_.try_emplace(seal, Exposure{address, memory.size(), 0}).first->second.times;
-    RemoteMemory remote{address, memory.size(), 0, {}};
-    const auto add_key = [&](std::uint32_t port) {
-        if (remote.port_key(key_place(port)) == 0)
-            remote.set_port_key(key_place(port), world_.port_seal(seal, port));
-    };
-    if (channel != nullptr) {
-        const End& wanted = static_cast<const detail::Channel*>(channel)->end();
-        add_key(wanted.port);
-        for (const End* end : ends_)
-            if (end->peer->interface == wanted.peer->interface) add_key(end->port);
-    } else {
-        for (std::uint32_t port = 0; port < most_link_ports; ++port)
-            if (has_port(port)) add_key(port);
-    }
-    return remote;
-}
-
-void Interface::conceal(const RemoteMemory& memory) {
-    const auto found = exposed_.find(world_.seal(index_, memory.address, memory.length));
-    if (found != exposed_.end() && --found->second.times == 0) exposed_.erase(found);
-}
-
-bool Interface::is_mapped(const RemoteMemory& memory) const {
-    if (!world_.options_.mapped) return false;
-    auto block = allocations_.upper_bound(memory.address);
-    if (block == allocations_.begin()) return false;
-    --block;
-    const std::uint64_t offset = memory.address - block->first;
-    const std::size_t size = block->second.first;
-    return offset <= size && memory.length <= size - offset;
-}
-
-void* Interface::allocate(std::size_t bytes, std::size_t alignment) {
-    const std::size_t size = std::max<std::size_t>(bytes, 1);
-    if (size > options_.allocatable - allocated_) return nullptr;
-    void* memory = ::operator new(size, std::align_val_t(alignment));
-    allocations_.emplace(reinterpret_cast<std::uintptr_t>(memory), std::pair(size, alignment));
-    allocated_ += size;
-    return memory;
-}
-
-void Interface::free(void* memory) {
-    if (memory == nullptr) return;
-    const auto found = allocations_.find(reinterpret_cast<std::uintptr_t>(memory));
-    if (found == allocations_.end())
-        throw std::logic_error("free of memory that allocate() did not give");
-    const auto [size, alignment] = found->second;
-    allocations_.erase(found);
-    allocated_ -= size;
-    ::operator delete(memory, std::align_val_t(alignment));
-}
-
-void Interface::sleep(Clock::time_point) {
-    world_.step();
+std::string detail::name_of(const End& end) {
+    if (end.interface == nullptr) return fmt::format("port {} of a gone interface", end.port);
+    return fmt::format("port {} of interface {}", end.port, end.interface->index());
 }
 
 // --- World: links ---
@@ -385,22 +158,6 @@ void World::launch(End& into, PacketHeader header, std::unique_ptr<std::byte[]> 
     schedule(due, EventKind::packet, into, number);
 }
 
-// The first bytes of a placed payload arrive at this end. Memory that is exposed no more is left
-// alone.
-void World::put_in_place(const End& end, const Placed& placed, std::size_t most) {
-    for (const auto& [seal, exposure] : end.interface->exposed_) {
-        const std::uint64_t offset = placed.place.address - exposure.address;
-        if (placed.place.key != port_seal(seal, end.port) || offset > exposure.length ||
-            placed.bytes.size() > exposure.length - offset)
-            continue;
-        std::memcpy(reinterpret_cast<std::byte*>(std::uintptr_t(placed.place.address)),
-                    placed.bytes.data(), most);
-        ++counters_.placed;
-        return;
-    }
-    ++counters_.misplaced;
-}
-
 // Tokens that this end gives back: each must stand for a packet that was taken here.
 void World::settle_grants(End& end, TokenWord word) {
     if (word == 0 || end.link->dead) return;
@@ -422,95 +179,6 @@ void World::send_grant(End& from, TokenWord word) {
     into.last_grant_due = std::max(now_ + draw(options_.grant), into.last_grant_due);
     into.grants_under_way.push_back(word);
     schedule(into.last_grant_due, EventKind::grant, into, 0);
-}
-
-// --- World: remote writes and reads ---
-
-std::size_t detail::Motion::bytes() const {
-    std::size_t sum = 0;
-    for (const Bytes& piece : here) sum += piece.size();
-    return sum;
-}
-
-void detail::Motion::move(std::size_t most) const {
-    std::byte* place = there;
-    for (const Bytes& piece : here) {
-        const std::size_t part = std::min(piece.size(), most);
-        if (part == 0) continue;
-        std::memcpy(write ? place : piece.data(), write ? piece.data() : place, part);
-        place += part;
-        most -= part;
-    }
-}
-
-std::uint64_t World::seal(std::size_t interface, std::uint64_t address,
-                          std::uint64_t length) const {
-    return Random::mix(Random::mix(secret_ ^ address) ^ Random::mix(length + interface));
-}
-
-// What stands in the place of that port's key; never 0, which stands for none.
-std::uint32_t World::port_seal(std::uint64_t seal, std::uint32_t port) const {
-    return std::uint32_t(Random::mix(seal + port)) | 1;
-}
-
-std::uint64_t World::seal_of(const End& end, const RemoteMemory& remote) const {
-    return seal(end.peer->interface->index_, remote.address, remote.length);
-}
-
-bool World::reachable(const End& end, const RemoteMemory& remote) const {
-    const std::uint32_t port = end.peer->port;
-    return end.peer->interface != nullptr && end.peer->channel != nullptr &&
-           remote.port_key(key_place(port)) == port_seal(seal_of(end, remote), port);
-}
-
-bool World::allowed(const End& end, const RemoteMemory& remote, Remote way) const {
-    return reachable(end, remote) &&
-           (way != Remote::refused || end.peer->interface->is_mapped(remote));
-}
-
-bool World::is_exposed(const End& end, const Motion& motion) const {
-    const Interface* const owner = end.peer->interface;
-    return owner != nullptr && owner->exposed_.count(motion.key) != 0;
-}
-
-bool World::mapped(const End& end, const RemoteMemory& remote) const {
-    return reachable(end, remote) && end.peer->interface->is_mapped(remote) && !end.link->dead &&
-           end.peer->interface->exposed_.count(seal_of(end, remote)) != 0;
-}
-
-Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
-                      std::vector<Bytes> local, std::uint64_t cookie, bool write) {
-    if (!reachable(end, remote)) return Transfer::refused;
-    std::size_t bytes = 0;
-    for (const Bytes& piece : local) bytes += piece.size();
-    Remote way = write ? options_.write : options_.read;
-    if (end.peer->interface->is_mapped(remote)) way = Remote::immediate;
-    if (way == Remote::refused) return Transfer::refused;
-    if (offset > remote.length || bytes > remote.length - offset) return Transfer::refused;
-    if (end.told_down) return Transfer::refused;
-    if (way == Remote::mixed) way = Remote(random_.below(3));
-    const bool whole_message = write ? options_.separate_links || local.size() > 1 : false;
-    if (way == Remote::refused && whole_message) way = Remote::immediate;
-    if (way == Remote::refused) return Transfer::refused;
-    ++counters_.transfers;
-    auto* const there = reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
-    Motion motion{cookie, there, std::move(local), write, seal_of(end, remote)};
-    if (way == Remote::immediate && !end.link->dead && is_exposed(end, motion)) {
-        motion.move(bytes);
-        return Transfer::done;
-    }
-    const std::uint64_t id = ++motions_;
-    end.motions.emplace(id, std::move(motion));
-    // On a link that is dead and not known to be, it fails when the link is reported.
-    if (!end.link->dead) schedule(now_ + draw(options_.transfer), EventKind::transfer, end, id);
-    return Transfer::pending;
-}
-
-void World::finish(End& end, std::uint64_t id) {
-    const Motion& motion = end.motions.at(id);
-    const bool there = is_exposed(end, motion);
-    if (there) motion.move(motion.bytes());
-    end.interface->ready_.push_back({&end, EventKind::transfer, id, there});
 }
 
 // --- World: faults ---

@@ -24,8 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "core/transport/api/interface.h"
 #include "core/transport/sim/random.h"
-#include "core/transport/transport.h"
 
 namespace torusmp::transport::sim {
 
@@ -54,8 +54,8 @@ struct WorldOptions {
     Delay transfer{Time{2000}, Time{20000}, 0.0, Time{0}};
     Remote write = Remote::pending;
     Remote read = Remote::pending;
-    bool separate_links = true;  // Interface::separate_links()
-    bool places = false;         // Channel::places()
+    bool separate_links = true;  // Capabilities::separate_links
+    bool places = false;         // Capabilities::places
     // Memory from allocate() is mapped by the peers: to write or read it is immediate.
     bool mapped = false;
     Time down_within{1'000'000};  // both ends of a dead link know of it after at most this
@@ -147,6 +147,13 @@ struct Link {
     std::string why;
 };
 
+std::string name_of(const End& end);
+// Ports of links have keys of their own in RemoteMemory; the others, which one process hardly mixes
+// with those, share them.
+constexpr std::uint32_t key_place(std::uint32_t port) {
+    return port % most_link_ports;
+}
+
 enum class EventKind : std::uint8_t { packet, grant, transfer, announce, down, ring };
 
 struct Event {
@@ -171,21 +178,16 @@ class Interface final : public transport::Interface {
     // Packets were held at the last poll: it is worth polling again once something has changed.
     bool holding() const { return !ready_.empty(); }
 
-    std::string_view name() const override { return "sim"; }
     std::vector<std::byte> address() const override;
     transport::Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
     void conceal(const RemoteMemory& memory) override;
-    bool separate_links() const override;
     RemoteMemory expose(Bytes memory, const Channel* channel) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
-    void prepare_sleep() override {}
-    void cancel_sleep() override {}
     // Nothing sleeps here: the world moves one event on.
     void sleep(Clock::time_point deadline) override;
-    void wake() noexcept override {}
 
   private:
     friend class World;

@@ -52,8 +52,8 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     channel.device_ = own.device.empty() ? 0 : if_nametoindex(own.device.c_str());
     channel.remote_port_ = options.remote_port;
     channel.peer_ = peer.id;
-    channel.from_ = pair->own.socket_address(0, channel.device_);
-    channel.to_ = pair->peer.socket_address(std::uint16_t(theirs.listens_on), channel.device_);
+    channel.from_ = socket_address(pair->own, 0, channel.device_);
+    channel.to_ = socket_address(pair->peer, std::uint16_t(theirs.listens_on), channel.device_);
 
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
         const Introduction& said = it->handshake.introduction();
@@ -115,7 +115,7 @@ void TcpInterface::call(TcpChannel& channel) {
     epoll_event event{EPOLLIN | EPOLLOUT, {.u64 = mark(made.get(), Watched::attempt)}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) != 0) fail("epoll_ctl");
     attempts_.push_back(std::move(made));
-    channel.state_ = TcpChannel::State::calling;
+    channel.state_ = TcpChannel::State::meeting;
 }
 
 // Whoever opens connections and says nothing makes room for the next one.
@@ -202,7 +202,7 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
     if (attempt.handshake.refused()) {
         // Both ends called: the other's call is the one that stays.
         attempt.over = true;
-        if (attempt.caller->state_ == TcpChannel::State::calling)
+        if (attempt.caller->state_ == TcpChannel::State::meeting)
             attempt.caller->state_ = TcpChannel::State::waiting;
     }
 }
@@ -213,11 +213,9 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     TcpChannel* channel = channel_of(said.to_port);
     if (channel == nullptr) {
         const std::uint32_t port = said.to_port;
-        const bool known = std::any_of(ports_.begin(), ports_.end(),
-                                       [&](const PortOptions& it) { return it.port == port; });
         const auto place = std::find_if(attempts_.begin(), attempts_.end(),
                                         [&](const auto& it) { return it.get() == &attempt; });
-        if (!known || place == attempts_.end()) return give_up(attempt, "no such port");
+        if (!has_port(port) || place == attempts_.end()) return give_up(attempt, "no such port");
         // Its place in the list is kept until this look is over.
         arrivals_.push_back(std::move(*place));
         *place = std::make_unique<Attempt>(Attempt{
@@ -226,7 +224,7 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     }
     const bool ours = channel->peer_ == said.caller && channel->remote_port_ == said.from_port;
     const bool stays = channel->state_ == TcpChannel::State::waiting ||
-                       (channel->state_ == TcpChannel::State::calling && said.caller > address_.id);
+                       (channel->state_ == TcpChannel::State::meeting && said.caller > address_.id);
     // Who has nothing to wait for here is not told to.
     if (!ours || channel->state_ >= TcpChannel::State::finished)
         return give_up(attempt, "not the one that belongs here");
@@ -242,7 +240,7 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
 }
 
 void TcpInterface::accept(Attempt& attempt, TcpChannel& channel) {
-    channel.state_ = TcpChannel::State::calling;
+    channel.state_ = TcpChannel::State::meeting;
     attempt.caller = &channel;
     attempt.handshake.accept();
     if (exchange(attempt)) attach_if_finished(attempt);

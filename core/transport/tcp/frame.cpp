@@ -1,33 +1,18 @@
 #include "core/transport/tcp/frame.h"
 
-#include <isa-l/crc.h>
-
-#include <algorithm>
-#include <climits>
+#include "core/transport/common/crc32c.h"
 
 namespace torusmp::transport::tcp {
 
-std::uint32_t crc32c(const void* data, std::size_t bytes, std::uint32_t before) {
-    // The library leaves the inversions at both ends to its caller.
-    std::uint32_t crc = ~before;
-    auto* from = static_cast<unsigned char*>(const_cast<void*>(data));  // it only reads
-    for (std::size_t left = bytes; left != 0;) {
-        const auto piece = std::min<std::size_t>(left, INT_MAX);
-        crc = crc32_iscsi(from, int(piece), crc);
-        from += piece;
-        left -= piece;
-    }
-    return ~crc;
-}
-
-std::uint32_t checksum_of(const PacketHeader& header, const std::byte* payload) {
+std::uint32_t checksum_of(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
     PacketHeader fixed = header;
     fixed.stamp = 0;
     fixed.grants = 0;
     fixed.slot_class = 0;
     fixed.place = 0;
     fixed.hops = 0;
-    return crc32c(payload, header.length, crc32c(&fixed, sizeof fixed));
+    const std::uint32_t before = crc32c(&fixed, sizeof fixed);
+    return crc32c(payload.data(), payload.size(), crc32c(front.data(), front.size(), before));
 }
 
 std::uint32_t checksum_of(const PacketHeader& header) {

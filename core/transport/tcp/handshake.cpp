@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/transport/packet.h"
+#include "core/transport/api/packet.h"
 
 namespace torusmp::transport::tcp {
 namespace {

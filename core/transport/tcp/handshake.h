@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "core/transport/address.h"
-#include "core/transport/secret.h"
+#include "core/transport/common/address.h"
+#include "core/transport/common/secret.h"
 
 namespace torusmp::transport::tcp {
 

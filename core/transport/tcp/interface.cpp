@@ -1,16 +1,10 @@
 #include "core/transport/tcp/interface.h"
 
 #include <fmt/format.h>
-#include <net/if.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 
 #include "core/transport/tcp/attempt.h"
@@ -32,16 +26,9 @@ constexpr unsigned busy_polls_a_look_for_silence = 256;
 }  // namespace
 
 TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options)
-    : options_(std::move(options)),
-      ports_(ports),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    if (!epoll_ || !bell_) fail("cannot open epoll or an eventfd");
-    draw(address_.id);
-    address_.host = options_.host;
+    : Network("tcp", capabilities, ports, options.host), options_(std::move(options)) {
     for (const auto& device : options_.devices) {
-        const auto of_port = [&](const PortOptions& port) { return port.port == device.port; };
-        if (std::none_of(ports.begin(), ports.end(), of_port)) continue;
+        if (!has_port(device.port)) continue;
         Endpoint endpoint{device.port, 0, device.name, {}};
         try {
             endpoint.addresses = addresses_of(device.name);
@@ -55,11 +42,6 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
         address_.anywhere.addresses = addresses_for_far_peers(address_.endpoints);
         listen(address_.anywhere);
     }
-    const auto watch = [&](int descriptor, Watched kind) {
-        epoll_event event{EPOLLIN, {.u64 = kind}};
-        if (descriptor >= 0 && epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
-            fail("epoll_ctl");
-    };
     watch(bell_.get(), Watched::bell);
     watch(monitor_.descriptor(), Watched::monitor);
 }
@@ -80,21 +62,8 @@ void TcpInterface::listen(Endpoint& endpoint) {
     const bool anywhere = &endpoint == &address_.anywhere;
     base::Descriptor socket = open_listener(endpoint.device, ports_.size() + most_strangers);
     endpoint.listens_on = port_of(socket.get());
-    epoll_event event{EPOLLIN, {.u64 = listening_.size() << kind_bits | Watched::listener}};
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) fail("epoll_ctl");
+    watch(socket.get(), listening_.size() << kind_bits | Watched::listener);
     listening_.push_back({std::move(socket), anywhere ? address_.endpoints.size() : index});
-}
-
-const PortOptions& TcpInterface::port_options(std::uint32_t port) const {
-    for (const PortOptions& options : ports_)
-        if (options.port == port) return options;
-    throw std::runtime_error(fmt::format("tcp: port {} was not opened", port));
-}
-
-TcpChannel* TcpInterface::channel_of(std::uint32_t port) const {
-    for (const auto& it : channels_)
-        if (it->port_.port == port) return it.get();
-    return nullptr;
 }
 
 // ---- polling ----
@@ -102,10 +71,7 @@ TcpChannel* TcpInterface::channel_of(std::uint32_t port) const {
 int TcpInterface::poll(Sink& sink) {
     polling_ = true;
     ++turn_;
-    int taken = 0;
-    if (holding_ != 0)
-        for (const auto& it : channels_)
-            if (it->held_count_ != 0) taken += it->offer_held(sink);
+    int taken = offer_held(sink);
     if ((turn_ & look_mask_) != 0 && hot_ != nullptr && blocked_ == 0) {
         const int brought = hot_->receive(sink);
         if (brought != 0) look_mask_ = std::min(2 * look_mask_ + 1, most_look_mask);
@@ -118,7 +84,10 @@ int TcpInterface::poll(Sink& sink) {
     const auto over = [](const auto& it) { return it->over; };
     std::erase_if(attempts_, over);
     std::erase_if(arrivals_, over);
-    if (!fallen_.empty() || !transfers_.empty()) tell(sink);
+    if (has_news()) {
+        if (hot_ != nullptr && hot_->state_ >= TcpChannel::State::finished) hot_ = nullptr;
+        tell(sink);
+    }
     return taken;
 }
 
@@ -187,16 +156,6 @@ void TcpInterface::flush_dirty() {
     dirty_.clear();
 }
 
-void TcpInterface::tell(Sink& sink) {
-    for (const Finished& it : std::exchange(transfers_, {}))
-        sink.on_transfer(*it.channel, it.cookie, it.ok);
-    for (TcpChannel* it : std::exchange(fallen_, {})) {
-        if (hot_ == it) hot_ = nullptr;
-        if (!std::exchange(it->down_told_, true))
-            sink.on_down(*it, fmt::format("{} ({})", it->why_, it->name_));
-    }
-}
-
 void TcpInterface::make_dirty(TcpChannel& channel) {
     if (channel.dirty_ || channel.blocked_ || channel.state_ != TcpChannel::State::open) return;
     channel.dirty_ = true;
@@ -211,23 +170,16 @@ void TcpInterface::channel_blocked(TcpChannel& channel) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, channel.socket_.get(), &event);
 }
 
-// Who is still waited for.
-std::string TcpInterface::statistics() const {
-    std::string text;
-    for (const auto& it : channels_)
-        if (it->connecting())
-            text += fmt::format("tcp: {}: the other end has not answered yet\n", it->name_);
-    return text;
-}
-
 // ---- memory ----
 
 RemoteMemory TcpInterface::expose(Bytes memory, const Channel* /*channel*/) {
-    return {0, memory.size(), 0, {exposures_.add(memory)}};
+    RemoteMemory remote{0, memory.size(), 0, {}};
+    remote.set(MemoryId(exposures_.add(memory)));
+    return remote;
 }
 
 void TcpInterface::conceal(const RemoteMemory& memory) {
-    exposures_.remove(memory.key[0]);
+    exposures_.remove(memory.as<MemoryId>());
 }
 
 void* TcpInterface::allocate(std::size_t bytes, std::size_t alignment) {
@@ -249,28 +201,16 @@ bool TcpInterface::idle() const {
 }
 
 void TcpInterface::prepare_sleep() {
-    std::uint64_t rings = 0;
-    if (read(bell_.get(), &rings, sizeof rings) < 0) rings = 0;  // nobody rang
+    silence_bell();
     flush_dirty();
     // The next look must see everything, not the hot socket alone.
     turn_ |= look_mask_;
 }
 
 void TcpInterface::sleep(Clock::time_point deadline) {
-    using std::chrono::milliseconds;
     if (!channels_.empty()) deadline = std::min(deadline, next_look_for_silence_);
-    int timeout = -1;
-    if (deadline != Clock::time_point::max()) {
-        const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-        timeout = int(std::clamp<std::int64_t>(left, 0, 1 << 30));
-    }
     epoll_event event{};
-    epoll_wait(epoll_.get(), &event, 1, timeout);
-}
-
-void TcpInterface::wake() noexcept {
-    const std::uint64_t one = 1;
-    if (write(bell_.get(), &one, sizeof one) < 0) return;  // it rings already
+    epoll_wait(epoll_.get(), &event, 1, milliseconds_until(deadline));
 }
 
 }  // namespace torusmp::transport::tcp

@@ -18,57 +18,37 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
-#include "core/transport/address.h"
-#include "core/transport/monitor.h"
-#include "core/transport/settings.h"
-#include "core/transport/tcp/exposures.h"
+#include "core/transport/common/exposures.h"
+#include "core/transport/common/network.h"
+#include "core/transport/tcp/channel.h"
 #include "core/transport/tcp/handshake.h"
 #include "core/transport/tcp/settings.h"
-#include "core/transport/transport.h"
 
 namespace torusmp::transport::tcp {
 
-struct InterfaceOptions {
-    Secret secret{};
-    std::string host;  // the name of this host, for messages at both ends
-    struct Device {
-        std::uint32_t port;
-        std::string name;
-    };
-    std::vector<Device> devices;  // of the ports that are links; others take any route
+// Ports without a device take any route.
+struct InterfaceOptions : NetworkOptions {
     std::size_t socket_buffer = setting::socket_buffer.initial();  // bytes, each way
-    std::chrono::nanoseconds timeout = transport::setting::timeout.initial();
     bool checksum = transport::setting::checksum.initial();
 };
 
-class TcpChannel;
-
-class TcpInterface final : public Interface {
+class TcpInterface final : public Network<TcpChannel> {
   public:
     // Throws std::runtime_error that names the device and what is wrong with it.
     TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
     ~TcpInterface() override;
 
-    std::string_view name() const override { return "tcp"; }
     void say_farewell() override;
-    std::string statistics() const override;
-    std::vector<std::byte> address() const override { return address_.encode(); }
+    std::string statistics() const override { return awaited_peers(); }
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
     RemoteMemory expose(Bytes memory, const Channel* channel) override;
     void conceal(const RemoteMemory& memory) override;
-    bool reads() const override { return false; }
-    bool separate_links() const override { return true; }
-    bool polls_kernel() const override { return true; }
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     bool idle() const override;
     void prepare_sleep() override;
-    void cancel_sleep() override {}
     void sleep(Clock::time_point deadline) override;
-    int descriptor() override { return epoll_.get(); }
-    void wake() noexcept override;
 
     // Connections that strangers hold open at most: one more, and the oldest of those that have not
     // even named this interface makes room.
@@ -78,26 +58,17 @@ class TcpInterface final : public Interface {
     friend class TcpChannel;
 
     struct Attempt;
-    // A finished, or failed, remote write that core has not been told of.
-    struct Finished {
-        TcpChannel* channel;
-        std::uint64_t cookie;
-        bool ok;
-    };
 
     void listen(Endpoint& endpoint);
     void call(TcpChannel& channel);
     void tune(int socket) const;
     void limit_silence(int socket, std::chrono::nanoseconds limit) const;
-    const PortOptions& port_options(std::uint32_t port) const;
-    TcpChannel* channel_of(std::uint32_t port) const;
 
     // poll's parts
     int look(Sink& sink);
     int serve(TcpChannel& channel, std::uint32_t events, Sink& sink);
     void read_monitor();
     void flush_dirty();
-    void tell(Sink& sink);
 
     // connections coming about
     void accept_from(std::size_t listening);
@@ -116,31 +87,20 @@ class TcpInterface final : public Interface {
     void channel_blocked(TcpChannel& channel);
 
     InterfaceOptions options_;
-    std::vector<PortOptions> ports_;
-    Address address_;
-    base::Descriptor epoll_;
-    base::Descriptor bell_;
-    Monitor monitor_;
     struct Listening {
         base::Descriptor socket;
         std::size_t endpoint;  // index in address_.endpoints, or beyond: anywhere
     };
     std::vector<Listening> listening_;
-    std::vector<std::unique_ptr<TcpChannel>> channels_;
     std::vector<std::unique_ptr<Attempt>> attempts_;
     // Proven connections to ports that nobody here has connected yet; the caller waits for a
     // verdict.
     std::vector<std::unique_ptr<Attempt>> arrivals_;
     std::vector<TcpChannel*> dirty_;
-    std::vector<TcpChannel*> fallen_;  // went down, to be told
-    std::vector<Finished> transfers_;
     TcpChannel* hot_ = nullptr;  // the last that brought something
     Exposures exposures_;
-    unsigned turn_ = 0;
     unsigned look_mask_ = 1;   // every so many polls look at all sockets
     std::size_t blocked_ = 0;  // channels whose socket is full
-    std::size_t holding_ = 0;  // channels with held packets
-    bool polling_ = false;
     Clock::time_point next_look_for_silence_{};
 };
 

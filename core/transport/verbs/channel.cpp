@@ -44,7 +44,7 @@ std::uint8_t ack_code(const InterfaceOptions& options) {
 
 VerbsChannel::VerbsChannel(VerbsInterface& interface, std::uint32_t index, Device& device,
                            const PortOptions& port)
-    : interface_(interface), index_(index), device_(device), port_(port) {
+    : NetworkChannel(interface.can(), port), interface_(interface), index_(index), device_(device) {
     const int slots = slots_of(port);
     ring_.resize(std::min<std::uint32_t>(ring_requests,
                                          std::bit_floor(std::uint32_t(device.limits().max_qp_wr))));
@@ -148,17 +148,17 @@ bool VerbsChannel::reach(const Hello& hello) {
     if (error != 0)
         throw std::runtime_error(
             fmt::format("the queue pair cannot send: {}", std::strerror(error)));
-    state_ = State::ready;
+    state_ = State::meeting;
     return true;
 }
 
 void VerbsChannel::open() {
-    if (state_ != State::ready) return;
+    if (state_ != State::meeting) return;
     state_ = State::open;
     --interface_.waiting_;
     // The peer may not know yet that this end receives, and its process is not asked again whether
     // a datagram was lost: a frame gets there.
-    post_control(Frame::grant, 0);
+    post_control({.frame = Frame::grant});
     push();
 }
 
@@ -203,16 +203,14 @@ void VerbsChannel::close(std::string_view why) {
     if (state_ >= State::finished) return;
     // Nothing may stand half way in front of the reason.
     if (can_post(1) && pieces_ == 0) {
-        PacketHeader header{};
-        header.place = std::uint8_t(Frame::closed);
         const auto reason = std::as_bytes(std::span(why.substr(0, longest_reason)));
-        header.length = std::uint32_t(reason.size());
+        const ControlFrame closed{.length = std::uint32_t(reason.size()), .frame = Frame::closed};
         corked_ = false;
-        post_frame(header, {}, reason);
+        post_frame(as_header(closed), {}, reason);
         hand_over();
         interface_.give_time(*this);
     }
-    down_told_ = true;  // core closes it, so core knows
+    closed_by_core();
     fail(std::string(why));
 }
 
@@ -235,14 +233,14 @@ int VerbsChannel::arrived(Slot* slot, std::size_t bytes, Sink& sink) {
         return 0;
     }
     heard_something_ = true;
-    if (state_ == State::ready) open();
+    if (state_ == State::meeting) open();
     const auto frame = Frame(header.place);
     if (frame == Frame::packet) return take_packet(slot, header, sink);
     if (frame == Frame::grant || frame == Frame::notice) {
         ++controls_taken_;
         push_controls();
     }
-    const int taken = take_control(frame, header, slot, sink);
+    const int taken = take_control(std::bit_cast<ControlFrame>(header), slot, sink);
     post_again(slot);
     return taken;
 }
@@ -256,22 +254,17 @@ bool VerbsChannel::take_stamp(const PacketHeader& header) {
     return true;
 }
 
-int VerbsChannel::take_control(Frame frame, const PacketHeader& header, const Slot* slot,
-                               Sink& sink) {
-    switch (frame) {
+int VerbsChannel::take_control(const ControlFrame& frame, const Slot* slot, Sink& sink) {
+    switch (frame.frame) {
         case Frame::grant:
-            if ((header.grants & token_guard_bits) != 0 ||
-                ((granted_ + header.grants) & token_guard_bits) != 0)
-                fail("more tokens arrived than there are");
-            else
-                granted_ += header.grants;
-            return header.grants != 0 ? 1 : 0;  // the first one only says that its sender is there
+            take_grant(frame.tokens);
+            return frame.tokens != 0 ? 1 : 0;  // the first one only says that its sender is there
         case Frame::notice:
-            sink.on_notice(*this, header.source | std::uint64_t(header.destination) << 32);
+            sink.on_notice(*this, frame.notice);
             return 1;
         case Frame::closed:
-            fail(std::string(reinterpret_cast<const char*>(slot->memory + sizeof header),
-                             std::min<std::size_t>(header.length, longest_reason)));
+            fail(std::string(reinterpret_cast<const char*>(slot->memory + sizeof frame),
+                             std::min<std::size_t>(frame.length, longest_reason)));
             return 0;
         case Frame::farewell:
             state_ = State::finished;

@@ -1,9 +1,9 @@
 // One reliable-connected queue pair to one peer over one link: packets by send and receive, large
 // messages by RDMA write straight into the peer's memory with a notice behind them.
 //
-// Life of the queue pair (States), as both ends see it:
+// Life of the queue pair, as both ends see it:
 //   waiting  INIT, slots posted: hellos go out. Nothing is sent; what core sends is kept in order.
-//   ready    RTS: the peer's hello was here, so its packets are understood; it may not receive yet.
+//   meeting  RTS: the peer's hello was here, so its packets are understood; it may not receive yet.
 //   open     the peer has said that it is ready, or something of it has come: everything is sent.
 //   finished the peer has said farewell: it sends nothing more, and what is sent is swallowed.
 //   down     ERR: work under way is flushed and reported as failed; Sink::on_down() tells why.
@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/transport/fifo.h"
-#include "core/transport/transport.h"
+#include "core/transport/common/fifo.h"
+#include "core/transport/common/network.h"
 #include "core/transport/verbs/registrations.h"
 #include "core/transport/verbs/slots.h"
 #include "core/transport/verbs/wire.h"
@@ -42,41 +42,28 @@ struct ChannelStatistics {
     std::uint64_t kept = 0;       // frames that found the ring full or the channel not open
 };
 
-class VerbsChannel final : public Channel {
-  public:
-    enum class State { waiting, ready, open, finished, down };
+inline constexpr Capabilities capabilities{
+    .notifies = true, .places = true, .separate_links = true};
 
+class VerbsChannel final : public NetworkChannel {
+  public:
     VerbsChannel(VerbsInterface& interface, std::uint32_t index, Device& device,
                  const PortOptions& port);
     ~VerbsChannel() override;
 
-    bool connecting() const override { return state_ < State::open; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     std::byte* reserve(int slot_class, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
-    void grant(TokenWord tokens) override;
-    TokenWord collect_grants() override { return std::exchange(granted_, 0); }
-    bool can_write(const RemoteMemory& remote) const override;
-    bool can_read(const RemoteMemory& /*remote*/) const override { return false; }
-    Transfer write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                   std::uint64_t cookie) override {
-        return start_write(remote, offset, local, cookie, std::nullopt);
-    }
-    Transfer read(const RemoteMemory& /*remote*/, std::size_t /*offset*/, Bytes /*local*/,
-                  std::uint64_t /*cookie*/) override {
-        return Transfer::refused;
-    }
-    bool notifies() const override { return true; }
-    Transfer write_with_notice(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                               std::uint64_t cookie, std::uint64_t notice) override {
-        return start_write(remote, offset, local, cookie, notice);
-    }
-    bool places() const override { return true; }
     void send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
                      const Place& place) override;
-    void cork() override { corked_ = true; }
-    void ring() override {}
+    void grant(TokenWord tokens) override;
+    bool can_write(const RemoteMemory& remote) const override;
+    Transfer write(const RemoteMemory& remote, std::size_t offset,
+                   std::span<const ConstBytes> local, std::uint64_t cookie,
+                   std::optional<std::uint64_t> notice) override;
     void close(std::string_view why) override;
+    void fail(std::string why) override;
+    int offer_held(Sink& sink) override;
 
     const ChannelStatistics& statistics() const { return statistics_; }
 
@@ -85,6 +72,10 @@ class VerbsChannel final : public Channel {
 
     // The link port whose key a peer's memory has for us: direct peers have but one key.
     static std::uint32_t key_port(std::uint32_t port) { return port < most_link_ports ? port : 0; }
+    // Of the peer's memory for us; 0: none.
+    std::uint32_t key_of(const RemoteMemory& remote) const {
+        return remote.as<PortKeys>().by_port[key_port(remote_port_)];
+    }
 
     static constexpr std::size_t most_staged = 8;
     static constexpr std::size_t most_inline = 256;  // bytes that a staged request can carry
@@ -108,10 +99,9 @@ class VerbsChannel final : public Channel {
     struct Write {
         std::uint64_t to;
         std::uint32_t key;
-        bool notifies;
         ConstBytes left;
         std::uint64_t cookie;
-        std::uint64_t notice;
+        std::optional<std::uint64_t> notice;
         Registration* registration;  // null: through slots
         bool posted = false;         // wholly
     };
@@ -142,11 +132,10 @@ class VerbsChannel final : public Channel {
     Staged& stage(const Out& out);
     void staged(Staged& request, bool signalled);
     void hand_over();
-    void post_control(Frame frame, std::uint64_t word);
+    void post_control(const ControlFrame& frame, const Out& out);
+    void post_control(const ControlFrame& frame) { post_control(frame, Out{}); }
     void push_controls();
     bool has_credit() const { return controls_sent_ - controls_home_ < credits; }
-    Transfer start_write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                         std::uint64_t cookie, std::optional<std::uint64_t> notice);
     void push_writes();
     bool push_piece(Write& write);
     void push_kept();
@@ -162,9 +151,8 @@ class VerbsChannel final : public Channel {
     // --- in ---
     int arrived(Slot* slot, std::size_t bytes, Sink& sink);
     int take_packet(Slot* slot, const PacketHeader& header, Sink& sink);
-    int take_control(Frame frame, const PacketHeader& header, const Slot* slot, Sink& sink);
+    int take_control(const ControlFrame& frame, const Slot* slot, Sink& sink);
     int deliver(Slot* slot, const PacketHeader& header, Sink& sink);
-    int offer_held(Sink& sink);
     bool take_stamp(const PacketHeader& header);
     void post_again(Slot* slot);
     void post_slots();
@@ -177,21 +165,14 @@ class VerbsChannel final : public Channel {
     bool reach(const Hello& hello);
     void open();
     void give_up_waiting();
-    // From inside a poll: on_down() is told at its end.
-    void fail(std::string why);
 
     VerbsInterface& interface_;
     const std::uint32_t index_;  // among the interface's channels; in the numbers of requests
     Device& device_;
-    const PortOptions port_;
     QueuePair queue_pair_;
-    State state_ = State::waiting;
     bool peer_ready_ = false;
 
     // The other end, as connect() was told.
-    std::string name_;  // both ends, for messages
-    Id peer_{};
-    std::uint32_t remote_port_ = 0;
     ibv_ah_attr path_{};
     AddressHandle greets_;  // its datagram queue pair
     std::uint32_t greeter_ = 0;
@@ -201,7 +182,6 @@ class VerbsChannel final : public Channel {
     std::chrono::milliseconds hello_pause_{};
     bool mutual_ = false;                // so both ends are polling
     std::chrono::nanoseconds waited_{};  // for the peer, while this end was looking
-    std::string trouble_;                // of the last attempt
 
     // Out.
     std::vector<Out> ring_;
@@ -211,8 +191,6 @@ class VerbsChannel final : public Channel {
     std::size_t inline_bytes_ = 0;
     std::array<Staged, most_staged> staged_;
     std::size_t staged_count_ = 0;
-    bool corked_ = false;
-    bool dirty_ = false;  // stands in the interface's list of what to hand over
     std::deque<Kept> kept_;
     std::deque<Write> writes_;
     std::size_t pieces_ = 0;  // of writes, posted and not out
@@ -233,10 +211,7 @@ class VerbsChannel final : public Channel {
     std::array<ibv_recv_wr, posted_together> again_{};
     std::array<ibv_sge, posted_together> again_parts_{};
     std::size_t again_count_ = 0;
-    TokenWord granted_ = 0;
 
-    std::string why_;  // it went down
-    bool down_told_ = false;
     ChannelStatistics statistics_;
 };
 

@@ -239,13 +239,10 @@ void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, Con
 
 // ---- tokens and credits ----
 
-// A frame of the transport's own. Precondition: can_post(1), and a credit where it takes one.
-void VerbsChannel::post_control(Frame frame, std::uint64_t word) {
-    PacketHeader header{};
-    header.place = std::uint8_t(frame);
-    header.grants = word;
-    if (frame == Frame::grant) ++controls_sent_;
-    post_frame(header, {}, {});
+// Precondition: can_post(1), and a credit where it takes one.
+void VerbsChannel::post_control(const ControlFrame& frame, const Out& out) {
+    if (frame.frame == Frame::grant || frame.frame == Frame::notice) ++controls_sent_;
+    post_frame(as_header(frame), {}, {}, out);
 }
 
 void VerbsChannel::grant(TokenWord tokens) {
@@ -255,28 +252,31 @@ void VerbsChannel::grant(TokenWord tokens) {
 
 void VerbsChannel::push_controls() {
     if (controls_taken_ - controls_told_ >= credits / 2 && can_post(1))
-        post_control(Frame::credit, 0);
+        post_control({.frame = Frame::credit});
     if (to_grant_ != 0 && has_credit() && can_post(1))
-        post_control(Frame::grant, std::exchange(to_grant_, 0));
+        post_control({.tokens = std::exchange(to_grant_, 0), .frame = Frame::grant});
 }
 
 // ---- remote writes ----
 
 bool VerbsChannel::can_write(const RemoteMemory& remote) const {
-    return state_ < State::finished && remote.port_key(key_port(remote_port_)) != 0;
+    return state_ < State::finished && key_of(remote) != 0;
 }
 
-Transfer VerbsChannel::start_write(const RemoteMemory& remote, std::size_t offset, ConstBytes local,
-                                   std::uint64_t cookie, std::optional<std::uint64_t> notice) {
+Transfer VerbsChannel::write(const RemoteMemory& remote, std::size_t offset,
+                             std::span<const ConstBytes> local, std::uint64_t cookie,
+                             std::optional<std::uint64_t> notice) {
     corked_ = false;
-    if (!can_write(remote) || offset > remote.length || local.size() > remote.length - offset)
+    if (local.size() != 1) return Transfer::refused;
+    const ConstBytes from = local[0];
+    if (!can_write(remote) || offset > remote.length || from.size() > remote.length - offset)
         return Transfer::refused;
-    if (local.empty() && !notice) return Transfer::done;
+    if (from.empty() && !notice) return Transfer::done;
     const Device* const device = &device_;
     Registration* const registration =
-        local.empty() ? nullptr : interface_.registrations_.acquire(local, {&device, 1}, false);
-    writes_.push_back({remote.address + offset, remote.port_key(key_port(remote_port_)),
-                       notice.has_value(), local, cookie, notice.value_or(0), registration});
+        from.empty() ? nullptr : interface_.registrations_.acquire(from, {&device, 1}, false);
+    writes_.push_back(
+        {remote.address + offset, key_of(remote), from, cookie, notice, registration});
     ++interface_.awaited_;
     push_writes();
     if (!interface_.polling_) hand_over();
@@ -297,7 +297,7 @@ bool VerbsChannel::push_piece(Write& write) {
     const std::size_t most = straight ? piece_bytes_ : interface_.slots_.bytes();
     const std::size_t bytes = std::min(write.left.size(), most);
     const bool last = bytes == write.left.size();
-    if (last && write.notifies && !has_credit()) return false;
+    if (last && write.notice && !has_credit()) return false;
     Slot* slot = nullptr;
     const std::byte* from = write.left.data();
     std::uint32_t key = 0;
@@ -314,22 +314,17 @@ bool VerbsChannel::push_piece(Write& write) {
     const Out end{.registration = write.registration, .cookie = write.cookie, .tells = true};
     if (bytes != 0) {
         Out piece{.slot = slot, .piece = true};
-        if (last && !write.notifies) {
+        if (last && !write.notice) {
             piece.registration = end.registration;
             piece.cookie = end.cookie;
             piece.tells = true;
         }
         ++pieces_;
         post_write(write.to, write.key, from, std::uint32_t(bytes), key, piece,
-                   !last || !write.notifies);
+                   !last || !write.notice);
     }
-    if (last && write.notifies) {
-        PacketHeader header{};
-        header.place = std::uint8_t(Frame::notice);
-        header.source = std::uint32_t(write.notice);
-        header.destination = std::uint32_t(write.notice >> 32);
-        ++controls_sent_;
-        post_frame(header, {}, {}, end);
+    if (last && write.notice) {
+        post_control({.frame = Frame::notice, .notice = *write.notice}, end);
     }
     write.to += bytes;
     write.left = write.left.subspan(bytes);

@@ -32,9 +32,9 @@ void make_nonblocking(int descriptor) {
 
 }  // namespace
 
-ibv_gid gid_from(const IpAddress& address) {
+ibv_gid gid_from(const base::Address& address) {
     ibv_gid gid{};
-    if (address.family == 6) {
+    if (address.v6) {
         std::memcpy(gid.raw, address.bytes.data(), 16);
     } else {
         gid.raw[10] = gid.raw[11] = 0xff;
@@ -44,7 +44,7 @@ ibv_gid gid_from(const IpAddress& address) {
 }
 
 Device::Device(const std::string& netdev, std::size_t index, int gid_index) : index_(index) {
-    const auto facts = config::rdma_port_of(netdev);
+    const auto facts = rdma_port_of(netdev);
     if (!facts)
         throw std::runtime_error(fmt::format(
             "device {} has no RDMA device: expected a RoCE adapter, or soft-RoCE on it (`rdma link "
@@ -94,9 +94,9 @@ void Device::open() {
 }
 
 void Device::choose_addresses(int gid_index) {
-    for (const IpAddress& address : addresses_of(netdev())) {
+    for (const DeviceAddress& address : addresses_of(netdev())) {
         const ibv_gid wanted = gid_from(address);
-        for (const config::RdmaGid& gid : facts_.gids) {
+        for (const RdmaGid& gid : facts_.gids) {
             if (!gid.roce_v2 || std::memcmp(gid.bytes.data(), wanted.raw, 16) != 0) continue;
             if (gid_index >= 0 && gid.index != gid_index) continue;
             addresses_.push_back(address);
@@ -104,7 +104,7 @@ void Device::choose_addresses(int gid_index) {
         }
     }
     if (!addresses_.empty()) return;
-    const std::string there = config::describe_gids(facts_);
+    const std::string there = describe_gids(facts_);
     throw std::runtime_error(
         gid_index >= 0
             ? fmt::format("RDMA device {}: verbs.gid_index: found {}, expected the index of a RoCE "
@@ -118,7 +118,7 @@ std::string Device::text() const {
     return fmt::format("{} on {}", facts_.device, facts_.netdev);
 }
 
-std::uint8_t Device::gid_of(const IpAddress& address) const {
+std::uint8_t Device::gid_of(const base::Address& address) const {
     for (std::size_t i = 0; i < addresses_.size(); ++i)
         if (addresses_[i].bytes == address.bytes) return gid_indices_[i];
     throw std::logic_error("verbs: an address that is none of the device's");

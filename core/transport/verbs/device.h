@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "config/rdma.h"
-#include "core/transport/address.h"
+#include "core/transport/common/address.h"
 #include "core/transport/verbs/handles.h"
+#include "core/transport/verbs/rdma.h"
 
 namespace torusmp::transport::verbs {
 
@@ -40,9 +40,9 @@ class Device {
     const ibv_device_attr& limits() const { return limits_; }
 
     // Addresses of the network device under which a queue pair can speak.
-    const std::vector<IpAddress>& addresses() const { return addresses_; }
+    const std::vector<DeviceAddress>& addresses() const { return addresses_; }
     // The place of that address in the port's table. Precondition: it is one of addresses().
-    std::uint8_t gid_of(const IpAddress& address) const;
+    std::uint8_t gid_of(const base::Address& address) const;
 
     ibv_cq* queue(Queue which) const { return queues_[which].get(); }
     // Makes room for the completions of one more queue pair. Throws std::runtime_error.
@@ -69,7 +69,7 @@ class Device {
     std::uint64_t counter(const char* name) const;
     Counters read_counters() const;
 
-    config::RdmaPort facts_;
+    RdmaPort facts_;
     std::size_t index_;
     unsigned netdev_index_ = 0;
     Context context_;
@@ -80,12 +80,12 @@ class Device {
     std::array<int, queues> room_{};
     ibv_port_attr port_{};
     ibv_device_attr limits_{};
-    std::vector<IpAddress> addresses_;
+    std::vector<DeviceAddress> addresses_;
     std::vector<std::uint8_t> gid_indices_;  // of addresses_
     Counters before_;
 };
 
 // The GID that is an address: IPv4 mapped into IPv6.
-ibv_gid gid_from(const IpAddress& address);
+ibv_gid gid_from(const base::Address& address);
 
 }  // namespace torusmp::transport::verbs

@@ -17,25 +17,15 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
-#include "core/transport/monitor.h"
-#include "core/transport/settings.h"
-#include "core/transport/transport.h"
+#include "core/transport/common/network.h"
 #include "core/transport/verbs/channel.h"
 #include "core/transport/verbs/greeter.h"
 #include "core/transport/verbs/settings.h"
 
 namespace torusmp::transport::verbs {
 
-struct InterfaceOptions {
-    Secret secret{};
-    std::string host;  // the name of this host, for messages at both ends
-    struct Device {
-        std::uint32_t port;
-        std::string name;  // the network device
-    };
-    std::vector<Device> devices;  // of every port
-    std::chrono::nanoseconds timeout = transport::setting::timeout.initial();
+// Every port has a device.
+struct InterfaceOptions : NetworkOptions {
     // How a queue pair waits: InfiniBand's codes. A packet without an answer is sent again after
     // 4.096 us * 2^ack_timeout; auto_number: as long as all retries together fit into `timeout`.
     int ack_timeout = setting::ack_timeout.initial();
@@ -47,20 +37,16 @@ struct InterfaceOptions {
     std::function<void(std::string_view)> log;
 };
 
-class VerbsInterface final : public Interface {
+class VerbsInterface final : public Network<VerbsChannel> {
   public:
     // Throws std::runtime_error that names the device, what is wrong with it and what to do.
     VerbsInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
     ~VerbsInterface() override;
 
-    std::string_view name() const override { return "verbs"; }
-    std::vector<std::byte> address() const override { return address_.encode(); }
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
     RemoteMemory expose(Bytes memory, const Channel* channel) override;
     void conceal(const RemoteMemory& memory) override;
-    bool reads() const override { return false; }
-    bool separate_links() const override { return true; }
     bool idle() const override;
     std::string statistics() const override;
     void say_farewell() override;
@@ -69,8 +55,6 @@ class VerbsInterface final : public Interface {
     void prepare_sleep() override;
     void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
-    int descriptor() override { return epoll_.get(); }
-    void wake() noexcept override;
 
     // What tests look at.
     const RegistrationStatistics& registrations() const { return registrations_.statistics(); }
@@ -80,23 +64,13 @@ class VerbsInterface final : public Interface {
   private:
     friend class VerbsChannel;
 
-    // A remote write that has ended, and core has not been told.
-    struct Finished {
-        VerbsChannel* channel;
-        std::uint64_t cookie;
-        bool ok;
-    };
-
     Device& device_of(std::uint32_t port) const;
-    const PortOptions& port_options(std::uint32_t port) const;
-    VerbsChannel* channel_of(std::uint32_t port) const;
 
     // poll's parts
     int take_arrivals(Device& device, Sink& sink);
     void take_departures(Device& device);
     void look(int timeout);
     void hand_over_all();
-    void tell(Sink& sink);
     void look_at_the_clock();
 
     // connections coming about
@@ -111,34 +85,23 @@ class VerbsInterface final : public Interface {
     void make_dirty(VerbsChannel& channel);
 
     InterfaceOptions options_;
-    std::vector<PortOptions> ports_;
-    Address address_;
-    base::Descriptor epoll_;
-    base::Descriptor bell_;
-    Monitor monitor_;
     std::vector<std::unique_ptr<Device>> devices_;
     std::map<std::uint32_t, Device*> device_of_port_;
     std::vector<std::unique_ptr<Greeter>> greeters_;  // by device
     Slots slots_;
     Registrations registrations_;
-    std::vector<std::unique_ptr<VerbsChannel>> channels_;
     std::map<std::uint32_t, Hello> strangers_;  // by port: proven, not connected here yet
     std::vector<std::uint32_t> knocked_;        // of them not told yet
     std::vector<VerbsChannel*> dirty_;
     // Whose device took no more requests, and why: brought down at the end of the poll, not while
     // they are sending.
     std::vector<std::pair<VerbsChannel*, std::string>> broken_;
-    std::vector<VerbsChannel*> fallen_;  // went down, to be told
-    std::vector<Finished> transfers_;
     Slot* delivering_ = nullptr;  // what core looks at now
     Device* hot_ = nullptr;       // the last that brought something
     Clock::time_point last_look_at_clock_{};
     Clock::time_point next_signs_{};  // when silent peers are asked for a sign of life
-    unsigned turn_ = 0;
-    std::size_t awaited_ = 0;  // writes whose end core waits for
-    std::size_t holding_ = 0;  // channels with held packets
-    std::size_t waiting_ = 0;  // channels that are not open yet
-    bool polling_ = false;
+    std::size_t awaited_ = 0;         // writes whose end core waits for
+    std::size_t waiting_ = 0;         // channels that are not open yet
     bool said_farewell_ = false;
     bool thorough_ = true;  // the next poll looks at everything
     bool looked_ = false;   // since the last prepare_sleep()

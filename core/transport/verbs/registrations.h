@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/transport/transport.h"
+#include "core/transport/api/interface.h"
 #include "core/transport/verbs/device.h"
 #include "core/transport/verbs/unmapped.h"
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "config/memory_lock.h"
+
 namespace torusmp::transport::verbs {
 
 Slots::Chunk::~Chunk() {

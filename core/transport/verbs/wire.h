@@ -1,5 +1,5 @@
-// What verbs channels say to each other beside core's packets: frames over the queue pair, marked
-// in PacketHeader::place, and the datagram by which two queue pairs find each other.
+// What verbs channels say to each other beside core's packets: frames over the queue pair, and the
+// datagram by which two queue pairs find each other.
 //
 // Every frame takes a receive slot at the other end. Core's packets have theirs by its tokens. The
 // frames of the transport itself (grant, notice) have `credits` of their own, which go home in the
@@ -10,23 +10,48 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
-#include "core/transport/address.h"
-#include "core/transport/packet.h"
-#include "core/transport/secret.h"
+#include "core/transport/api/packet.h"
+#include "core/transport/common/address.h"
+#include "core/transport/common/secret.h"
 
 namespace torusmp::transport::verbs {
 
 enum class Frame : std::uint8_t {
     packet,    // core's
-    grant,     // tokens in `grants`
-    notice,    // a write is complete; the notice in `source` and `destination`
-    credit,    // nothing but the stamp
+    grant,     // tokens
+    notice,    // a write is complete
+    credit,    // nothing but the count of what was taken
     closed,    // the other end gives the link up; the payload says why
     farewell,  // the other end has nothing more to send
     last = farewell
 };
+
+// A frame of the transport's own. `length` and `frame` stand where PacketHeader has its length and
+// its place, and in both the first word counts the peer's control frames that were taken off.
+struct ControlFrame {
+    std::uint32_t taken = 0;
+    std::uint32_t length = 0;
+    std::uint64_t tokens = 0;  // of a grant
+    std::uint8_t unused1[2] = {};
+    Frame frame{};
+    std::uint8_t unused2 = 0;
+    std::uint32_t unused3 = 0;
+    std::uint64_t notice = 0;
+    std::uint32_t unused4[2] = {};
+};
+static_assert(sizeof(ControlFrame) == sizeof(PacketHeader) &&
+              offsetof(ControlFrame, taken) == offsetof(PacketHeader, stamp) &&
+              offsetof(ControlFrame, length) == offsetof(PacketHeader, length) &&
+              offsetof(ControlFrame, frame) == offsetof(PacketHeader, place));
+
+// As it stands in a packet's place.
+inline PacketHeader as_header(const ControlFrame& frame) {
+    return std::bit_cast<PacketHeader>(frame);
+}
 
 inline constexpr std::uint32_t credits = 16;
 inline constexpr std::uint32_t most_credit_frames = 2;

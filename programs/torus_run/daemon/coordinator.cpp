@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/units.h"
-#include "core/transport/settings.h"
+#include "core/transport/common/settings.h"
 #include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/text.h"

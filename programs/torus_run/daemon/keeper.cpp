@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/units.h"
-#include "core/transport/settings.h"
+#include "core/transport/common/settings.h"
 #include "launch/settings.h"
 #include "programs/torus_run/daemon/attention.h"
 #include "programs/torus_run/daemon/coordinator.h"

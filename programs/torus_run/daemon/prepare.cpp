@@ -12,6 +12,7 @@
 #include "config/binding.h"
 #include "config/network.h"
 #include "config/options.h"
+#include "core/transport/machine.h"
 #include "programs/torus_run/daemon/limits.h"
 #include "programs/torus_run/daemon/local_ranks.h"
 #include "programs/torus_run/front/program.h"
@@ -63,7 +64,8 @@ void describe(const HostOrder& order, HostFacts& facts) {
     facts.name = own_name();
     facts.machine = machine();
     try {
-        facts.description = config::describe_host(order.geometry, order.routes);
+        facts.description =
+            config::format_facts(transport::this_host(order.geometry, order.routes));
     } catch (const std::exception& error) {
         facts.problems.push_back(
             fmt::format("its network devices cannot be listed: {}", error.what()));

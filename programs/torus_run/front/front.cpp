@@ -19,7 +19,7 @@
 
 #include "base/descriptor.h"
 #include "base/units.h"
-#include "core/transport/settings.h"
+#include "core/transport/common/settings.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/keeper.h"
 #include "programs/torus_run/daemon/signals.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "core/transport/settings.h"
+#include "core/transport/common/settings.h"
 #include "job/settings.h"
 #include "launch/environment.h"
 #include "launch/settings.h"

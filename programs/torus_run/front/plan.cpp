@@ -14,7 +14,7 @@
 #include "config/load.h"
 #include "config/network.h"
 #include "config/options.h"
-#include "core/transport/settings.h"
+#include "core/transport/common/settings.h"
 #include "job/settings.h"
 #include "launch/agent.h"
 #include "launch/environment.h"

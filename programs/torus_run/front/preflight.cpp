@@ -7,6 +7,7 @@
 
 #include "config/geometry.h"
 #include "config/network.h"
+#include "core/transport/machine.h"
 #include "programs/torus_run/daemon/keepers.h"
 
 namespace torusmp::launch {
@@ -82,7 +83,7 @@ Preflight::Grouped Preflight::group() const {
 std::vector<config::HostFacts> Preflight::parsed(std::vector<std::string>& problems) const {
     std::vector<config::HostFacts> all;
     for (int node = 0; node < int(answers_.size()); ++node) try {
-            all.push_back(config::parse_facts(answers_[std::size_t(node)].facts->description));
+            all.push_back(transport::parse_facts(answers_[std::size_t(node)].facts->description));
         } catch (const config::ConfigError& error) {
             problems.push_back(fmt::format("{}: {}", cite({node}), error.what()));
         }
@@ -98,7 +99,8 @@ void Preflight::add_machine_problems(std::vector<std::string>& problems) const {
     const std::string geometry = config::file_hash(settings.file());
     if (!settings[config::setting::links].empty() ||
         !settings[config::setting::host_links].empty()) {
-        problems = config::check_machine(settings, facts, config::read_places(settings), geometry);
+        problems =
+            transport::check_machine(settings, facts, config::read_places(settings), geometry);
         return;
     }
     for (int node = 0; node < int(facts.size()); ++node)

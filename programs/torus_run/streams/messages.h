@@ -100,7 +100,7 @@ struct HostFacts {
     std::string name;                   // its own
     std::string machine;                // the same for several hosts on one machine
     std::vector<std::string> problems;  // whole clauses; empty: ready to start
-    std::string description;            // config::describe_host(); empty: not asked for
+    std::string description;            // config::format_facts(); empty: not asked for
 };
 
 std::vector<std::byte> encode(const HostFacts& facts);

@@ -1,6 +1,5 @@
-#include "core/transport/address.h"
+#include "core/transport/common/address.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -31,13 +30,19 @@ class Writer {
         const auto bytes = std::as_bytes(std::span(cut));
         out.insert(out.end(), bytes.begin(), bytes.end());
     }
+    void address(const DeviceAddress& address) {
+        number(std::uint8_t(address.v6 ? 6 : 4));
+        number(std::uint8_t(address.prefix));
+        number(std::uint8_t(address.on_loopback ? 1 : 0));
+        number(address.bytes);
+    }
     void endpoint(const Endpoint& endpoint) {
         number(endpoint.port);
         number(endpoint.listens_on);
         text(endpoint.device);
         const std::size_t count = std::min(endpoint.addresses.size(), most_addresses);
         number(std::uint8_t(count));
-        for (std::size_t i = 0; i < count; ++i) number(endpoint.addresses[i]);
+        for (std::size_t i = 0; i < count; ++i) address(endpoint.addresses[i]);
     }
     std::vector<std::byte> out;
 };
@@ -64,12 +69,18 @@ class Reader {
         endpoint.device = text();
         const std::size_t count = number<std::uint8_t>();
         if (count > most_addresses) refuse();
-        for (std::size_t i = 0; i < count; ++i) {
-            const auto address = number<IpAddress>();
-            if (address.family != 4 && address.family != 6) refuse();
-            endpoint.addresses.push_back(address);
-        }
+        for (std::size_t i = 0; i < count; ++i) endpoint.addresses.push_back(address());
         return endpoint;
+    }
+    DeviceAddress address() {
+        const int family = number<std::uint8_t>();
+        DeviceAddress address;
+        address.v6 = family == 6;
+        address.prefix = number<std::uint8_t>();
+        address.on_loopback = number<std::uint8_t>() != 0;
+        address.bytes = number<std::array<std::uint8_t, 16>>();
+        if ((family != 4 && family != 6) || address.prefix > (address.v6 ? 128 : 32)) refuse();
+        return address;
     }
     bool empty() const { return left_.empty(); }
     [[noreturn]] static void refuse() {
@@ -99,17 +110,17 @@ int prefix_of(const sockaddr* mask) {
     return bits;
 }
 
-std::optional<IpAddress> read_address(const ifaddrs& entry) {
+std::optional<DeviceAddress> read_address(const ifaddrs& entry) {
     if (entry.ifa_addr == nullptr) return std::nullopt;
-    IpAddress address;
-    address.prefix = std::uint8_t(prefix_of(entry.ifa_netmask));
+    DeviceAddress address;
+    address.prefix = prefix_of(entry.ifa_netmask);
     address.on_loopback = (entry.ifa_flags & IFF_LOOPBACK) != 0;
     if (entry.ifa_addr->sa_family == AF_INET) {
         const auto& from = *reinterpret_cast<const sockaddr_in*>(entry.ifa_addr);
         std::memcpy(address.bytes.data(), &from.sin_addr, 4);
     } else if (entry.ifa_addr->sa_family == AF_INET6) {
         const auto& from = *reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr);
-        address.family = 6;
+        address.v6 = true;
         std::memcpy(address.bytes.data(), &from.sin6_addr, 16);
     } else {
         return std::nullopt;
@@ -117,62 +128,38 @@ std::optional<IpAddress> read_address(const ifaddrs& entry) {
     return address;
 }
 
-bool is_localhost(const IpAddress& address) {
-    if (address.family == 4) return address.bytes[0] == 127;
-    IpAddress one;
-    one.bytes[15] = 1;
-    return address.bytes == one.bytes;
-}
-
 // What suits every peer first: addresses on the loopback device (routes lead there over any
 // cable), then IPv4, and link-local ones last, where no peer can be far.
-int order(const IpAddress& address) {
-    if (is_localhost(address)) return 4;
+int order(const DeviceAddress& address) {
+    if (address.loopback()) return 4;
     if (address.on_loopback) return 0;
     if (address.link_local()) return 3;
-    return address.family == 4 ? 1 : 2;
+    return address.v6 ? 2 : 1;
 }
 
-void sort_by_use(std::vector<IpAddress>& addresses) {
-    std::stable_sort(addresses.begin(), addresses.end(),
-                     [](const IpAddress& a, const IpAddress& b) { return order(a) < order(b); });
+void sort_by_use(std::vector<DeviceAddress>& addresses) {
+    std::stable_sort(
+        addresses.begin(), addresses.end(),
+        [](const DeviceAddress& a, const DeviceAddress& b) { return order(a) < order(b); });
 }
 
 }  // namespace
 
-bool IpAddress::same_network(const IpAddress& other) const {
-    if (family != other.family || prefix != other.prefix) return false;
-    const int width = family == 4 ? 32 : 128;
-    const int bits = std::min<int>(prefix, width);
-    for (int i = 0; i < bits; ++i) {
-        const std::uint8_t mask = std::uint8_t(0x80u >> (i % 8));
-        if ((bytes[std::size_t(i / 8)] & mask) != (other.bytes[std::size_t(i / 8)] & mask))
-            return false;
-    }
-    return true;
-}
-
-sockaddr_storage IpAddress::socket_address(std::uint16_t port, unsigned device) const {
+sockaddr_storage socket_address(const base::Address& from, std::uint16_t port, unsigned device) {
     sockaddr_storage storage{};
-    if (family == 4) {
-        auto& address = reinterpret_cast<sockaddr_in&>(storage);
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        std::memcpy(&address.sin_addr, bytes.data(), 4);
-    } else {
+    if (from.v6) {
         auto& address = reinterpret_cast<sockaddr_in6&>(storage);
         address.sin6_family = AF_INET6;
         address.sin6_port = htons(port);
-        std::memcpy(&address.sin6_addr, bytes.data(), 16);
-        if (link_local()) address.sin6_scope_id = device;
+        std::memcpy(&address.sin6_addr, from.bytes.data(), 16);
+        if (from.link_local()) address.sin6_scope_id = device;
+    } else {
+        auto& address = reinterpret_cast<sockaddr_in&>(storage);
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        std::memcpy(&address.sin_addr, from.bytes.data(), 4);
     }
     return storage;
-}
-
-std::string IpAddress::text() const {
-    char text[INET6_ADDRSTRLEN] = "?";
-    inet_ntop(family == 4 ? AF_INET : AF_INET6, bytes.data(), text, sizeof text);
-    return text;
 }
 
 const Endpoint& Address::endpoint(std::uint32_t port) const {
@@ -206,13 +193,13 @@ Address Address::decode(std::span<const std::byte> bytes) {
     return address;
 }
 
-std::vector<IpAddress> addresses_of(const std::string& device) {
+std::vector<DeviceAddress> addresses_of(const std::string& device) {
     ifaddrs* first = nullptr;
     if (getifaddrs(&first) != 0)
         throw std::runtime_error(
             fmt::format("cannot read the addresses of this host: {}", std::strerror(errno)));
     const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
-    std::vector<IpAddress> addresses;
+    std::vector<DeviceAddress> addresses;
     bool exists = device.empty();
     bool up = device.empty();
     for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
@@ -232,25 +219,25 @@ std::vector<IpAddress> addresses_of(const std::string& device) {
     return addresses;
 }
 
-std::vector<IpAddress> addresses_for_far_peers(const std::vector<Endpoint>& endpoints) {
-    std::vector<IpAddress> addresses = addresses_of("");
+std::vector<DeviceAddress> addresses_for_far_peers(const std::vector<Endpoint>& endpoints) {
+    std::vector<DeviceAddress> addresses = addresses_of("");
     if (!endpoints.empty()) {
         // Other networks of this host, such as one for its management, are not ours to use.
-        const auto ours = [&](const IpAddress& address) {
-            return address.on_loopback != 0 ||
+        const auto ours = [&](const DeviceAddress& address) {
+            return address.on_loopback ||
                    std::any_of(endpoints.begin(), endpoints.end(), [&](const Endpoint& endpoint) {
                        return std::any_of(
                            endpoint.addresses.begin(), endpoint.addresses.end(),
-                           [&](const IpAddress& it) { return it.bytes == address.bytes; });
+                           [&](const DeviceAddress& it) { return it.bytes == address.bytes; });
                    });
         };
-        std::erase_if(addresses, [&](const IpAddress& address) { return !ours(address); });
+        std::erase_if(addresses, [&](const DeviceAddress& address) { return !ours(address); });
     }
-    if (std::any_of(addresses.begin(), addresses.end(), [](const IpAddress& address) {
-            return !is_localhost(address) && !address.link_local();
+    if (std::any_of(addresses.begin(), addresses.end(), [](const DeviceAddress& address) {
+            return !address.loopback() && !address.link_local();
         }))
-        std::erase_if(addresses, [](const IpAddress& address) {
-            return is_localhost(address) || address.link_local();
+        std::erase_if(addresses, [](const DeviceAddress& address) {
+            return address.loopback() || address.link_local();
         });
     return addresses;
 }
@@ -258,35 +245,34 @@ std::vector<IpAddress> addresses_for_far_peers(const std::vector<Endpoint>& endp
 std::optional<Pair> choose_pair(const Endpoint& own, const Endpoint& peer) {
     const bool cable = !own.device.empty() && !peer.device.empty();
     const auto first = [&](auto&& fits) -> std::optional<Pair> {
-        for (const IpAddress& mine : own.addresses)
-            for (const IpAddress& theirs : peer.addresses)
-                if (mine.family == theirs.family && fits(mine, theirs)) return Pair{mine, theirs};
+        for (const DeviceAddress& mine : own.addresses)
+            for (const DeviceAddress& theirs : peer.addresses)
+                if (mine.v6 == theirs.v6 && fits(mine, theirs)) return Pair{mine, theirs};
         return std::nullopt;
     };
-    const auto share_network = [](const IpAddress& mine, const IpAddress& theirs) {
+    const auto share_network = [](const DeviceAddress& mine, const DeviceAddress& theirs) {
         return !mine.link_local() && mine.same_network(theirs);
     };
     if (cable) {
         if (const auto pair = first(share_network)) return pair;
-        return first([](const IpAddress& mine, const IpAddress& theirs) {
+        return first([](const DeviceAddress& mine, const DeviceAddress& theirs) {
             return mine.link_local() && theirs.link_local();
         });
     }
-    if (const auto pair = first([](const IpAddress& mine, const IpAddress& theirs) {
-            return mine.on_loopback != 0 && theirs.on_loopback != 0;
+    if (const auto pair = first([](const DeviceAddress& mine, const DeviceAddress& theirs) {
+            return mine.on_loopback && theirs.on_loopback;
         }))
         return pair;
     if (const auto pair = first(share_network)) return pair;
-    return first([](const IpAddress& mine, const IpAddress& theirs) {
+    return first([](const DeviceAddress& mine, const DeviceAddress& theirs) {
         return !mine.link_local() && !theirs.link_local();
     });
 }
 
 std::string describe(const Endpoint& endpoint, const std::string& host) {
     std::string addresses;
-    for (const IpAddress& address : endpoint.addresses)
-        addresses +=
-            fmt::format("{}{}/{}", addresses.empty() ? "" : ", ", address.text(), address.prefix);
+    for (const DeviceAddress& address : endpoint.addresses)
+        addresses += fmt::format("{}{}", addresses.empty() ? "" : ", ", address.with_prefix());
     return endpoint.device.empty()
                ? fmt::format("{} ({})", host, addresses)
                : fmt::format("device {} of {} ({})", endpoint.device, host, addresses);

@@ -1,4 +1,4 @@
-#include "core/transport/secret.h"
+#include "core/transport/common/secret.h"
 
 #include <sodium.h>
 

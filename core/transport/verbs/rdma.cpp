@@ -1,23 +1,22 @@
-#include "config/rdma.h"
+#include "core/transport/verbs/rdma.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <infiniband/verbs.h>
-#include <linux/capability.h>
 #include <net/if.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
 
-#include "base/capability.h"
 #include "base/descriptor.h"
 #include "base/units.h"
+#include "config/fact_line.h"
 
-namespace torusmp::config {
+namespace torusmp::transport::verbs {
 
 namespace {
 
@@ -248,12 +247,76 @@ std::string describe_gids(const RdmaPort& port) {
     return fmt::format("{} and {}", fmt::join(words, ", "), last);
 }
 
-std::optional<std::uint64_t> memory_lock_limit() {
-    struct rlimit limit {};
-    if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-        base::has_capability(CAP_IPC_LOCK))
-        return std::nullopt;
-    return limit.rlim_cur;
+namespace {
+
+constexpr std::size_t most_ports = 4096;
+
+RdmaPort parse_port(const config::FactLine& line) {
+    line.expect(8);
+    RdmaPort port;
+    port.device = line[1];
+    port.port = line.number(2);
+    port.netdev = line[3];
+    port.state = line.text(4);
+    port.active = port.state == "ACTIVE";
+    port.mtu = line.number(5);
+    port.max_mtu = line.number(6);
+    port.link_layer = line.text(7);
+    return port;
 }
 
-}  // namespace torusmp::config
+RdmaGid parse_gid(const config::FactLine& line) {
+    line.expect(4);
+    RdmaGid gid;
+    gid.index = line.number(1);
+    gid.roce_v2 = line.either(2, "v2", "other");
+    if (line[3].size() != 2 * gid.bytes.size()) line.fail("expected 32 hexadecimal digits");
+    for (std::size_t i = 0; i < gid.bytes.size(); ++i) {
+        const char* const at = line[3].data() + 2 * i;
+        if (std::from_chars(at, at + 2, gid.bytes[i], 16).ptr != at + 2)
+            line.fail("expected 32 hexadecimal digits");
+    }
+    return gid;
+}
+
+}  // namespace
+
+std::vector<std::string> format_ports(const std::vector<RdmaPort>& ports) {
+    using config::fact_word;
+    std::vector<std::string> lines;
+    for (const RdmaPort& port : ports) {
+        lines.push_back(fmt::format("rdma {} {} {} {} {} {} {}", fact_word(port.device), port.port,
+                                    fact_word(port.netdev), fact_word(port.state), port.mtu,
+                                    port.max_mtu, fact_word(port.link_layer)));
+        for (const RdmaGid& gid : port.gids)
+            lines.push_back(fmt::format("gid {} {} {:02x}", gid.index, gid.roce_v2 ? "v2" : "other",
+                                        fmt::join(gid.bytes, "")));
+        if (!port.trouble.empty()) lines.push_back("trouble " + config::fact_words(port.trouble));
+    }
+    return lines;
+}
+
+std::vector<RdmaPort> parse_ports(const std::vector<std::string>& lines) {
+    std::vector<RdmaPort> ports;
+    for (const std::string& text : lines) {
+        const config::FactLine line(text);
+        if (line[0] == "rdma") {
+            RdmaPort port = parse_port(line);
+            if (ports.size() == most_ports) line.fail("expected fewer RDMA devices");
+            if (std::any_of(ports.begin(), ports.end(),
+                            [&](const RdmaPort& it) { return it.netdev == port.netdev; }))
+                line.fail("that network device had an RDMA device before");
+            ports.push_back(std::move(port));
+            continue;
+        }
+        if (line[0] != "gid" && line[0] != "trouble") line.fail("expected rdma, gid or trouble");
+        if (ports.empty()) line.fail("it belongs to no RDMA device");
+        if (line[0] == "gid")
+            ports.back().gids.push_back(parse_gid(line));
+        else
+            ports.back().trouble = line.rest(1);
+    }
+    return ports;
+}
+
+}  // namespace torusmp::transport::verbs

@@ -1,4 +1,4 @@
-#include "core/transport/monitor.h"
+#include "core/transport/common/monitor.h"
 
 #include <linux/if.h>
 #include <linux/netlink.h>

@@ -1,5 +1,5 @@
 // What this host has of RDMA: which verbs device belongs to a network device, the state and MTU of
-// its port, its GIDs, and how much memory this process may register.
+// its port, and its GIDs.
 //
 // Names and states are read from sysfs, which anybody may; MTU and GIDs need the device opened,
 // which shows whether this process may use it. A host without RDMA costs one look at a folder that
@@ -16,7 +16,7 @@
 
 #include "base/address.h"
 
-namespace torusmp::config {
+namespace torusmp::transport::verbs {
 
 // One entry of a port's GID table: an address of its network device, as verbs speak of it.
 struct RdmaGid {
@@ -54,12 +54,16 @@ std::optional<RdmaPort> rdma_port_of(const std::string& netdev);
 // "0 (fe80::1) and 1 (10.0.0.1)": the RoCE v2 GIDs of a port; "none".
 std::string describe_gids(const RdmaPort& port);
 
-// Bytes of memory that this process may lock, and so register; nothing: no limit, or one that it
-// need not keep (CAP_IPC_LOCK).
-std::optional<std::uint64_t> memory_lock_limit();
+// What a host tells of its ports (transport::Probe::offers()): lines of words.
+//   rdma rxe0 1 enp1s0f0 ACTIVE 4096 4096 Ethernet
+//   gid 1 v2 00000000000000000000ffff0a000001        of the port above; "other": not RoCE v2
+//   trouble it cannot be opened: ...                 of the port above
+std::vector<std::string> format_ports(const std::vector<RdmaPort>& ports);
+// Throws ConfigError that quotes the line which is not what format_ports() writes.
+std::vector<RdmaPort> parse_ports(const std::vector<std::string>& lines);
 
 // What is found below root/sys without opening anything: no MTU, no GIDs, no trouble. A port of
 // InfiniBand has no network device there.
 std::vector<RdmaPort> read_rdma_ports(const std::filesystem::path& root = "/");
 
-}  // namespace torusmp::config
+}  // namespace torusmp::transport::verbs

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/transport/transport.h"
+#include "core/transport/api/memory.h"
 
-namespace torusmp::transport::tcp {
+namespace torusmp::transport {
 
 class Exposures {
   public:
@@ -51,4 +51,4 @@ class Exposures {
     std::vector<std::uint32_t> free_;
 };
 
-}  // namespace torusmp::transport::tcp
+}  // namespace torusmp::transport

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/transport/transport.h"
+#include "core/transport/api/memory.h"
 
-namespace torusmp::transport::tcp {
+namespace torusmp::transport {
 
 class ByteQueue {
   public:
@@ -40,4 +40,4 @@ class ByteQueue {
     std::size_t head_ = 0;
 };
 
-}  // namespace torusmp::transport::tcp
+}  // namespace torusmp::transport

@@ -22,19 +22,14 @@ namespace torusmp::transport {
 // Drawn by each interface: tells it from every other one of a job.
 using Id = std::array<std::byte, 16>;
 
-// One IP address of a device. IPv4 lies in the first four bytes.
-struct IpAddress {
-    std::uint8_t family = 4;  // 4 or 6
-    std::uint8_t prefix = 0;  // bits of the network
-    std::uint8_t on_loopback = 0;
-    std::array<std::uint8_t, 16> bytes{};
-
-    bool link_local() const { return base::is_link_local(family == 6, bytes); }
-    bool same_network(const IpAddress& other) const;
-    // device: index of the own device that a link-local address lies behind.
-    sockaddr_storage socket_address(std::uint16_t port, unsigned device) const;
-    std::string text() const;
+// One of the addresses of a device.
+struct DeviceAddress : base::Address {
+    bool on_loopback = false;  // on the host's loopback device, to which routes may lead
+    friend bool operator==(const DeviceAddress&, const DeviceAddress&) = default;
 };
+
+// device: index of the own device that a link-local address lies behind.
+sockaddr_storage socket_address(const base::Address& address, std::uint16_t port, unsigned device);
 
 // A port of an interface: the device it is bound to (empty: none), that device's addresses, and
 // the number on which it listens: a TCP port, or a datagram queue pair.
@@ -42,7 +37,7 @@ struct Endpoint {
     std::uint32_t port = 0;
     std::uint32_t listens_on = 0;
     std::string device;
-    std::vector<IpAddress> addresses;
+    std::vector<DeviceAddress> addresses;
 };
 
 struct Address {
@@ -59,19 +54,19 @@ struct Address {
 
 // The addresses of a device, IPv4 first; empty name: of all devices of this host. Throws
 // std::runtime_error when the device does not exist, is down or has none.
-std::vector<IpAddress> addresses_of(const std::string& device);
+std::vector<DeviceAddress> addresses_of(const std::string& device);
 
 // Those by which peers beyond a cable reach this host: of the devices of these endpoints, or of
 // all where there are none; one that the host carries on its loopback device, to which routes are
 // laid, comes first.
-std::vector<IpAddress> addresses_for_far_peers(const std::vector<Endpoint>& endpoints);
+std::vector<DeviceAddress> addresses_for_far_peers(const std::vector<Endpoint>& endpoints);
 
 // The pair of addresses over which two endpoints talk: one network of a cable's ends or their
 // link-local addresses; whatever is routed where one of them is bound to no device. Nothing where
 // there is no such pair.
 struct Pair {
-    IpAddress own;
-    IpAddress peer;
+    base::Address own;
+    base::Address peer;
 };
 std::optional<Pair> choose_pair(const Endpoint& own, const Endpoint& peer);
 

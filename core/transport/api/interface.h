@@ -1,0 +1,93 @@
+// What core asks of a transport: interfaces that open channels, deliver what has come, name memory
+// for peers, and sleep.
+//
+// Ownership: a Runtime owns its Interface, an Interface its Channels. One thread at a time may call
+// (the Runtime holds its lock); only Interface::wake() may be called from anywhere.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/transport/api/channel.h"
+
+namespace torusmp::transport {
+
+using Clock = std::chrono::steady_clock;
+
+struct ChannelOptions {
+    std::uint32_t local_port = 0;   // where packets of this channel arrive here
+    std::uint32_t remote_port = 0;  // and at the peer
+    bool mutual = false;            // both ends connect this channel at start, unasked
+};
+
+// One port of an interface: the slots behind it.
+struct PortOptions {
+    std::uint32_t port = 0;
+    int classes = 1;
+    std::array<std::uint8_t, max_slot_classes> tokens{};  // slots by class
+    std::size_t slot_bytes = 0;                           // payload that each slot holds
+};
+
+class Interface {
+  public:
+    Interface(std::string_view name, const Capabilities& capabilities)
+        : name_(name), capabilities_(capabilities) {}
+    virtual ~Interface() = default;
+    Interface(const Interface&) = delete;
+    Interface& operator=(const Interface&) = delete;
+
+    std::string_view name() const { return name_; }
+    const Capabilities& can() const { return capabilities_; }
+
+    // What a peer needs to connect to this interface; goes through the bootstrap's exchange.
+    virtual std::vector<std::byte> address() const = 0;
+    // Throws std::runtime_error that says which peer and why; nothing is left of the attempt then.
+    virtual Channel& connect(ConstBytes peer_address, const ChannelOptions& options) = 0;
+
+    // Tells all peers that nothing more comes from here, so that the end of this process is no
+    // fault to them. Only memory may be asked for and given back afterwards. The destructor does
+    // the same.
+    virtual void say_farewell() {}
+
+    // Delivers what has arrived, at most a bounded number of packets. Returns how many were taken.
+    virtual int poll(Sink& sink) = 0;
+    // True while nothing that was sent still waits here for its link.
+    virtual bool idle() const { return true; }
+    // One line or more of what it has counted, for reports; empty: nothing.
+    virtual std::string statistics() const { return {}; }
+
+    // ---- memory ----
+    // Lets peers reach this memory: the one at the other end of `channel`, by all its links, or
+    // those behind every link where that is null. Length 0: they cannot, for want of a resource.
+    virtual RemoteMemory expose(Bytes memory, const Channel* channel) = 0;
+    // Ends what expose() began: no peer's write reaches this memory any more.
+    virtual void conceal(const RemoteMemory& /*memory*/) {}
+    // Whether peers reach this memory of ours by plain stores, so that even small messages gain.
+    virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
+    // Memory that peers reach at the lowest cost; null when there is no more. free() takes nullptr.
+    virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
+    virtual void free(void* memory) = 0;
+
+    // ---- sleeping ----
+    // One thread at a time: prepare_sleep(), one more poll(), then sleep() if it found nothing,
+    // else cancel_sleep(). A packet or a wake() after prepare_sleep() ends the sleep at once.
+    // Instead of sleep() the caller may wait until descriptor() is readable, where there is one,
+    // and then call cancel_sleep().
+    virtual void prepare_sleep() {}
+    virtual void cancel_sleep() {}
+    virtual void sleep(Clock::time_point deadline) = 0;
+    virtual int descriptor() { return -1; }
+    // From any thread and from signal handlers.
+    virtual void wake() noexcept {}
+
+  private:
+    const std::string_view name_;
+    const Capabilities capabilities_;
+};
+
+}  // namespace torusmp::transport

@@ -1,0 +1,142 @@
+#include "core/transport/choice.h"
+
+#include <fmt/format.h>
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/transport/list.h"
+
+namespace torusmp::transport {
+namespace {
+
+using config::CableEnd;
+using config::ConfigError;
+using config::Settings;
+
+[[noreturn]] void refuse(const Settings& settings, const CableEnd& one, const CableEnd& other,
+                         const Descriptor& wanted, const std::string& found) {
+    const std::string& where = settings.origin(setting::use).where;
+    throw ConfigError(fmt::format("{}: transport.use is {}{}, but {}",
+                                  config::describe_link(settings, one, other), wanted.name,
+                                  where.empty() ? "" : fmt::format(" ({})", where), found));
+}
+
+std::string with_remedy(const Trouble& trouble) {
+    return trouble.what + (trouble.remedy.empty() ? "" : ": ") + trouble.remedy;
+}
+
+// "auto, tcp or verbs": what can be wanted for a link between hosts.
+std::string those_between_hosts() {
+    std::vector<std::string> names;
+    for (const std::string& name : transport_names())
+        if (const Descriptor* it = find_transport(name); it == nullptr || !it->inside_host)
+            names.push_back(name);
+    return config::alternatives(names);
+}
+
+// What stands against a transport, the first end's trouble first.
+std::optional<Trouble> trouble_of(const Probe& probe, const Settings& settings, const CableEnd& one,
+                                  const CableEnd& other) {
+    for (const CableEnd* end : {&one, &other})
+        if (end->facts != nullptr)
+            if (auto trouble = probe.trouble(settings, *end)) return trouble;
+    if (one.facts == nullptr || other.facts == nullptr) return std::nullopt;
+    return probe.trouble_between(settings, one, other);
+}
+
+std::optional<Trouble> shortage_of(const Probe& probe, const Settings& settings,
+                                   const CableEnd& one, const CableEnd& other) {
+    for (const CableEnd* end : {&one, &other})
+        if (end->facts != nullptr)
+            if (auto shortage = probe.shortage(settings, *end)) return shortage;
+    return std::nullopt;
+}
+
+// Goes through the transports between hosts, the best first. `judge`: what stands against one of
+// them; `tell`: why the taken one is; `give_up`: what to do about trouble of the wanted one.
+template <class Judge, class Tell, class GiveUp>
+LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd& other,
+                  Judge&& judge, Tell&& tell, GiveUp&& give_up) {
+    const Descriptor* const wanted = wanted_transport(settings);
+    LinkChoice choice;
+    for (const Descriptor* it : transports()) {
+        if (it->inside_host || (wanted != nullptr && it != wanted)) continue;
+        if (!it->needs_devices) {
+            choice.carrier = it;
+            if (wanted != nullptr) choice.reason = fmt::format("transport.use is {}", it->name);
+            return choice;
+        }
+        if (const auto trouble = judge(it->probe)) {
+            if (wanted != nullptr) give_up(*it, *trouble);
+            if (choice.reason.empty()) choice.reason = trouble->what;
+            continue;
+        }
+        const auto shortage = shortage_of(it->probe, settings, one, other);
+        if (shortage && wanted == nullptr) {
+            if (choice.reason.empty()) choice.reason = shortage->what;
+            if (choice.warning.empty()) choice.warning = with_remedy(*shortage);
+            continue;
+        }
+        choice.carrier = it;
+        tell(it->probe, choice);
+        return choice;
+    }
+    choice.carrier = &fallback_transport();
+    return choice;
+}
+
+}  // namespace
+
+LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other, bool one_host) {
+    const auto order = [](const CableEnd& end) {
+        return std::tuple(-end.direction.sign, end.direction.dimension, end.node);
+    };
+    if (order(other) < order(one)) std::swap(one, other);
+    const Descriptor* const wanted = wanted_transport(settings);
+    if (one_host && (wanted == nullptr || wanted->inside_host))
+        return {wanted != nullptr ? wanted : &host_transport(), "both ends are on one host", ""};
+    if (wanted != nullptr && wanted->inside_host)
+        refuse(settings, one, other, *wanted,
+               fmt::format("it joins two hosts: expected {}", those_between_hosts()));
+    return choose(
+        settings, one, other,
+        [&](const Probe& probe) { return trouble_of(probe, settings, one, other); },
+        [&](const Probe& probe, LinkChoice& choice) {
+            choice.reason = probe.reason(settings, one, other);
+            choice.warning = probe.warning(settings, one, other);
+        },
+        [&](const Descriptor& it, const Trouble& trouble) {
+            refuse(settings, one, other, it,
+                   with_remedy(trouble) + "; or set transport.use to auto");
+        });
+}
+
+LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd other) {
+    if (other.node < one.node) std::swap(one, other);
+    const auto host = [&](const CableEnd& end) { return config::host_of(settings, end); };
+    return choose(
+        settings, one, other,
+        [&](const Probe& probe) -> std::optional<Trouble> {
+            for (const CableEnd* end : {&one, &other}) {
+                if (end->facts == nullptr)
+                    return Trouble{fmt::format("{} told nothing", host(*end)), ""};
+                if (auto trouble = probe.trouble_forwarded(settings, *end)) return trouble;
+            }
+            return std::nullopt;
+        },
+        [&](const Probe& /*probe*/, LinkChoice& choice) {
+            choice.reason = fmt::format("{} and {}, forwarded by the kernels between",
+                                        config::describe_end(settings, one),
+                                        config::describe_end(settings, other));
+        },
+        [&](const Descriptor& it, const Trouble& trouble) {
+            throw ConfigError(fmt::format(
+                "routing.forward is kernel and transport.use is {}, but between {} and {} {}; or "
+                "set routing.forward to relay, or transport.use to auto",
+                it.name, host(one), host(other), with_remedy(trouble)));
+        });
+}
+
+}  // namespace torusmp::transport

@@ -1,0 +1,35 @@
+// Which transport carries a link, and why: one inside the host where both ends are on one, else the
+// best between hosts against which nothing stands at either end.
+//
+// A rule on facts: both ranks of a link come to the same answer, since each has the facts of both
+// ends and the same settings. Pure; any thread may call.
+#pragma once
+
+#include <string>
+
+#include "config/cable.h"
+#include "config/settings.h"
+#include "core/transport/api/descriptor.h"
+
+namespace torusmp::transport {
+
+struct LinkChoice {
+    const Descriptor* carrier = nullptr;
+    std::string reason;   // "enp1s0f1 of qcd011 has no RDMA device"
+    std::string warning;  // what is not as good as it could be, with what to do; empty: nothing
+};
+
+// The same whichever end is named first. `one_host`: the ranks at both ends run on one host. Where
+// an end was not asked, the answer is what would be if it had what the other has, and the reason
+// says so. Throws ConfigError where the settings ask for a transport that is not there: it names
+// link, devices, what was found, and what to do.
+LinkChoice choose_link(const config::Settings& settings, config::CableEnd one,
+                       config::CableEnd other, bool one_host);
+
+// The same for two ranks without a common cable, between which the kernels of other nodes forward:
+// each end is the link by which the connection leaves its node (routing/pair_path.h). One that
+// needs no devices where an end was not asked.
+LinkChoice choose_forwarded(const config::Settings& settings, config::CableEnd one,
+                            config::CableEnd other);
+
+}  // namespace torusmp::transport

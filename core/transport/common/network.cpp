@@ -1,0 +1,89 @@
+#include "core/transport/common/network.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "core/transport/api/descriptor.h"
+
+namespace torusmp::transport {
+
+void NetworkOptions::take(const config::Settings& settings, const Surroundings& surroundings) {
+    secret = surroundings.secret;
+    host = surroundings.host;
+    devices = surroundings.devices;
+    timeout = settings[setting::timeout];
+}
+
+void NetworkChannel::take_grant(TokenWord tokens) {
+    // Checked lane by lane: a sum that runs over would be believed to be another.
+    if ((tokens & token_guard_bits) != 0 || ((granted_ + tokens) & token_guard_bits) != 0)
+        fail("more tokens arrived than there are");
+    else
+        granted_ += tokens;
+}
+
+NetworkInterface::NetworkInterface(std::string_view name, const Capabilities& capabilities,
+                                   const std::vector<PortOptions>& ports, const std::string& host)
+    : Interface(name, capabilities),
+      ports_(ports),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (!epoll_ || !bell_) refuse("cannot open epoll or an eventfd", errno);
+    draw(address_.id);
+    address_.host = host;
+}
+
+void NetworkInterface::refuse(std::string_view what, int error) const {
+    throw std::runtime_error(fmt::format("{}: {}: {}", name(), what, std::strerror(error)));
+}
+
+void NetworkInterface::watch(int descriptor, std::uint64_t number) {
+    if (descriptor < 0) return;  // there is none: no news from there
+    epoll_event event{EPOLLIN, {.u64 = number}};
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) refuse("epoll_ctl", errno);
+}
+
+void NetworkInterface::wake() noexcept {
+    const std::uint64_t one = 1;
+    if (write(bell_.get(), &one, sizeof one) < 0) return;  // it rings already
+}
+
+void NetworkInterface::silence_bell() {
+    std::uint64_t rings = 0;
+    if (read(bell_.get(), &rings, sizeof rings) < 0) return;  // nobody rang
+}
+
+bool NetworkInterface::has_port(std::uint32_t port) const {
+    return std::any_of(ports_.begin(), ports_.end(),
+                       [&](const PortOptions& it) { return it.port == port; });
+}
+
+const PortOptions& NetworkInterface::port_options(std::uint32_t port) const {
+    for (const PortOptions& options : ports_)
+        if (options.port == port) return options;
+    throw std::runtime_error(fmt::format("{}: port {} was not opened", name(), port));
+}
+
+void NetworkInterface::tell(Sink& sink) {
+    for (const Finished& it : std::exchange(transfers_, {}))
+        sink.on_transfer(*it.channel, it.cookie, it.ok);
+    for (NetworkChannel* it : std::exchange(fallen_, {}))
+        if (!std::exchange(it->down_told_, true))
+            sink.on_down(*it, fmt::format("{} ({})", it->why_, it->name_));
+}
+
+int milliseconds_until(Clock::time_point deadline) {
+    if (deadline == Clock::time_point::max()) return -1;
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    return int(std::clamp<std::int64_t>(left, 0, 1 << 30));
+}
+
+}  // namespace torusmp::transport

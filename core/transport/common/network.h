@@ -1,0 +1,159 @@
+// What transports over network devices share: the state that every channel has, the descriptors
+// that an interface polls and sleeps on, its address, and what it has to tell core at the end of a
+// poll. How connections come about, and what travels in them, is each transport's own.
+//
+// Used under the Runtime's lock; only wake() may be called from anywhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "config/settings.h"
+#include "core/transport/api/interface.h"
+#include "core/transport/common/address.h"
+#include "core/transport/common/monitor.h"
+#include "core/transport/common/secret.h"
+#include "core/transport/common/settings.h"
+
+namespace torusmp::transport {
+
+struct Surroundings;
+
+struct NetworkOptions {
+    Secret secret{};
+    std::string host;  // the name of this host, for messages at both ends
+    struct Device {
+        std::uint32_t port;
+        std::string name;
+    };
+    std::vector<Device> devices;  // of the ports that are bound to one
+    std::chrono::nanoseconds timeout = setting::timeout.initial();
+
+    // What every network takes of them.
+    void take(const config::Settings& settings, const Surroundings& surroundings);
+};
+
+class NetworkChannel : public Channel {
+  public:
+    // What is sent before a channel is open waits in it; what is sent after it is finished (one of
+    // the two ends said farewell) or down is swallowed, and Sink::on_down() has told.
+    enum class State { waiting, meeting, open, finished, down };
+
+    NetworkChannel(const Capabilities& capabilities, const PortOptions& port)
+        : Channel(capabilities), port_(port) {}
+
+    bool connecting() const override { return state_ < State::open; }
+    TokenWord collect_grants() override { return std::exchange(granted_, 0); }
+    void cork() override { corked_ = true; }
+
+    // From inside a poll: on_down() is told at its end.
+    virtual void fail(std::string why) = 0;
+    // Shows core again what it held. Returns how many packets were taken.
+    virtual int offer_held(Sink& sink) = 0;
+
+  protected:
+    friend class NetworkInterface;
+    template <class>
+    friend class Network;
+
+    // Tokens that came home without a packet. Fails where there are not so many.
+    void take_grant(TokenWord tokens);
+    // Whether the channel has been closed, or given up, by core, which need not be told.
+    void closed_by_core() { down_told_ = true; }
+
+    const PortOptions port_;
+    State state_ = State::waiting;
+    std::string name_;  // both ends, for messages
+    Id peer_{};
+    std::uint32_t remote_port_ = 0;
+    std::string trouble_;  // of the last attempt to connect
+    std::string why_;      // it went down
+    bool down_told_ = false;
+    bool corked_ = false;
+    bool dirty_ = false;  // stands in the interface's list of what has more to send
+    TokenWord granted_ = 0;
+};
+
+class NetworkInterface : public Interface {
+  public:
+    std::vector<std::byte> address() const override { return address_.encode(); }
+    int descriptor() override { return epoll_.get(); }
+    void wake() noexcept override;
+
+  protected:
+    // Throws std::runtime_error that says what the system refuses.
+    NetworkInterface(std::string_view name, const Capabilities& capabilities,
+                     const std::vector<PortOptions>& ports, const std::string& host);
+
+    // What happened to a descriptor comes back as the number it is watched under.
+    void watch(int descriptor, std::uint64_t number);
+    void silence_bell();
+    [[noreturn]] void refuse(std::string_view what, int error) const;
+    bool has_port(std::uint32_t port) const;
+    const PortOptions& port_options(std::uint32_t port) const;
+    void tell(Sink& sink);
+    bool has_news() const { return !fallen_.empty() || !transfers_.empty(); }
+
+    // A remote write that has ended, and core has not been told.
+    struct Finished {
+        NetworkChannel* channel;
+        std::uint64_t cookie;
+        bool ok;
+    };
+
+    std::vector<PortOptions> ports_;
+    Address address_;
+    base::Descriptor epoll_;
+    base::Descriptor bell_;
+    Monitor monitor_;
+    std::vector<NetworkChannel*> fallen_;  // went down, to be told
+    std::vector<Finished> transfers_;
+    unsigned turn_ = 0;        // polls
+    std::size_t holding_ = 0;  // channels with held packets
+    bool polling_ = false;
+};
+
+// Its channels, of the transport's own kind.
+template <class OwnChannel>
+class Network : public NetworkInterface {
+  protected:
+    using NetworkInterface::NetworkInterface;
+
+    OwnChannel* channel_of(std::uint32_t port) const {
+        for (const auto& it : channels_)
+            if (it->port_.port == port) return it.get();
+        return nullptr;
+    }
+    int offer_held(Sink& sink) {
+        int taken = 0;
+        if (holding_ != 0)
+            for (const auto& it : channels_) taken += it->offer_held(sink);
+        return taken;
+    }
+    // Who is still waited for, a line each.
+    std::string awaited_peers() const {
+        std::string text;
+        for (const auto& it : channels_)
+            if (it->connecting()) text += awaited(*it);
+        return text;
+    }
+
+    std::vector<std::unique_ptr<OwnChannel>> channels_;
+
+  private:
+    std::string awaited(const NetworkChannel& channel) const {
+        return std::string(name()) + ": " + channel.name_ + ": the other end has not answered yet" +
+               (channel.trouble_.empty() ? "" : ": ") + channel.trouble_ + "\n";
+    }
+};
+
+// For epoll_wait(): until the deadline, rounded up; -1: without end.
+int milliseconds_until(Clock::time_point deadline);
+
+}  // namespace torusmp::transport

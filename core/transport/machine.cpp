@@ -1,0 +1,158 @@
+#include "core/transport/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "config/geometry.h"
+#include "core/transport/choice.h"
+#include "core/transport/list.h"
+
+namespace torusmp::transport {
+namespace {
+
+using config::CableEnd;
+using config::HostFacts;
+using config::Settings;
+using routing::Direction;
+
+void ask_transports(HostFacts& facts, const std::vector<std::string>& devices) {
+    for (const Descriptor* it : transports())
+        if (auto offers = it->probe.offers(devices); !offers.empty())
+            facts.offers[std::string(it->name)] = std::move(offers);
+}
+
+// Messages of one kind: the first, and how many more there were.
+class Kinds {
+  public:
+    void add(const std::string& kind, const std::string& message) {
+        if (++counts_[kind] == 1) messages_.push_back({kind, message});
+    }
+    std::vector<std::string> texts() const {
+        std::vector<std::string> all;
+        for (const auto& [kind, message] : messages_) {
+            const int more = counts_.at(kind) - 1;
+            all.push_back(message + (more ? fmt::format(" (and {} more like this)", more) : ""));
+        }
+        return all;
+    }
+
+  private:
+    std::map<std::string, int> counts_;
+    std::vector<std::pair<std::string, std::string>> messages_;
+};
+
+// A cable that could have `better`, and whether it takes it.
+void note_cable(const Settings& settings, const Descriptor& better, const CableEnd& one,
+                const CableEnd& other, Kinds& notes) {
+    if (!better.probe.is_there(settings, one) && !better.probe.is_there(settings, other)) return;
+    const std::string name(better.name);
+    const LinkChoice choice = choose_link(settings, one, other, false);
+    if (choice.carrier == &better) {
+        if (!choice.warning.empty()) notes.add(name + " warns", choice.warning);
+        return;
+    }
+    const auto although = [&](const char* kind, const std::string& why) {
+        notes.add(name + kind, fmt::format("{} goes over {} although {} is there: {}",
+                                           config::describe_link(settings, one, other),
+                                           choice.carrier->title, better.title, why));
+    };
+    for (const CableEnd* end : {&one, &other})
+        if (const auto trouble = better.probe.trouble(settings, *end))
+            return although(
+                " end", trouble->what + (trouble->remedy.empty() ? "" : ": ") + trouble->remedy);
+    // Where a host is short of something, that is noted of the host.
+    if (choice.warning.empty()) although(" pair", choice.reason);
+}
+
+// Those of which a machine can have more or less: between hosts, on devices, and not ruled out.
+std::vector<const Descriptor*> those_that_may_be_there(const Settings& settings) {
+    const Descriptor* const wanted = wanted_transport(settings);
+    std::vector<const Descriptor*> found;
+    for (const Descriptor* it : transports())
+        if (it->needs_devices && (wanted == nullptr || wanted == it)) found.push_back(it);
+    return found;
+}
+
+}  // namespace
+
+HostFacts this_host(const std::string& geometry_file, bool with_routes) {
+    HostFacts facts = config::this_host(geometry_file, with_routes);
+    ask_transports(facts, {});
+    return facts;
+}
+
+HostFacts facts_of_links(const Settings& settings, int node) {
+    HostFacts facts = config::facts_of_links(settings, node);
+    const std::vector<std::string> devices = config::link_devices(settings, node);
+    if (!devices.empty()) ask_transports(facts, devices);
+    return facts;
+}
+
+HostFacts parse_facts(std::string_view text) {
+    HostFacts facts = config::parse_facts(text);
+    for (const Descriptor* it : transports())
+        if (const auto found = facts.offers.find(std::string(it->name));
+            found != facts.offers.end())
+            it->probe.check(found->second);
+    return facts;
+}
+
+std::vector<std::string> check_machine(const Settings& settings,
+                                       const std::vector<HostFacts>& by_node,
+                                       const config::Places& places, const std::string& geometry) {
+    // Where one is asked for it must be there; by itself a cable takes what there is.
+    const Descriptor* const wanted = wanted_transport(settings);
+    const auto judge = [&](const CableEnd& one, const CableEnd& other) -> std::string {
+        if (wanted == nullptr || !wanted->needs_devices) return {};
+        try {
+            choose_link(settings, one, other, false);
+        } catch (const config::ConfigError& error) {
+            return error.what();
+        }
+        return {};
+    };
+    return config::check_machine(settings, by_node, places, geometry, judge);
+}
+
+std::vector<std::string> machine_notes(const Settings& settings,
+                                       const std::vector<HostFacts>& by_node) {
+    const auto torus = node_torus(settings);
+    const auto& hosts = host_names(settings);
+    const auto candidates = those_that_may_be_there(settings);
+    if (hosts.empty() || !torus || candidates.empty()) return {};
+    if (by_node.size() != hosts.size())
+        throw std::invalid_argument(
+            fmt::format("facts of {} hosts, expected {}", by_node.size(), hosts.size()));
+    Kinds notes;
+    for (int node = 0; node < torus->size(); ++node) {
+        const HostFacts& facts = by_node[std::size_t(node)];
+        for (const Descriptor* it : candidates) {
+            for (int d = 0; d < torus->dimensions(); ++d) {
+                const Direction up{d, +1};
+                const auto next = torus->neighbour(node, up);
+                if (!next || *next == node) continue;
+                try {
+                    note_cable(settings, *it, {node, up, &facts},
+                               {*next, up.opposite(), &by_node[std::size_t(*next)]}, notes);
+                } catch (const config::ConfigError&) {
+                    // Said by check_machine().
+                }
+            }
+            if (const auto note = it->probe.host_note(settings, node, facts); !note.empty())
+                notes.add(std::string(it->name) + " host", note);
+        }
+    }
+    return notes.texts();
+}
+
+bool reaches_link_addresses(const Settings& settings) {
+    const Descriptor* const wanted = wanted_transport(settings);
+    return std::any_of(transports().begin(), transports().end(), [&](const Descriptor* it) {
+        return it->reaches_link_addresses && (wanted == nullptr || wanted == it);
+    });
+}
+
+}  // namespace torusmp::transport

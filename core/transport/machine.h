@@ -1,0 +1,37 @@
+// Hosts as transports see them: what each offers, what is wrong with a machine and what could be
+// better, with the word of all transports of this build in it.
+//
+// this_host() and facts_of_links() ask the kernel; the others are pure. Any thread may call.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/netplan.h"
+#include "config/network.h"
+#include "config/settings.h"
+
+namespace torusmp::transport {
+
+// As in config/network.h, with what the transports find.
+config::HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);
+config::HostFacts facts_of_links(const config::Settings& settings, int node);
+config::HostFacts parse_facts(std::string_view text);
+
+// As in config/network.h; where a transport is asked for, each cable must have it.
+std::vector<std::string> check_machine(const config::Settings& settings,
+                                       const std::vector<config::HostFacts>& by_node,
+                                       const config::Places& places = {},
+                                       const std::string& geometry = {});
+
+// What works, but not as well as it could: links that take another transport at one end's expense,
+// ends that do not go together, hosts that are short of something. Said once for all hosts where it
+// is the same.
+std::vector<std::string> machine_notes(const config::Settings& settings,
+                                       const std::vector<config::HostFacts>& by_node);
+
+// Whether any transport that may be taken needs what config::NetplanOptions::to_links plans.
+bool reaches_link_addresses(const config::Settings& settings);
+
+}  // namespace torusmp::transport

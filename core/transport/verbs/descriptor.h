@@ -1,0 +1,10 @@
+// RDMA over the links (RoCE v2), as the list of transports knows it.
+#pragma once
+
+#include "core/transport/api/descriptor.h"
+
+namespace torusmp::transport::verbs {
+
+extern const Descriptor descriptor;
+
+}  // namespace torusmp::transport::verbs

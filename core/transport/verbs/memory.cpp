@@ -1,0 +1,97 @@
+// The memory of a VerbsInterface that peers may reach, and what it has counted.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/transport/verbs/interface.h"
+
+namespace torusmp::transport::verbs {
+
+RemoteMemory VerbsInterface::expose(Bytes memory, const Channel* channel) {
+    std::array<const Device*, most_link_ports> devices;
+    std::array<std::pair<std::uint32_t, const Device*>, most_link_ports> keys;
+    std::size_t device_count = 0;
+    std::size_t key_count = 0;
+    const auto* const wanted = static_cast<const VerbsChannel*>(channel);
+    for (const auto& it : channels_) {
+        const bool link = it->port_.port < most_link_ports;
+        // Two cables to one peer may share a message.
+        if (wanted != nullptr ? it.get() != wanted && (!link || it->peer_ != wanted->peer_) : !link)
+            continue;
+        if (key_count == keys.size()) break;
+        keys[key_count++] = {VerbsChannel::key_port(it->port_.port), &it->device_};
+        if (std::find(devices.begin(), devices.begin() + device_count, &it->device_) ==
+            devices.begin() + device_count)
+            devices[device_count++] = &it->device_;
+    }
+    Registration* const registration =
+        registrations_.acquire(memory, std::span(devices).first(device_count), true);
+    if (registration == nullptr) return {};
+    RemoteMemory remote{std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
+                        memory.size(),
+                        std::uint64_t(reinterpret_cast<std::uintptr_t>(registration)),
+                        {}};
+    PortKeys port_keys{};
+    for (std::size_t i = 0; i < key_count; ++i)
+        port_keys.by_port[keys[i].first] |= registration->remote_key(*keys[i].second);
+    remote.set(port_keys);
+    return remote;
+}
+
+void VerbsInterface::conceal(const RemoteMemory& memory) {
+    if (memory.handle != 0)
+        registrations_.release(reinterpret_cast<Registration*>(std::uintptr_t(memory.handle)));
+}
+
+void* VerbsInterface::allocate(std::size_t bytes, std::size_t alignment) {
+    return registrations_.allocate(bytes, alignment);
+}
+
+void VerbsInterface::free(void* memory) {
+    registrations_.free(memory);
+}
+
+// ---- what was counted ----
+
+ChannelStatistics VerbsInterface::traffic() const {
+    ChannelStatistics sum;
+    for (const auto& it : channels_) {
+        const ChannelStatistics& one = it->statistics();
+        sum.copied += one.copied;
+        sum.forwarded += one.forwarded;
+        sum.written += one.written;
+        sum.bounced += one.bounced;
+        sum.kept += one.kept;
+    }
+    return sum;
+}
+
+Device::Counters VerbsInterface::device_counters() const {
+    Device::Counters sum;
+    for (const auto& device : devices_) {
+        const Device::Counters one = device->counters();
+        sum.receiver_not_ready += one.receiver_not_ready;
+        sum.retries += one.retries;
+    }
+    return sum;
+}
+
+std::string VerbsInterface::statistics() const {
+    const ChannelStatistics sent = traffic();
+    const RegistrationStatistics& memory = registrations_.statistics();
+    const Device::Counters fabric = device_counters();
+    return awaited_peers() +
+           fmt::format(
+               "verbs: packets copied into slots {}, forwarded from their slot {}, kept for "
+               "want of room "
+               "{}; written {} KiB from registered memory, {} KiB by copies\n"
+               "verbs: registrations {} made, {} found, {} evicted, {} unmapped, {} "
+               "refused; {} KiB kept, "
+               "{} KiB in slots; receiver not ready {} (0 expected), sent again {}",
+               sent.copied, sent.forwarded, sent.kept, sent.written / 1024, sent.bounced / 1024,
+               memory.made, memory.found, memory.evicted, memory.unmapped, memory.refused,
+               memory.bytes / 1024, slots_.registered() / 1024, fabric.receiver_not_ready,
+               fabric.retries);
+}
+
+}  // namespace torusmp::transport::verbs
