@@ -64,7 +64,8 @@ class AlgorithmTable {
     std::string names() const;
     // Throws std::invalid_argument that says which there are.
     const AlgorithmRow& row(std::string_view name) const;
-    int index_of(const AlgorithmRow& row) const { return int(&row - rows_.data()); }
+    // Throws std::invalid_argument where the row is of another table.
+    int index_of(const AlgorithmRow& row) const;
 
     // From a row on the first that fits; asked: somebody wants this very row.
     int fitting(int row, bool asked, const Conditions& conditions) const;
