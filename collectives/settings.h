@@ -2,7 +2,7 @@
 // each of the operations' tables; and whether members compare what they call.
 #pragma once
 
-#include "collectives/algorithm/policy.h"
+#include "collectives/group/policy.h"
 #include "config/settings.h"
 #include "config/types.h"
 

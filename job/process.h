@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "collectives/algorithm/policy.h"
+#include "collectives/group/policy.h"
 #include "config/settings.h"
 #include "core/api.h"
 #include "job/death_watch.h"

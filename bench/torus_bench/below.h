@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "collectives/algorithm/policy.h"
+#include "collectives/group/policy.h"
 #include "config/settings.h"
 #include "core/api.h"
 

@@ -19,7 +19,7 @@ class Collective : public Schedule {
     Collective(Group& group, const AlgorithmsFor<Arguments>& table)
         : Schedule(group),
           table_(&table),
-          choice_(&group.policy().choice_of(table)),
+          choice_(&table.choice_of(group.policy())),
           made_(table.rows().size()) {}
     ~Collective() = default;
 

@@ -1,8 +1,8 @@
 // The parts of a vector that members own while a collective has it scattered over them.
 //
 // Dimension by dimension, the last first, the range that a member owned is cut into one part for
-// each member of its line; in the end each owns one part of the whole. Used by the large forms of
-// allreduce (reduce-scatter, then gather) and broadcast (scatter, then gather).
+// each member of its line; in the end each owns one part of the whole. Used by the
+// algorithms `scatter` of allreduce (reduce-scatter, then gather) and broadcast.
 #pragma once
 
 #include <array>

@@ -46,6 +46,18 @@ const AlgorithmRow& AlgorithmTable::row(std::string_view name) const {
     return *found;
 }
 
+int AlgorithmTable::index_of(const AlgorithmRow& row) const {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+        if (&rows_[i] == &row) return int(i);
+    throw std::invalid_argument(
+        fmt::format("'{}' is an algorithm of another operation than {}", row.name, operation()));
+}
+
+const Choice& AlgorithmTable::choice_of(const Policy& policy) const {
+    const auto found = policy.choices.find(this);
+    return found == policy.choices.end() ? defaults_ : found->second;
+}
+
 int AlgorithmTable::fitting(int row, bool asked, const Conditions& conditions) const {
     for (;; row = instead_[std::size_t(row)], asked = false) {
         const AlgorithmRow& candidate = rows_[std::size_t(row)];

@@ -57,13 +57,15 @@ class AlgorithmTable {
     const Facts& facts() const { return facts_; }
     std::span<const AlgorithmRow> rows() const { return rows_; }
     const Choice& defaults() const { return defaults_; }
+    const Choice& choice_of(const Policy& policy) const;
     // The facts' help and that of all rows, in sentences.
     const std::string& help() const { return help_; }
     // The names with commas between them.
     std::string names() const;
     // Throws std::invalid_argument that says which there are.
     const AlgorithmRow& row(std::string_view name) const;
-    int index_of(const AlgorithmRow& row) const { return int(&row - rows_.data()); }
+    // Throws std::invalid_argument where the row is of another table.
+    int index_of(const AlgorithmRow& row) const;
 
     // From a row on the first that fits; asked: somebody wants this very row.
     int fitting(int row, bool asked, const Conditions& conditions) const;

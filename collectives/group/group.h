@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/algorithm/policy.h"
+#include "collectives/group/policy.h"
 #include "collectives/group/regions.h"
 #include "core/api.h"
 #include "routing/trees.h"

@@ -41,6 +41,12 @@ TEST_CASE("A name that no row has is told with the names that there are") {
     }
 }
 
+TEST_CASE("A row of another operation is refused") {
+    const AlgorithmTable& broadcasts = broadcast::algorithms();
+    CHECK_THROWS_WITH(broadcasts.index_of(*named(reduce::algorithms(), "lines")),
+                      Catch::Contains("another operation than broadcast"));
+}
+
 TEST_CASE("Rows that name no other where they need one are refused") {
     struct Nothing {};
     const auto never = [](const Conditions&) { return false; };

@@ -1,0 +1,10 @@
+#include "collectives/group/policy.h"
+
+namespace torusmp::collectives {
+
+const Policy& default_policy() {
+    static const Policy policy;
+    return policy;
+}
+
+}  // namespace torusmp::collectives
