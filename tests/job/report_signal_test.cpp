@@ -21,9 +21,8 @@ class Door final : public transport::Interface {
         std::atomic<bool> inside{false};
         std::atomic<bool> open{false};
     };
-    explicit Door(State& state) : state_(state) {}
+    explicit Door(State& state) : Interface("door", {}), state_(state) {}
 
-    std::string_view name() const override { return "door"; }
     std::vector<std::byte> address() const override { return {}; }
     transport::Channel& connect(transport::ConstBytes, const transport::ChannelOptions&) override {
         throw std::runtime_error("a door leads nowhere");
