@@ -26,7 +26,7 @@ class Comparison(Case):
 
     def without_mpi(self):
         """An environment whose PATH has nothing of MPI."""
-        programs = self.work / "bin"
+        programs = self.work / "path"
         programs.mkdir()
         for name in ("python3", "sh", "sleep", "mv", "ip", "cc", "as", "ld", "taskset", "tc", "unshare",
                      "sysctl"):
@@ -176,7 +176,7 @@ class Failures(Comparison):
     def build_tree(self, launcher_text):
         """A stand-in build tree whose launcher misbehaves."""
         for folder in ("bin", "bench"):
-            (self.work / folder).mkdir(exist_ok=True)
+            (self.work / folder).mkdir()
         launcher = self.work / "bin/torus-run"
         launcher.write_text("#!/bin/sh\n" + launcher_text)
         launcher.chmod(0o755)
