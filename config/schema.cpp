@@ -38,6 +38,15 @@ std::vector<std::string_view> Schema::sections() const {
     return all;
 }
 
+std::vector<const AnySetting*> Schema::all_by_key() const {
+    std::vector<const AnySetting*> all = settings_;
+    for (const AbsentTable& absent : absent_)
+        all.insert(all.end(), absent.table.begin(), absent.table.end());
+    std::sort(all.begin(), all.end(),
+              [](const AnySetting* a, const AnySetting* b) { return a->key() < b->key(); });
+    return all;
+}
+
 const AnySetting* Schema::find(std::string_view key) const {
     for (const AnySetting* setting : settings_)
         if (setting->key() == key) return setting;

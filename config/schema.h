@@ -29,6 +29,8 @@ class Schema {
     // Those of one section ("transport") together, otherwise in the order of the tables.
     const std::vector<const AnySetting*>& settings() const { return settings_; }
     std::vector<std::string_view> sections() const;
+    // These and those that this build does not have, by key.
+    std::vector<const AnySetting*> all_by_key() const;
     // Null: there is no such key.
     const AnySetting* find(std::string_view key) const;
     // The place of a setting in settings(). Throws std::logic_error where it is in no table.

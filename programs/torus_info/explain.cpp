@@ -106,7 +106,7 @@ std::string explain_setting(const AnySetting& setting, const Settings& settings)
 std::string reference_page(const Schema& schema) {
     std::string page(reference_head);
     std::string_view section;
-    for (const AnySetting* setting : schema.settings()) {
+    for (const AnySetting* setting : schema.all_by_key()) {
         if (setting->section() != section) page += fmt::format("\n## {}\n", setting->section());
         section = setting->section();
         page += reference_entry(*setting);

@@ -17,7 +17,7 @@ std::string describe_origin(const Origin& origin);
 // Everything about one setting: what it is for, what it accepts, how to set it, what it is now.
 std::string explain_setting(const AnySetting& setting, const Settings& settings);
 
-// The reference of all settings, as Markdown.
+// The reference of all settings, as Markdown: the same page whatever this build leaves out.
 std::string reference_page(const Schema& schema);
 
 }  // namespace torusmp::config

@@ -95,6 +95,12 @@ TEST_CASE("Settings of one section stand together, whoever owns them") {
     CHECK(schema.sections() == std::vector<std::string_view>{"ship", "harbour"});
 }
 
+TEST_CASE("The reference has what a build leaves out, and goes by key") {
+    static const Table left_out{&watch};
+    const Schema without({Table{&sails}}, {{left_out, "build it with sailors"}});
+    CHECK(reference_page(without) == reference_page(Schema({Table{&watch, &sails}})));
+}
+
 TEST_CASE("What a type accepts is said in words, with its limits and an example") {
     enum class Wind { calm, storm };
     const Setting<Wind> wind{"ship.wind",
