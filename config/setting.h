@@ -9,7 +9,7 @@
 //     }
 //
 // and job/settings.cpp lists the tables of all owners. The geometry file, the environment, flags,
-// what a launcher hands to its ranks, error messages, torus-info and docs/settings.md are made from
+// what a launcher hands to its ranks, error messages, torus-info and the reference are made from
 // the rows. A value is looked up by its row: settings[tcp::setting::socket_buffer].
 //
 // A row's address is its identity, so rows are neither copied nor moved. Constant; any thread may

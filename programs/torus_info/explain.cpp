@@ -57,7 +57,7 @@ std::string reference_entry(const AnySetting& setting) {
 
 constexpr std::string_view reference_head =
     R"(# Settings
-Made by `torus-info --reference > docs/settings.md` from the settings themselves.
+What `torus-info --reference` prints, made from the settings themselves.
 
 Each setting has a default. The geometry file (`--config FILE`, or the variable `TORUSMP_CONFIG`)
 comes before it, the environment before the file, and the command line before all. In the file,

@@ -1,5 +1,5 @@
 // What torus-info tells about settings in words: one of them for the terminal, and all of them as
-// the page docs/settings.md. Pure functions.
+// the reference of all settings. Pure functions.
 #pragma once
 
 #include <string>

@@ -43,7 +43,7 @@ po::options_description make_options() {
         ("json", po::value<std::string>()->value_name("FILE"),
          "write the same as JSON; - is standard output, instead of the text")        //
         ("explain", po::value<std::string>()->value_name("KEY"), "explain one key")  //
-        ("reference", "explain all keys, as Markdown: docs/settings.md");
+        ("reference", "explain all keys, as a page in Markdown");
     return options;
 }
 

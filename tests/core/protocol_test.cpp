@@ -195,16 +195,9 @@ TEST_CASE("a message longer than its receive ends as truncated and the sender we
         }
 }
 
-TEST_CASE("a large message between neighbours is written once, not sent in packets",
-          "[core][protocol]") {
-    const bool receiver_first = GENERATE(true, false);
-    const sim::Remote way = GENERATE(sim::Remote::immediate, sim::Remote::pending);
-    Memory out(50'000, false);
-    Memory in(50'000, false);
-    out.write(5);
-    SendRequest send;
-    ReceiveRequest receive;
-    Job job(line(1, way, way));
+// From rank 0 to rank 1, which asks for the message before it is sent or afterwards.
+void send_to_neighbour(Job& job, SendRequest& send, Memory& out, ReceiveRequest& receive,
+                       Memory& in, bool receiver_first) {
     if (receiver_first) {
         job[1].receive(receive, in.buffer(), 0, 0, 0);
         job.settle();
@@ -215,6 +208,19 @@ TEST_CASE("a large message between neighbours is written once, not sent in packe
         job[1].receive(receive, in.buffer(), 0, 0, 0);
         job.settle();
     }
+}
+
+TEST_CASE("a large message between neighbours is written once, not sent in packets",
+          "[core][protocol]") {
+    const bool receiver_first = GENERATE(true, false);
+    const sim::Remote way = GENERATE(sim::Remote::immediate, sim::Remote::pending);
+    Memory out(50'000, false);
+    Memory in(50'000, false);
+    out.write(5);
+    SendRequest send;
+    ReceiveRequest receive;
+    Job job(line(1, way, way));
+    send_to_neighbour(job, send, out, receive, in, receiver_first);
     REQUIRE(receive.complete());
     REQUIRE(in.holds(50'000, 5));
     REQUIRE(total(job[0], &Statistics::bytes_sent) < 200);
@@ -235,16 +241,7 @@ TEST_CASE("a large message from scattered memory is written in pieces, not sent 
     SendRequest send;
     ReceiveRequest receive;
     Job job(line(1, way, way));
-    if (receiver_first) {
-        job[1].receive(receive, in.buffer(), 0, 0, 0);
-        job.settle();
-    }
-    job[0].send(send, out.buffer(), 1, 0, 0);
-    job.settle();
-    if (!receiver_first) {
-        job[1].receive(receive, in.buffer(), 0, 0, 0);
-        job.settle();
-    }
+    send_to_neighbour(job, send, out, receive, in, receiver_first);
     REQUIRE(send.complete());
     REQUIRE(receive.complete());
     REQUIRE(in.holds(50'000, 5));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "recorder.h"
-#include "transport_pairs.h"
+#include "pairs.h"
 
 namespace torusmp::transport::testing {
 

@@ -1,5 +1,5 @@
 // Two verbs interfaces of one process, on the RDMA devices at both ends of a cable
-// (transport_pairs.h).
+// (pairs.h).
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/transport/verbs/interface.h"
-#include "transport_pairs.h"
+#include "pairs.h"
 
 namespace torusmp::transport::testing {
 

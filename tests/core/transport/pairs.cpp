@@ -1,4 +1,4 @@
-#include "transport_pairs.h"
+#include "pairs.h"
 
 #include <chrono>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // What core relies on of packets, credits, connections and sleep, required of every transport: see
-// transport_pairs.h for the list.
+// pairs.h for the list.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
