@@ -26,10 +26,10 @@ namespace {
 }
 
 // The line of a part where it is known, else of the whole value.
-std::string locate(const Places& places, const Origin& origin, const std::string& part) {
-    const auto found = places.find(part);
-    return origin.kind == Origin::Kind::file && found != places.end() ? found->second
-                                                                      : origin.where;
+std::string locate(const Locations& locations, const Origin& origin, const std::string& part) {
+    const auto found = locations.find(part);
+    return origin.kind == Origin::Kind::file && found != locations.end() ? found->second
+                                                                         : origin.where;
 }
 
 void need_dims(const Settings& settings, const AnySetting& setting, std::string_view name,
@@ -175,7 +175,7 @@ void check_host_count(const Settings& settings) {
                        found, cite_dims(settings), plural(nodes, "node"), plural(nodes, "name")));
 }
 
-void check_hosts(Settings& settings, const Places& places) {
+void check_hosts(Settings& settings, const Locations& locations) {
     if (host_names(settings).empty() && settings[setting::hosts].pattern.empty()) return;
     need_dims(settings, setting::hosts, "nodes.hosts", "say how the hosts are wired");
     if (!settings[setting::hosts].pattern.empty()) {
@@ -188,7 +188,7 @@ void check_hosts(Settings& settings, const Places& places) {
         const auto [first, fresh] = seen.emplace(host_names(settings)[i], i);
         if (fresh) continue;
         refuse_at(
-            locate(places, settings.origin(setting::hosts), fmt::format("nodes.hosts.{}", i)),
+            locate(locations, settings.origin(setting::hosts), fmt::format("nodes.hosts.{}", i)),
             fmt::format("nodes.hosts names \"{}\" twice, for nodes {} and {}: expected a host of "
                         "its own for each node{}",
                         host_names(settings)[i], first->second, i,
@@ -213,14 +213,14 @@ bool wraps(const Settings& settings, std::size_t dimension) {
 // A table of links, as the file names it, with what it takes to say where it is wrong.
 struct LinkTable {
     const Settings& settings;
-    const Places& places;
+    const Locations& locations;
     const Origin& origin;
     std::string name;  // "[links]"
-    std::string part;  // of the names in `places`: "links."
+    std::string part;  // of the names in `locations`: "links."
     const Links& links;
 
     [[noreturn]] void refuse(const std::string& direction, const std::string& message) const {
-        refuse_at(locate(places, origin, part + direction), message);
+        refuse_at(locate(locations, origin, part + direction), message);
     }
 };
 
@@ -313,11 +313,11 @@ void check_host_links(const LinkTable& table, const std::string& host) {
     });
 }
 
-void check_links(const Settings& settings, const Places& places) {
+void check_links(const Settings& settings, const Locations& locations) {
     if (!settings[setting::links].empty()) {
         need_dims(settings, setting::links, "[links]", "say which torus the links make");
-        const LinkTable table{settings,  places,   settings.origin(setting::links),
-                              "[links]", "links.", settings[setting::links]};
+        const LinkTable table{settings,  locations, settings.origin(setting::links),
+                              "[links]", "links.",  settings[setting::links]};
         check_directions(table);
         check_devices(table, settings[setting::links],
                       [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
@@ -327,17 +327,17 @@ void check_links(const Settings& settings, const Places& places) {
                   "say which torus the links make");
     for (const auto& [host, links] : settings[setting::host_links])
         check_host_links(
-            {settings, places, settings.origin(setting::host_links),
+            {settings, locations, settings.origin(setting::host_links),
              fmt::format("[links.\"{}\"]", host), fmt::format("links.hosts.{}/", host), links},
             host);
 }
 
 }  // namespace
 
-void complete(Settings& settings, const Places& places) {
+void complete(Settings& settings, const Locations& locations) {
     check_lengths(settings);
-    check_hosts(settings, places);
-    check_links(settings, places);
+    check_hosts(settings, locations);
+    check_links(settings, locations);
 }
 
 }  // namespace torusmp::config

@@ -11,10 +11,10 @@ namespace torusmp::config {
 
 // Where parts of a value stand in the file, finer than the origin of the whole: the link "0+" as
 // "links.0+", the table of a host as "links.hosts.qcd000", the fourth host as "nodes.hosts.3".
-using Places = std::map<std::string, std::string>;
+using Locations = std::map<std::string, std::string>;
 
 // Throws ConfigError for the first thing that does not fit together. Fills `hosts` from the
 // pattern.
-void complete(Settings& settings, const Places& places = {});
+void complete(Settings& settings, const Locations& locations = {});
 
 }  // namespace torusmp::config

@@ -113,8 +113,8 @@ Raw to_raw(const toml::node& node) {
 
 class Reader {
   public:
-    Reader(const std::string& path, Settings& settings, Places& places)
-        : path_(path), settings_(settings), places_(places) {}
+    Reader(const std::string& path, Settings& settings, Locations& locations)
+        : path_(path), settings_(settings), locations_(locations) {}
 
     void read(const Raw& root) {
         for (const auto& [name, value] : root.members) {
@@ -166,7 +166,7 @@ class Reader {
                                              schema().suggest(full)));
             settings_.assign(*setting, value, at(value.line));
             for (std::size_t i = 0; setting == &setting::hosts && i < value.items.size(); ++i)
-                places_[fmt::format("{}.{}", full, i)] = at(value.items[i].line).where;
+                locations_[fmt::format("{}.{}", full, i)] = at(value.items[i].line).where;
         }
     }
 
@@ -187,16 +187,16 @@ class Reader {
     void note_places(const std::string& name, const Raw& value) {
         const std::string where = at(value.line).where;
         if (value.form != Raw::Form::table)
-            places_["links." + name] = where;
+            locations_["links." + name] = where;
         else
-            places_[fmt::format("links.hosts.{}/", name)] = where;
+            locations_[fmt::format("links.hosts.{}/", name)] = where;
         for (const auto& [direction, device] : value.members)
-            places_[fmt::format("links.hosts.{}/{}", name, direction)] = at(device.line).where;
+            locations_[fmt::format("links.hosts.{}/{}", name, direction)] = at(device.line).where;
     }
 
     const std::string& path_;
     Settings& settings_;
-    Places& places_;
+    Locations& locations_;
 };
 
 }  // namespace
@@ -228,7 +228,7 @@ std::string read_text_file(const std::string& path) {
 }
 
 void apply_geometry(std::string_view text, const std::string& path, Settings& settings,
-                    Places& places) {
+                    Locations& locations) {
     check_text(text, path);
     Raw root;
     try {
@@ -239,7 +239,7 @@ void apply_geometry(std::string_view text, const std::string& path, Settings& se
                                       error.source().begin.column,
                                       base::printable(error.description(), 200)));
     }
-    Reader(path, settings, places).read(root);
+    Reader(path, settings, locations).read(root);
 }
 
 }  // namespace torusmp::config

@@ -18,8 +18,8 @@ std::string read_text_file(const std::string& path);
 
 // Puts the values of the text in `settings`, their origin "path:line". Throws ConfigError for the
 // first thing that is wrong. Checks between keys are not made here: complete() makes them, and is
-// told by `places` where the parts of long values stand.
+// told by `locations` where the parts of long values stand.
 void apply_geometry(std::string_view text, const std::string& path, Settings& settings,
-                    Places& places);
+                    Locations& locations);
 
 }  // namespace torusmp::config

@@ -56,8 +56,8 @@ std::optional<std::string_view> look_up(const std::vector<Variable>& variables,
 
 // ---- File ----
 
-void read_file(const std::string& path, Settings& settings, Places& places) {
-    apply_geometry(read_text_file(path), path, settings, places);
+void read_file(const std::string& path, Settings& settings, Locations& locations) {
+    apply_geometry(read_text_file(path), path, settings, locations);
     settings.set_file(path);
 }
 
@@ -255,18 +255,18 @@ Settings load(const Schema& schema, const LoadRequest& request,
               std::span<const std::string> environment) {
     const std::vector<Variable> variables = our_variables(environment);
     Settings settings(schema);
-    Places places;
+    Locations locations;
     if (!request.file.empty())
-        read_file(request.file, settings, places);
+        read_file(request.file, settings, locations);
     else if (const auto file = look_up(variables, file_variable); file && !file->empty())
         try {
-            read_file(std::string(*file), settings, places);
+            read_file(std::string(*file), settings, locations);
         } catch (const ConfigError& error) {
             throw ConfigError(fmt::format("{} (named by {})", error.what(), file_variable));
         }
     read_environment(variables, settings);
     read_flags(request.flags, settings);
-    complete(settings, places);
+    complete(settings, locations);
     return settings;
 }
 
@@ -276,13 +276,13 @@ Settings load_for_rank(const Schema& schema, const LoadRequest& request,
     const auto records = inherited_records(variables);
     if (!records) return load(schema, request, environment);
     Settings settings(schema);
-    Places places;
+    Locations locations;
     apply_records(*records, false, settings);
-    if (!request.file.empty()) read_file(request.file, settings, places);
+    if (!request.file.empty()) read_file(request.file, settings, locations);
     read_environment(variables, settings);
     apply_records(*records, true, settings);
     read_flags(request.flags, settings);
-    complete(settings, places);
+    complete(settings, locations);
     return settings;
 }
 

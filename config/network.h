@@ -91,7 +91,7 @@ std::string link_device(const Settings& settings, int node, routing::Direction d
 std::string direction_name(routing::Direction direction);
 
 // Where the parts of settings.file() stand, for messages that name a line; empty without a file.
-Places read_places(const Settings& settings);
+Locations read_locations(const Settings& settings);
 
 // What is wrong between the settings and the hosts as they are, one message each, all of them:
 // file and line, host, device, what was found, expected, and what to do. `by_node` has the facts of
@@ -100,7 +100,8 @@ Places read_places(const Settings& settings);
 // `judge`: what else is wrong with a cable between two sound devices; empty: nothing.
 using CableJudge = std::function<std::string(const CableEnd& one, const CableEnd& other)>;
 std::vector<std::string> check_machine(const Settings& settings,
-                                       const std::vector<HostFacts>& by_node, const Places& places,
-                                       const std::string& geometry, const CableJudge& judge);
+                                       const std::vector<HostFacts>& by_node,
+                                       const Locations& locations, const std::string& geometry,
+                                       const CableJudge& judge);
 
 }  // namespace torusmp::config

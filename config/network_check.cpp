@@ -81,10 +81,10 @@ class RouteTable {
 class MachineCheck {
   public:
     MachineCheck(const Settings& settings, const std::vector<HostFacts>& hosts,
-                 const Places& places, const std::string& geometry, const CableJudge& judge)
+                 const Locations& locations, const std::string& geometry, const CableJudge& judge)
         : settings_(settings),
           hosts_(hosts),
-          places_(places),
+          locations_(locations),
           geometry_(geometry),
           judge_(judge),
           torus_(*node_torus(settings)) {}
@@ -115,14 +115,14 @@ class MachineCheck {
     const HostFacts& facts(int node) const { return hosts_[std::size_t(node)]; }
 
     // The line of a part where the file gave the value, else wherever the value came from.
-    std::string place(const Origin& origin, const std::string& part) const {
-        const auto found = places_.find(part);
-        return origin.kind == Origin::Kind::file && found != places_.end() ? found->second
-                                                                           : origin.where;
+    std::string location(const Origin& origin, const std::string& part) const {
+        const auto found = locations_.find(part);
+        return origin.kind == Origin::Kind::file && found != locations_.end() ? found->second
+                                                                              : origin.where;
     }
 
     std::string host_place(int node) const {
-        return place(settings_.origin(setting::hosts), fmt::format("nodes.hosts.{}", node));
+        return location(settings_.origin(setting::hosts), fmt::format("nodes.hosts.{}", node));
     }
 
     // The line that gives a link its device.
@@ -130,9 +130,9 @@ class MachineCheck {
         const std::string direction = direction_name(end.direction);
         const auto own = settings_[setting::host_links].find(host(end.node));
         if (own != settings_[setting::host_links].end() && own->second.count(direction) != 0)
-            return place(settings_.origin(setting::host_links),
-                         fmt::format("links.hosts.{}/{}", host(end.node), direction));
-        return place(settings_.origin(setting::links), "links." + direction);
+            return location(settings_.origin(setting::host_links),
+                            fmt::format("links.hosts.{}/{}", host(end.node), direction));
+        return location(settings_.origin(setting::links), "links." + direction);
     }
 
     std::optional<End> end_at(int node, Direction direction) const {
@@ -314,7 +314,7 @@ class MachineCheck {
 
     const Settings& settings_;
     const std::vector<HostFacts>& hosts_;
-    const Places& places_;
+    const Locations& locations_;
     const std::string& geometry_;
     const CableJudge& judge_;
     const routing::Torus torus_;
@@ -348,22 +348,23 @@ std::optional<int> find_node(const Settings& settings, const std::string& host) 
     return std::nullopt;
 }
 
-Places read_places(const Settings& settings) {
-    Places places;
-    if (settings.file().empty()) return places;
+Locations read_locations(const Settings& settings) {
+    Locations locations;
+    if (settings.file().empty()) return locations;
     Settings scratch(settings.schema());
-    apply_geometry(read_text_file(settings.file()), settings.file(), scratch, places);
-    return places;
+    apply_geometry(read_text_file(settings.file()), settings.file(), scratch, locations);
+    return locations;
 }
 
 std::vector<std::string> check_machine(const Settings& settings,
-                                       const std::vector<HostFacts>& by_node, const Places& places,
-                                       const std::string& geometry, const CableJudge& judge) {
+                                       const std::vector<HostFacts>& by_node,
+                                       const Locations& locations, const std::string& geometry,
+                                       const CableJudge& judge) {
     if (host_names(settings).empty() || !node_torus(settings)) return {};
     if (by_node.size() != host_names(settings).size())
         throw std::invalid_argument(fmt::format("facts of {} hosts, expected {}", by_node.size(),
                                                 host_names(settings).size()));
-    return MachineCheck(settings, by_node, places, geometry, judge).run();
+    return MachineCheck(settings, by_node, locations, geometry, judge).run();
 }
 
 }  // namespace torusmp::config

@@ -28,7 +28,7 @@ Schema::Schema(const std::vector<Table>& tables, std::vector<AbsentTable> absent
             const auto last = std::find_if(settings_.rbegin(), settings_.rend(), of_section);
             settings_.insert(last == settings_.rend() ? settings_.end() : last.base(), setting);
         }
-    for (std::size_t i = 0; i < settings_.size(); ++i) places_[settings_[i]] = i;
+    for (std::size_t i = 0; i < settings_.size(); ++i) indices_[settings_[i]] = i;
 }
 
 std::vector<std::string_view> Schema::sections() const {
@@ -54,8 +54,8 @@ const AnySetting* Schema::find(std::string_view key) const {
 }
 
 std::size_t Schema::index(const AnySetting& setting) const {
-    const auto found = places_.find(&setting);
-    if (found == places_.end())
+    const auto found = indices_.find(&setting);
+    if (found == indices_.end())
         throw std::logic_error(
             fmt::format("the setting {} is in none of the tables of this schema: expected it in "
                         "its owner's table, and that in job/settings.cpp",

@@ -33,7 +33,7 @@ class Schema {
     std::vector<const AnySetting*> all_by_key() const;
     // Null: there is no such key.
     const AnySetting* find(std::string_view key) const;
-    // The place of a setting in settings(). Throws std::logic_error where it is in no table.
+    // The index of a setting in settings(). Throws std::logic_error where it is in no table.
     std::size_t index(const AnySetting& setting) const;
 
     // "; did you mean 'transport.tokens'?", a list of what there is, or why this one is not; ends
@@ -45,7 +45,7 @@ class Schema {
 
   private:
     std::vector<const AnySetting*> settings_;
-    std::map<const AnySetting*, std::size_t> places_;
+    std::map<const AnySetting*, std::size_t> indices_;
     std::vector<AbsentTable> absent_;
 };
 

@@ -8,8 +8,9 @@ namespace torusmp::core {
 
 using Guard = Progress::Guard;
 
-Runtime::Runtime(Options options, const InterfaceFactory& make_interface, std::vector<Wire> wires)
-    : core_(std::make_unique<Core>(std::move(options), make_interface, std::move(wires))),
+Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
+                 std::vector<LinkTransport> link_transports)
+    : core_(std::make_unique<Core>(std::move(options), make_interface, std::move(link_transports))),
       options_(core_->commons.options),
       progress_(core_->progress),
       notes_(core_->notes),
@@ -37,10 +38,10 @@ void Runtime::await_links(bool keeps_going) {
     progress_.start();
 }
 
-void Runtime::say_farewell() {
+void Runtime::say_goodbye() {
     progress_.stop();
     const Guard guard(progress_);
-    for (transport::Interface* it : core_->connections.interfaces()) it->say_farewell();
+    for (transport::Interface* it : core_->connections.interfaces()) it->say_goodbye();
 }
 
 void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,

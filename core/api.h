@@ -51,16 +51,16 @@ class Flows final {
 class Runtime final {
   public:
     using InterfaceFactory = core::InterfaceFactory;
-    using Wire = core::Wire;
+    using LinkTransport = core::LinkTransport;
 
     // Opens the interfaces with the ports this rank needs: one to the ranks in Options::direct and
-    // one for each wire that carries something; without wires the first serves all. All ranks name
-    // the same wires in the same order. Memory comes from the first one that exists. Then the
-    // addresses of all ranks are exchanged (bootstrap) and given to connect(). Throws
-    // std::invalid_argument for impossible options, std::runtime_error for what a transport
-    // refuses.
+    // one for each link transport that carries something; without link transports the first serves
+    // all. All ranks name the same link transports in the same order. Memory comes from the first
+    // one that exists. Then the addresses of all ranks are exchanged (bootstrap) and given to
+    // connect(). Throws std::invalid_argument for impossible options, std::runtime_error for what a
+    // transport refuses.
     explicit Runtime(Options options, const InterfaceFactory& make_interface,
-                     std::vector<Wire> wires = {});
+                     std::vector<LinkTransport> link_transports = {});
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -75,7 +75,7 @@ class Runtime final {
     void await_links(bool keeps_going);
     // Tells all peers that nothing more comes from this rank; see transport::Interface. Afterwards
     // memory may be allocated and freed, and nothing else.
-    void say_farewell();
+    void say_goodbye();
 
     const Options& options() const { return options_; }
     Rank rank() const { return options_.rank; }

@@ -5,9 +5,10 @@
 namespace torusmp::core {
 
 // Some modules refer to others that are made after them; they keep the reference and use it later.
-Core::Core(Options options, const InterfaceFactory& make_interface, std::vector<Wire> wires)
+Core::Core(Options options, const InterfaceFactory& make_interface,
+           std::vector<LinkTransport> link_transports)
     : commons(std::move(options)),
-      connections(commons, make_interface, std::move(wires), [this] { progress.ring(); }),
+      connections(commons, make_interface, std::move(link_transports), [this] { progress.wake(); }),
       sender(commons, connections, faults),
       match_states(connections.size()),
       sends(commons, connections),
@@ -38,13 +39,13 @@ Core::~Core() {
 void Core::register_handlers() {
     Dispatcher& to = dispatcher;
     to.handle<&Messages::on_eager>(PacketKind::eager, messages);
-    to.handle<&Rendezvous::on_request>(PacketKind::request, rendezvous);
-    to.handle<&Rendezvous::on_clear>(PacketKind::clear, rendezvous);
-    to.handle<&Rendezvous::on_pulled>(PacketKind::pulled, rendezvous);
+    to.handle<&Rendezvous::on_rts>(PacketKind::rts, rendezvous);
+    to.handle<&Rendezvous::on_cts>(PacketKind::cts, rendezvous);
+    to.handle<&Rendezvous::on_fin>(PacketKind::fin, rendezvous);
     to.handle<&Receives::on_matched>(PacketKind::matched, receives);
     to.handle<&Receives::on_data>(PacketKind::data, receives);
     to.handle<&Receives::on_written>(PacketKind::written, receives);
-    to.handle<&Announcements::on_announce>(PacketKind::announce, announcements);
+    to.handle<&Announcements::on_rtr>(PacketKind::rtr, announcements);
     to.handle<&Announcements::on_refuse>(PacketKind::refuse, announcements);
     to.handle<&Cancellation::on_withdraw>(PacketKind::withdraw, cancellation);
     to.handle<&Cancellation::on_withdrawn>(PacketKind::withdrawn, cancellation);
@@ -53,8 +54,8 @@ void Core::register_handlers() {
     to.handle<&Notes::on_note>(PacketKind::note, notes);
     to.handle<&Persistent::on_open>(PacketKind::flow_open, persistent);
     to.handle<&Persistent::on_eager>(PacketKind::flow_eager, persistent);
-    to.handle<&Persistent::on_request>(PacketKind::flow_request, persistent);
-    to.handle<&Persistent::on_ready>(PacketKind::flow_ready, persistent);
+    to.handle<&Persistent::on_rts>(PacketKind::flow_rts, persistent);
+    to.handle<&Persistent::on_rtr>(PacketKind::flow_rtr, persistent);
 }
 
 namespace {

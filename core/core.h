@@ -25,7 +25,8 @@ namespace torusmp::core {
 
 class Core {
   public:
-    Core(Options options, const InterfaceFactory& make_interface, std::vector<Wire> wires);
+    Core(Options options, const InterfaceFactory& make_interface,
+         std::vector<LinkTransport> link_transports);
     ~Core();
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;

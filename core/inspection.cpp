@@ -31,9 +31,9 @@ bool Inspection::quiet() const {
     return core_.commons.open_requests == 0 && core_.connections.loopback().empty();
 }
 
-bool Inspection::tokens_home() const {
+bool Inspection::credits_home() const {
     const Progress::Guard guard(core_.progress);
-    return core_.sender.tokens_home();
+    return core_.sender.credits_home();
 }
 
 std::string Inspection::report() const {

@@ -35,9 +35,9 @@ class Inspection {
     void for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const;
     // True while nothing of ours is under way: no queue holds a packet, no request is open.
     bool quiet() const;
-    // All tokens of all connections have returned: tests check this when everything has arrived.
-    bool tokens_home() const;
-    // Every pending wait: what, rank, peer, link, tokens held. Many lines.
+    // All credits of all connections have returned: tests check this when everything has arrived.
+    bool credits_home() const;
+    // Every pending wait: what, rank, peer, link, credits held. Many lines.
     std::string report() const;
 
     // How many ranks and links have been lost, for callers that check whether there is a new one.

@@ -8,8 +8,8 @@ namespace torusmp::core {
 
 void Options::apply(const config::Settings& settings) {
     eager_limit = settings[setting::eager_limit];
-    tokens = settings[setting::tokens];
-    relay_tokens = settings[setting::relay_tokens];
+    credits = settings[setting::tokens];
+    relay_credits = settings[setting::relay_tokens];
     spin = settings[setting::spin];
     progress_thread = settings[setting::progress] == ProgressMode::thread;
     watchdog = settings[setting::watchdog];
@@ -23,10 +23,10 @@ void Options::check() const {
     };
     if (rank < 0 || rank >= torus.size())
         refuse("rank", rank, fmt::format("0 to {}", torus.size() - 1));
-    if (tokens < 2 || tokens > transport::max_tokens)
-        refuse("tokens", tokens, fmt::format("2 to {}", transport::max_tokens));
-    if (relay_tokens < 2 || relay_tokens > transport::max_tokens)
-        refuse("relay tokens", relay_tokens, fmt::format("2 to {}", transport::max_tokens));
+    if (credits < 2 || credits > transport::max_credits)
+        refuse("credits", credits, fmt::format("2 to {}", transport::max_credits));
+    if (relay_credits < 2 || relay_credits > transport::max_credits)
+        refuse("relay credits", relay_credits, fmt::format("2 to {}", transport::max_credits));
     for (Rank other : direct)
         if (other < 0 || other >= torus.size())
             refuse("direct rank", other, fmt::format("0 to {}", torus.size() - 1));

@@ -32,14 +32,15 @@ struct Options {
     // bytes; messages of this size and more go by remote write
     std::size_t eager_limit = setting::eager_limit.initial();
     // Messages of this size and more are spread over all shortest paths, where links are separate
-    // wires.
+    // link transports.
     std::size_t spread_limit = 65536;  // bytes
     // Ranks beyond the links are reached directly: the network forwards.
     bool far_direct = config::setting::forward.initial() == config::Forward::kernel;
     std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
-    // Receive slots of a connection, for packets of its own ends, and for each further slot class.
-    int tokens = setting::tokens.initial();
-    int relay_tokens = setting::relay_tokens.initial();
+    // Receive slots of a connection, for packets of its own ends, and for each further virtual
+    // channel.
+    int credits = setting::tokens.initial();
+    int relay_credits = setting::relay_tokens.initial();
     std::chrono::nanoseconds spin = setting::spin.initial();  // polling before sleeping
     bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
     bool threads = false;         // several threads call
@@ -71,10 +72,10 @@ using InterfaceFactory = std::function<std::unique_ptr<transport::Interface>(
     const std::vector<transport::PortOptions>&)>;
 
 // What carries connections to ranks that are not in Options::direct.
-struct Wire {
+struct LinkTransport {
     InterfaceFactory make;
     // Whether it carries this link or, without one, the connection to this far rank; the first
-    // wire that does takes it, so both ends must come to the same answer. Empty: all.
+    // link transport that does takes it, so both ends must come to the same answer. Empty: all.
     std::function<bool(Rank peer, std::optional<routing::Direction> link)> carries = {};
 };
 

@@ -14,31 +14,31 @@ namespace torusmp::core {
 enum class PacketKind : std::uint8_t {
     none,
     // sequenced
-    eager,         // a whole message; context and tag match it
-    request,       // RequestBody: a message waits at the sender; context and tag match it
-    matched,       // MatchedBody: the sender took our announced or ready memory for its message
-    announce,      // AnnounceBody: a posted receive, sent ahead to the sender
-    refuse,        // EpochBody: announcements could not be placed, all since are void
-    withdraw,      // LandingBody: a receive is to be cancelled, give its announcement back
-    withdrawn,     // WithdrawnBody: the answer
-    retract,       // DepartureBody: a send is to be cancelled, forget its request
-    flow_open,     // FlowOpenBody: what the label in `context` means from now on
-    flow_eager,    // a whole message of the flow labelled `context`
-    flow_request,  // RequestBody, for the flow labelled `context`
-    flow_ready,    // ReadyBody: a started receive of the flow labelled `context`
+    eager,       // a whole message; context and tag match it
+    rts,         // RtsBody: a message waits at the sender; context and tag match it
+    matched,     // MatchedBody: the sender took our announced or ready memory for its message
+    rtr,         // RtrBody: a posted receive, sent ahead to the sender
+    refuse,      // EpochBody: announcements could not be placed, all since are void
+    withdraw,    // ReceiveHandleBody: a receive is to be cancelled, give its announcement back
+    withdrawn,   // WithdrawnBody: the answer
+    retract,     // SendHandleBody: a send is to be cancelled, forget its request
+    flow_open,   // FlowOpenBody: what the label in `context` means from now on
+    flow_eager,  // a whole message of the flow labelled `context`
+    flow_rts,    // RtsBody, for the flow labelled `context`
+    flow_rtr,    // FlowRtrBody: a started receive of the flow labelled `context`
     // by id
-    clear,      // ClearBody: the answer to a request: write here
-    data,       // DataBody + payload for a landing
+    cts,        // CtsBody: the answer to a request: write here
+    data,       // DataBody + payload for a receive handle
     written,    // WrittenBody: a remote write is complete
-    pulled,     // DepartureBody: the receiver has read the message
-    retracted,  // DepartureBody: the request is forgotten, no receive had met it
+    fin,        // SendHandleBody: the receiver has read the message
+    retracted,  // SendHandleBody: the request is forgotten, no receive had met it
     note,       // for the reader of its context: see NoteReader
     link_dead,  // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };
 
 constexpr bool is_sequenced(PacketKind kind) {
-    return kind >= PacketKind::eager && kind <= PacketKind::flow_ready;
+    return kind >= PacketKind::eager && kind <= PacketKind::flow_rtr;
 }
 
 // What may come by any shortest path: parts of messages that are spread over several links, and
@@ -48,24 +48,24 @@ constexpr bool is_spread(PacketKind kind) {
            kind == PacketKind::matched;
 }
 
-struct RequestBody {
-    std::uint32_t departure;
+struct RtsBody {
+    std::uint32_t send_handle;
     std::uint32_t ordinal;           // flows: the sender's count
     std::uint64_t bytes;             // of the message
     transport::RemoteMemory memory;  // where it may be read; length 0: nowhere
 };
-struct ClearBody {
-    std::uint32_t departure;
-    std::uint32_t landing;
+struct CtsBody {
+    std::uint32_t send_handle;
+    std::uint32_t receive_handle;
     transport::RemoteMemory memory;
 };
 struct MatchedBody {
-    std::uint32_t landing;
+    std::uint32_t receive_handle;
     std::uint32_t whole;  // 1: every byte is in place already; 0: bytes may come before or after
     std::uint64_t bytes;
 };
-struct AnnounceBody {
-    std::uint32_t landing;
+struct RtrBody {
+    std::uint32_t receive_handle;
     std::uint32_t epoch;
     std::uint32_t seen;  // matched messages from the sender that the receiver had got
     std::uint32_t unused;
@@ -76,12 +76,12 @@ struct EpochBody {
     std::uint32_t epoch;  // the first one that counts again
     std::uint32_t unused;
 };
-struct LandingBody {
-    std::uint32_t landing;
+struct ReceiveHandleBody {
+    std::uint32_t receive_handle;
     std::uint32_t unused;
 };
 struct WithdrawnBody {
-    std::uint32_t landing;
+    std::uint32_t receive_handle;
     std::uint32_t found;
 };
 struct FlowOpenBody {
@@ -90,16 +90,16 @@ struct FlowOpenBody {
     std::uint32_t from_sender;  // 1: the label's owner sends on the flow, 0: it receives
     std::uint32_t unused;
 };
-struct ReadyBody {
-    std::uint32_t landing;
+struct FlowRtrBody {
+    std::uint32_t receive_handle;
     std::uint32_t ordinal;
     std::uint64_t bytes;  // room in the receive
     transport::RemoteMemory memory;
 };
 struct DataBody {
-    std::uint32_t landing;
-    // 0: the bytes are behind this body; else so many of them were written to the landing by the
-    // last relay, ahead of this packet, and nothing is behind it.
+    std::uint32_t receive_handle;
+    // 0: the bytes are behind this body; else so many of them were written to the receive handle by
+    // the last relay, ahead of this packet, and nothing is behind it.
     std::uint32_t placed;
     std::uint64_t offset;
     // Where the last relay may put the bytes: valid for the link by which they arrive. Key 0:
@@ -109,11 +109,11 @@ struct DataBody {
     std::uint32_t unused = 0;
 };
 struct WrittenBody {
-    std::uint32_t landing;
+    std::uint32_t receive_handle;
     std::uint32_t parts;  // writes that carry the message; each is followed by this on its link
 };
-struct DepartureBody {
-    std::uint32_t departure;
+struct SendHandleBody {
+    std::uint32_t send_handle;
     std::uint32_t unused;
 };
 // It is followed by a text that says who saw it die, and how.
@@ -123,11 +123,12 @@ struct LinkBody {
     std::uint32_t direction;  // routing::Direction::index() out of that rank
 };
 
-static_assert(sizeof(RequestBody) == 88 && sizeof(ClearBody) == 80 && sizeof(MatchedBody) == 16);
-static_assert(sizeof(AnnounceBody) == 96 && sizeof(ReadyBody) == 88 && sizeof(DataBody) == 32);
-static_assert(sizeof(EpochBody) == 8 && sizeof(LandingBody) == 8 && sizeof(WithdrawnBody) == 8);
+static_assert(sizeof(RtsBody) == 88 && sizeof(CtsBody) == 80 && sizeof(MatchedBody) == 16);
+static_assert(sizeof(RtrBody) == 96 && sizeof(FlowRtrBody) == 88 && sizeof(DataBody) == 32);
+static_assert(sizeof(EpochBody) == 8 && sizeof(ReceiveHandleBody) == 8 &&
+              sizeof(WithdrawnBody) == 8);
 static_assert(sizeof(FlowOpenBody) == 16 && sizeof(WrittenBody) == 8);
-static_assert(sizeof(DepartureBody) == 8 && sizeof(LinkBody) == 8);
+static_assert(sizeof(SendHandleBody) == 8 && sizeof(LinkBody) == 8);
 
 // Reads a body out of a payload; false if the packet is too short for it.
 template <class Body>

@@ -1,5 +1,5 @@
 // Blocks of memory for what must outlive its slot: unexpected messages, packets that came too
-// early, control packets that wait for a token.
+// early, control packets that wait for a credit.
 //
 // Freed blocks are kept by power-of-two class, so that nothing is allocated in a steady state.
 // Large blocks go back to the heap. One thread at a time.

@@ -46,7 +46,7 @@ struct Connection;
 // Something that produces packets and waits in a connection's queue.
 class Outgoing {
   public:
-    // Sends what the connection's tokens allow; true when nothing is left to send.
+    // Sends what the connection's credits allow; true when nothing is left to send.
     virtual bool emit(Connection& connection) = 0;
     // The connection is gone: nothing of this will be sent any more.
     virtual void drop(Error error) = 0;
@@ -87,7 +87,7 @@ class Request {
 
 class SendFlow;
 class ReceiveFlow;
-struct Strand;
+struct Rail;
 
 class SendRequest : public Request, public Outgoing {
   public:
@@ -116,10 +116,10 @@ class SendRequest : public Request, public Outgoing {
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
     std::uint32_t ordinal_ = 0;          // position in the flow
-    std::uint32_t departure_ = 0;        // our id while the peer may refer to this request
-    std::uint32_t landing_ = 0;          // the receiver's id of the memory we write to
+    std::uint32_t send_handle_ = 0;      // our id while the peer may refer to this request
+    std::uint32_t receive_handle_ = 0;   // the receiver's id of the memory we write to
     std::size_t position_ = 0;           // bytes streamed so far
-    Strand* strands_ = nullptr;          // of a stream that is spread over several links
+    Rail* rails_ = nullptr;              // of a stream that is spread over several links
     std::uint8_t parts_ = 0;             // remote writes that carry the message, one a link
     std::uint32_t parts_left_ = 0;       // writes of it that are still under way
     transport::RemoteMemory target_{};   // of a stream: the receiver's memory, if it has a name
@@ -139,14 +139,14 @@ class ReceiveRequest : public Request {
     ReceiveFlow* flow_ = nullptr;     // null: matched by context, source and tag
     ReceiveRequest* next_ = nullptr;  // in a posted queue, or a flow's started list
     ReceiveRequest* previous_ = nullptr;
-    std::uint64_t ordinal_ = 0;    // order of posting
-    std::uint32_t landing_ = 0;    // id of our memory while the sender may write to it
-    std::uint32_t departure_ = 0;  // the sender's id of the message we read
-    bool announced_ = false;       // the sender has been told of this receive
-    bool posted_ = false;          // waits in a queue
+    std::uint64_t ordinal_ = 0;         // order of posting
+    std::uint32_t receive_handle_ = 0;  // id of our memory while the sender may write to it
+    std::uint32_t send_handle_ = 0;     // the sender's id of the message we read
+    bool announced_ = false;            // the sender has been told of this receive
+    bool posted_ = false;               // waits in a queue
     bool crossed_ = false;  // our RTR and the sender's RTS crossed on the way: matched will come
     bool reading_ = false;  // a remote read into our memory is under way
-    std::size_t expected_ = 0;  // bytes of the message that is landing
+    std::size_t expected_ = 0;  // bytes of the message that is arriving
     std::size_t landed_ = 0;    // and how many have come
     std::uint8_t parts_ = 0;    // of a message that is written over several links: how many
     std::uint8_t parts_landed_ = 0;

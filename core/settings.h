@@ -40,7 +40,7 @@ inline const config::Setting<config::Duration> spin{
     "short."};
 inline const config::Setting<config::Duration> watchdog{
     "watchdog.after", config::time_between({0s, "off"}, 24h), 60s,
-    "A wait that lasts longer says what it waits for: rank, peer, link and tokens. 0: never."};
+    "A wait that lasts longer says what it waits for: rank, peer, link and credits. 0: never."};
 
 inline const config::Table table{&local, &progress, &spin, &watchdog};
 

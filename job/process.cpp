@@ -127,7 +127,7 @@ void Process::leave() {
         bootstrap_->barrier();
     }
     // Now, whatever memory of the program still holds the Runtime.
-    runtime_->say_farewell();
+    runtime_->say_goodbye();
     death_watch_.stop();  // it reads from the launcher
     bootstrap_->finalize();
     left_ = true;

@@ -86,18 +86,19 @@ std::unique_ptr<core::Runtime> open_mixed(const config::Settings& settings,
             return node_of(settings, rank) != node;
         });
     const Descriptor& rest = transport::fallback_transport();
-    std::vector<core::Runtime::Wire> wires;
+    std::vector<core::Runtime::LinkTransport> link_transports;
     for (const Descriptor* it : transport::transports())
         if (!it->inside_host && it != &rest)
-            wires.push_back(
+            link_transports.push_back(
                 {factory_of(*it, settings, bootstrap, options, wiring.devices(*it), true),
                  [wiring, it](core::Rank peer, std::optional<routing::Direction> link) {
                      return &wiring.carrier(peer, link) == it;
                  }});
-    wires.push_back({factory_of(rest, settings, bootstrap, options, wiring.devices(rest), true)});
+    link_transports.push_back(
+        {factory_of(rest, settings, bootstrap, options, wiring.devices(rest), true)});
     const Factory inside =
         factory_of(transport::host_transport(), settings, bootstrap, options, {}, true);
-    return std::make_unique<core::Runtime>(std::move(options), inside, std::move(wires));
+    return std::make_unique<core::Runtime>(std::move(options), inside, std::move(link_transports));
 }
 
 }  // namespace
@@ -131,9 +132,9 @@ std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
     }
     if (elsewhere != 0 && torus) return open_mixed(settings, bootstrap, std::move(options));
     const Factory inside = make(transport::host_transport(), elsewhere != 0);
-    std::vector<core::Runtime::Wire> wires;
-    if (elsewhere != 0) wires.push_back({make(transport::fallback_transport(), true)});
-    return std::make_unique<core::Runtime>(std::move(options), inside, std::move(wires));
+    std::vector<core::Runtime::LinkTransport> link_transports;
+    if (elsewhere != 0) link_transports.push_back({make(transport::fallback_transport(), true)});
+    return std::make_unique<core::Runtime>(std::move(options), inside, std::move(link_transports));
 }
 
 }  // namespace torusmp::job

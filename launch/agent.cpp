@@ -79,10 +79,11 @@ class WordReader {
     std::size_t at_ = 0;
 };
 
-bool put(std::string& word, std::string_view place, const std::string& text) {
+bool put(std::string& word, std::string_view placeholder, const std::string& text) {
     bool found = false;
-    for (std::size_t at = 0; (at = word.find(place, at)) != std::string::npos; at += text.size()) {
-        word.replace(at, place.size(), text);
+    for (std::size_t at = 0; (at = word.find(placeholder, at)) != std::string::npos;
+         at += text.size()) {
+        word.replace(at, placeholder.size(), text);
         found = true;
     }
     return found;

@@ -299,7 +299,7 @@ void check_socket(int socket, unsigned long long inode) {
         socket, env_bootstrap));
 }
 
-// torus-run's keeper ends this rank's process group when it dies. A wrapper may have moved the rank
+// torus-run's daemon ends this rank's process group when it dies. A wrapper may have moved the rank
 // into another group or session, so the rank also asks the kernel to end it: SIGKILL when the last
 // writer of the lifeline pipe is gone. A fresh open file description, because the owner belongs to
 // it.

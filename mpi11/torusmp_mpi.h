@@ -1,9 +1,9 @@
 /* What an MPI program can ask about the machine it runs on: a mesh or torus of processes.
  *
- * What it is for: a program that knows the wires can lay its work along them. Dimensions,
+ * What it is for: a program that knows the torus can lay its work along them. Dimensions,
  * extents and coordinates are those of the torus of ranks: the nodes' torus times the block of
  * ranks inside each node. The last dimension runs fastest in the ranks of MPI_COMM_WORLD. A
- * Cartesian communicator made with reorder already follows the wires; these queries serve
+ * Cartesian communicator made with reorder already follows the torus; these queries serve
  * everything else.
  *
  * Who owns what: all arrays and strings are the caller's. Threads: any, under the level that

@@ -26,7 +26,7 @@ void add_claims(void* inout, const void* in, std::size_t count, const void*) {
 // By node; none where a rank died.
 std::vector<Claim> gather_claims(QMP_comm_struct& comm, Claim mine, std::string_view call) {
     std::vector<Claim> claims(std::size_t(comm.group.size()), Claim{0, 0, 0});
-    claims[std::size_t(comm.group.node())] = mine;
+    claims[std::size_t(comm.group.member())] = mine;
     comm.allreduce.start(claims.data(), claims.size(), {add_claims, sizeof(Claim)});
     if (finish(comm.allreduce, call) != QMP_SUCCESS) claims.clear();
     return claims;
@@ -201,16 +201,16 @@ int QMP_get_number_of_nodes(void) {
     return default_comm(__func__).group.size();
 }
 int QMP_comm_get_node_number(QMP_comm_t comm) {
-    return checked(comm, __func__).group.node();
+    return checked(comm, __func__).group.member();
 }
 int QMP_get_node_number(void) {
-    return default_comm(__func__).group.node();
+    return default_comm(__func__).group.member();
 }
 QMP_bool_t QMP_comm_is_primary_node(QMP_comm_t comm) {
-    return checked(comm, __func__).group.node() == 0 ? QMP_TRUE : QMP_FALSE;
+    return checked(comm, __func__).group.member() == 0 ? QMP_TRUE : QMP_FALSE;
 }
 QMP_bool_t QMP_is_primary_node(void) {
-    return default_comm(__func__).group.node() == 0 ? QMP_TRUE : QMP_FALSE;
+    return default_comm(__func__).group.member() == 0 ? QMP_TRUE : QMP_FALSE;
 }
 
 int QMP_get_number_of_jobs(void) {

@@ -27,7 +27,7 @@ int job_color(const Library& lib) {
     const auto& jobs = lib.flags.jobs;
     if (jobs.empty()) return 0;
     const auto& group = lib.allocated->group;
-    if (!lib.allocated->topology) return group.node() / (group.size() / jobs[0]);
+    if (!lib.allocated->topology) return group.member() / (group.size() / jobs[0]);
     const Topology& grid = *lib.allocated->topology;
     int color = 0;
     for (std::size_t d = jobs.size(); d-- > 0;)
@@ -49,8 +49,8 @@ void make_communicators(Library& lib, const char* call) {
         runtime, deal_nodes(flags, lib.placement, runtime.torus()), lib.next_context++,
         lib.process->collective_policy()));
     lib.allocated = lib.job = lib.default_comm = lib.communicators.back().get();
-    lib.allocated->key = lib.allocated->group.node();
-    lib.machine_node = lib.allocated->group.node();
+    lib.allocated->key = lib.allocated->group.member();
+    lib.machine_node = lib.allocated->group.member();
     lib.machine_size = lib.allocated->group.size();
 
     if (!flags.geometry.empty()) {
@@ -61,7 +61,7 @@ void make_communicators(Library& lib, const char* call) {
     if (!flags.jobs.empty() && !flags.geometry.empty()) {
         std::vector<int> dims = flags.geometry;
         for (std::size_t d = 0; d < dims.size(); ++d) dims[d] /= flags.jobs[d];
-        lib.job->topology.emplace(dims, flags.allocated_map, lib.job->group.node());
+        lib.job->topology.emplace(dims, flags.allocated_map, lib.job->group.member());
     }
     lib.default_comm = split(*lib.job, 0, 0, call);
 }

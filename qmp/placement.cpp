@@ -53,7 +53,7 @@ std::string text_of(const Dilation& dilation) {
 
 // On node 0, if the user asked for it: how the topology is placed, and what would be better.
 void tell(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
-    if (library().verbose.load() < 1 || comm.group.node() != 0 || !covers_machine(comm)) return;
+    if (library().verbose.load() < 1 || comm.group.member() != 0 || !covers_machine(comm)) return;
     const Topology& topology = *comm.topology;
     const Torus& torus = comm.group.runtime().torus();
     std::vector<int> ranks(std::size_t(comm.group.size()));
@@ -140,7 +140,7 @@ QMP_status_t declare(QMP_comm_struct& comm, const int* dims, int ndim, const int
     if (comm.topology)
         fail(call, fmt::format("the communicator has a topology already, {}",
                                fmt::join(comm.topology->dims(), " ")));
-    const int node = comm.group.node();
+    const int node = comm.group.member();
     if (ndim == -1) {
         if (!covers_machine(comm))
             return complain(QMP_INVALID_TOPOLOGY, call,

@@ -1,5 +1,5 @@
 // Which rank of the machine takes which place of a program's grid or graph, so that neighbours
-// there are near each other on the wires. Front ends ask here when a program leaves the numbering
+// there are near each other in the torus. Front ends ask here when a program leaves the numbering
 // to us.
 //
 // Everything depends only on the arguments, and the work is bounded by counts, not by time, so all

@@ -1,5 +1,5 @@
 /* net.h over bare sockets: one TCP connection a link, bound to the link's device and addresses,
- * Nagle off, polled. No tokens, no matching, no headers: what a link gives to whoever asks for
+ * Nagle off, polled. No credits, no matching, no headers: what a link gives to whoever asks for
  * nothing else. Neighbours only.
  *
  * The plan of the machine is a file that NET_RAW_PLAN names, this process's rank is in
@@ -130,7 +130,7 @@ static void join_control(void) {
         for (int i = 1; i < all_ranks; i++) {
             int s = answer(listener), who;
             receive_all(s, &who, sizeof who);
-            if (who < 1 || who >= all_ranks) net_abort("a stranger called");
+            if (who < 1 || who >= all_ranks) net_abort("an unknown process called");
             control[who] = s;
         }
         close(listener);

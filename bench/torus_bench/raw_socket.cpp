@@ -34,7 +34,7 @@ using Nonce = std::array<std::byte, 16>;
 constexpr core::Tag first_tag = 16;  // and one for each dimension
 constexpr auto patience = std::chrono::seconds(20);
 
-// A device of this host and the address of its link, in the form that a socket needs.
+// A device of this host and the address of its link, in the algorithm that a socket needs.
 struct Place {
     std::string device;
     int index = 0;

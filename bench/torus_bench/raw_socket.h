@@ -1,6 +1,6 @@
 // The bare socket to which torus-bench compares us (--raw): one TCP connection on the very device
 // and addresses of a link, Nagle off, buffers as large as ours, polled as long as ours before it
-// sleeps. No tokens, no matching, no headers.
+// sleeps. No credits, no matching, no headers.
 //
 // A RawSocket owns its descriptor; the buffers belong to the caller and stay in place until the
 // transfer is over. One thread, inside a Session.

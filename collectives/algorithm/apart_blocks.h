@@ -12,29 +12,29 @@ class ApartBlocks : public Algorithm {
   protected:
     explicit ApartBlocks(Messages& messages) : Algorithm(messages) {}
 
-    // Blocks by themselves that a root has under way at once. Each has the paths of its node to
+    // Blocks by themselves that a root has under way at once. Each has the paths of its member to
     // itself only as long as they are few.
     static constexpr std::size_t apart_window = 16;
     // Of this stream, and posted as far as the window goes.
     static constexpr int apart_stream = max_streams - 1;
 
-    // To or from these nodes in this order.
+    // To or from these members in this order.
     struct Apart {
-        std::vector<int> nodes;
+        std::vector<int> members;
         std::size_t window = 0;   // under way at once
         std::size_t request = 0;  // the first of `window`
         std::size_t posted = 0;
         std::size_t done = 0;
-        bool complete() const { return done == nodes.size(); }
+        bool complete() const { return done == members.size(); }
     };
 
-    // For start(), first: no nodes, and nothing went wrong.
+    // For start(), first: no members, and nothing went wrong.
     void begin_blocks() {
-        apart_.nodes.clear();
+        apart_.members.clear();
         cut_short_ = -1;
     }
-    // For start() of what has no frames: all blocks between the root and the others, in node order,
-    // so many at once.
+    // For start() of what has no frames: all blocks between the root and the others, in member
+    // order, so many at once.
     void lay_all_apart(int root, bool from_root, std::size_t window);
     void lay_apart(std::size_t first_request, std::size_t window) {
         apart_.posted = apart_.done = 0;
@@ -48,8 +48,8 @@ class ApartBlocks : public Algorithm {
 
     // A block is longer than its place. That concerns who wanted it alone: the call ends with an
     // error here, and goes on until then.
-    void cut_short(int node) {
-        if (cut_short_ < 0) cut_short_ = node;
+    void cut_short(int member) {
+        if (cut_short_ < 0) cut_short_ = member;
     }
     // To be called at the end, true: all is done.
     bool end_well();
@@ -57,27 +57,27 @@ class ApartBlocks : public Algorithm {
     Apart apart_;
 
   private:
-    bool take_apart(std::size_t index, int node);
-    // Calls post(request, node) as far as the window goes; is_done(request, node): of what is
+    bool take_apart(std::size_t index, int member);
+    // Calls post(request, member) as far as the window goes; is_done(request, member): of what is
     // posted.
     template <class Retire, class Post>
     void keep_posting(Retire&& is_done, Post&& post);
 
-    int cut_short_ = -1;  // the first node whose block was; -1: none
+    int cut_short_ = -1;  // the first member whose block was; -1: none
 };
 
 template <class Retire, class Post>
 void ApartBlocks::keep_posting(Retire&& is_done, Post&& post) {
     const auto retire = [&] {
         while (apart_.done < apart_.posted &&
-               is_done(apart_.request + apart_.done % apart_.window, apart_.nodes[apart_.done]))
+               is_done(apart_.request + apart_.done % apart_.window, apart_.members[apart_.done]))
             ++apart_.done;
     };
     retire();
-    while (apart_.posted < apart_.nodes.size() && apart_.posted < apart_.done + apart_.window &&
+    while (apart_.posted < apart_.members.size() && apart_.posted < apart_.done + apart_.window &&
            !failed()) {
-        const int node = apart_.nodes[apart_.posted];
-        post(apart_.request + apart_.posted++ % apart_.window, node);
+        const int member = apart_.members[apart_.posted];
+        post(apart_.request + apart_.posted++ % apart_.window, member);
         retire();
     }
 }
@@ -85,16 +85,16 @@ void ApartBlocks::keep_posting(Retire&& is_done, Post&& post) {
 template <class BlockOf>
 void ApartBlocks::send_apart(BlockOf&& block_of) {
     keep_posting([this](std::size_t request, int) { return sent(request); },
-                 [&](std::size_t request, int node) {
-                     send(request, block_of(node), group().rank_of(node), apart_stream);
+                 [&](std::size_t request, int member) {
+                     send(request, block_of(member), group().rank_of(member), apart_stream);
                  });
 }
 
 template <class BlockOf>
 void ApartBlocks::receive_apart(BlockOf&& block_of) {
-    keep_posting([this](std::size_t request, int node) { return take_apart(request, node); },
-                 [&](std::size_t request, int node) {
-                     receive(request, block_of(node), group().rank_of(node), apart_stream);
+    keep_posting([this](std::size_t request, int member) { return take_apart(request, member); },
+                 [&](std::size_t request, int member) {
+                     receive(request, block_of(member), group().rank_of(member), apart_stream);
                  });
 }
 

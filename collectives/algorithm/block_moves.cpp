@@ -16,7 +16,7 @@ void BlockMoves::use_blocks(std::byte* base, const Blocks& blocks) {
 std::size_t BlockMoves::bytes_of(Places places) const {
     if (blocks_.is_even()) return blocks_.size(0) * std::size_t(places.count());
     std::size_t bytes = 0;
-    for (int i = 0; i < places.count(); ++i) bytes += blocks_.size(group().node_at(places[i]));
+    for (int i = 0; i < places.count(); ++i) bytes += blocks_.size(group().member_at(places[i]));
     return bytes;
 }
 
@@ -24,7 +24,7 @@ std::size_t BlockMoves::small_bytes(Places places) const {
     if (blocks_.is_even()) return small(blocks_.size(0)) ? bytes_of(places) : 0;
     std::size_t bytes = 0;
     for (int i = 0; i < places.count(); ++i) {
-        const std::size_t size = blocks_.size(group().node_at(places[i]));
+        const std::size_t size = blocks_.size(group().member_at(places[i]));
         if (small(size)) bytes += size;
     }
     return bytes;
@@ -36,11 +36,11 @@ std::byte* BlockMoves::together(Places places) const {
     std::byte* front = nullptr;
     std::byte* end = nullptr;
     for (int i = 0; i < places.count(); ++i) {
-        const int node = group().node_at(places[i]);
-        const std::size_t bytes = blocks_.size(node);
+        const int member = group().member_at(places[i]);
+        const std::size_t bytes = blocks_.size(member);
         if (bytes == 0 || !small(bytes)) continue;
-        if (front == nullptr) front = end = block(node);
-        if (block(node) != end) return nullptr;
+        if (front == nullptr) front = end = block(member);
+        if (block(member) != end) return nullptr;
         end += bytes;
     }
     return front;
@@ -79,10 +79,10 @@ BlockMoves::Load BlockMoves::load(Places places) {
     memory = take_scratch(bytes);
     std::byte* next = memory;
     for (int i = 0; i < places.count(); ++i) {
-        const int node = group().node_at(places[i]);
-        const std::size_t size = blocks_.size(node);
+        const int member = group().member_at(places[i]);
+        const std::size_t size = blocks_.size(member);
         if (size == 0 || !small(size)) continue;
-        std::memcpy(next, block(node), size);
+        std::memcpy(next, block(member), size);
         next += size;
     }
     return {places, memory, bytes};
@@ -91,8 +91,8 @@ BlockMoves::Load BlockMoves::load(Places places) {
 void BlockMoves::send_load(const Load& load, Way to) {
     if (load.bytes > 0) send_to(to, load.small, load.bytes);
     for (int i = 0; i < load.places.count(); ++i) {
-        const int node = group().node_at(load.places[i]);
-        if (!small(blocks_.size(node))) send_to(to, block(node), blocks_.size(node));
+        const int member = group().member_at(load.places[i]);
+        if (!small(blocks_.size(member))) send_to(to, block(member), blocks_.size(member));
     }
 }
 
@@ -106,8 +106,8 @@ void BlockMoves::receive_blocks(Places places, Way from) {
         receive({memory, bytes}, from.rank);
     }
     for (int i = 0; i < places.count(); ++i) {
-        const int node = group().node_at(places[i]);
-        if (!small(blocks_.size(node))) receive({block(node), blocks_.size(node)}, from.rank);
+        const int member = group().member_at(places[i]);
+        if (!small(blocks_.size(member))) receive({block(member), blocks_.size(member)}, from.rank);
     }
 }
 
@@ -118,7 +118,7 @@ void BlockMoves::receive_apart(Places places, Way from) {
     if (bytes > 0) receive({memory, bytes}, from.rank);
     memory += bytes;
     for (int i = 0; i < places.count(); ++i) {
-        const std::size_t size = blocks_.size(group().node_at(places[i]));
+        const std::size_t size = blocks_.size(group().member_at(places[i]));
         if (small(size)) continue;
         receive({memory, size}, from.rank);
         memory += size;
@@ -127,8 +127,9 @@ void BlockMoves::receive_apart(Places places, Way from) {
 
 void BlockMoves::put_away() {
     for (const Arrival& arrival : arrivals_)
-        each_of(arrival,
-                [&](int node, std::byte* at) { std::memcpy(block(node), at, blocks_.size(node)); });
+        each_of(arrival, [&](int member, std::byte* at) {
+            std::memcpy(block(member), at, blocks_.size(member));
+        });
     arrivals_.clear();
 }
 

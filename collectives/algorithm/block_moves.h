@@ -35,7 +35,7 @@ class BlockMoves : public Algorithm {
 
     // The blocks to move and the memory they lie in; kept until the call is complete.
     void use_blocks(std::byte* base, const Blocks& blocks);
-    std::byte* block(int node) const { return base_ + blocks_.offset(node); }
+    std::byte* block(int member) const { return base_ + blocks_.offset(member); }
     const Blocks& blocks() const { return blocks_; }
     std::size_t bytes_of(Places places) const;
 
@@ -45,7 +45,7 @@ class BlockMoves : public Algorithm {
         std::optional<routing::Direction> by{};
     };
     Way by(routing::Direction direction) const { return {group().neighbour(direction), direction}; }
-    Way to_place(int place) const { return {group().rank_of(group().node_at(place))}; }
+    Way to_place(int place) const { return {group().rank_of(group().member_at(place))}; }
 
     // What lies behind a coordinate of own line along a dimension in the last ones: a range.
     Places slab(int dimension, int coordinate) const {
@@ -72,11 +72,11 @@ class BlockMoves : public Algorithm {
     void put_away();
     // The blocks stay apart, for each_received().
     void receive_apart(Places places, Way from);
-    // Calls use(node, memory of its block) for all that was received apart, in the order posted.
+    // Calls use(member, memory of its block) for all that was received apart, in the order posted.
     template <class Use>
     void each_received(Use&& use) const {
         for (const Arrival& arrival : arrivals_)
-            each_of(arrival, [&](int node, std::byte* at) { use(node, at); });
+            each_of(arrival, [&](int member, std::byte* at) { use(member, at); });
     }
 
   private:
@@ -107,10 +107,10 @@ void BlockMoves::each_of(const Arrival& arrival, Use&& use) const {
     std::byte* next_small = arrival.at;
     std::byte* next_large = arrival.at + arrival.small;
     for (int i = 0; i < arrival.places.count(); ++i) {
-        const int node = group().node_at(arrival.places[i]);
-        const std::size_t bytes = blocks_.size(node);
+        const int member = group().member_at(arrival.places[i]);
+        const std::size_t bytes = blocks_.size(member);
         std::byte*& next = small(bytes) ? next_small : next_large;
-        if (bytes > 0 && (arrival.apart || small(bytes))) use(node, next);
+        if (bytes > 0 && (arrival.apart || small(bytes))) use(member, next);
         next += bytes;
     }
 }

@@ -20,13 +20,13 @@ constexpr std::size_t largest_segment = 256 * 1024;
 void Pipeline::lay_pipeline(const Plan& plan) {
     plan_ = plan;
     const std::vector<TreeLinks>& trees = group().trees(plan.trees, plan.root_place);
-    lanes_.resize(plan.count == 0 ? 0 : trees.size());
+    stripes_.resize(plan.count == 0 ? 0 : trees.size());
     sends_ = receives_ = 0;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        Lane& lane = lanes_[i];
-        lane.from = plan.count * i / lanes_.size();
-        lane.count = plan.count * (i + 1) / lanes_.size() - lane.from;
-        lay_lane(lane, trees[i], int(i));
+    for (std::size_t i = 0; i < stripes_.size(); ++i) {
+        Stripe& stripe = stripes_[i];
+        stripe.from = plan.count * i / stripes_.size();
+        stripe.count = plan.count * (i + 1) / stripes_.size() - stripe.from;
+        lay_stripe(stripe, trees[i], int(i));
     }
     lay_memory();
     use_requests(sends_, receives_);
@@ -34,17 +34,17 @@ void Pipeline::lay_pipeline(const Plan& plan) {
         std::memcpy(plan.buffer, plan.values, plan.count * plan.operation.element);
 }
 
-void Pipeline::lay_lane(Lane& lane, const TreeLinks& links, int index) {
+void Pipeline::lay_stripe(Stripe& stripe, const TreeLinks& links, int index) {
     const std::size_t element = plan_.operation.element;
-    const std::size_t bytes = std::clamp(lane.count * element / segments_wanted,
+    const std::size_t bytes = std::clamp(stripe.count * element / segments_wanted,
                                          group().runtime().options().eager_limit, largest_segment);
-    lane.segment = plan_.operation.whole ? lane.count : (bytes + element - 1) / element;
-    lane.segments = lane.count == 0 ? 0 : (lane.count + lane.segment - 1) / lane.segment;
-    lane.folded = 0;
+    stripe.segment = plan_.operation.whole ? stripe.count : (bytes + element - 1) / element;
+    stripe.segments = stripe.count == 0 ? 0 : (stripe.count + stripe.segment - 1) / stripe.segment;
+    stripe.folded = 0;
     const auto lay = [&](std::vector<Stream>& streams, bool wanted, std::size_t& requests,
                          std::span<const routing::Direction> directions, int number) {
         streams.clear();
-        if (!wanted || lane.segments == 0) return;
+        if (!wanted || stripe.segments == 0) return;
         for (const routing::Direction direction : directions) {
             streams.push_back({direction, requests, number, 0, 0, nullptr});
             requests += segment_window;
@@ -54,26 +54,26 @@ void Pipeline::lay_lane(Lane& lane, const TreeLinks& links, int index) {
     if (links.parent) parent = {&*links.parent, 1};
     const bool up = plan_.flow != Flow::down;
     const bool down = plan_.flow != Flow::up;
-    lay(lane.from_children, up, receives_, links.children, 2 * index);
-    lay(lane.to_parent, up, sends_, parent, 2 * index);
-    lay(lane.from_parent, down, receives_, parent, 2 * index + 1);
-    lay(lane.to_children, down, sends_, links.children, 2 * index + 1);
+    lay(stripe.from_children, up, receives_, links.children, 2 * index);
+    lay(stripe.to_parent, up, sends_, parent, 2 * index);
+    lay(stripe.from_parent, down, receives_, parent, 2 * index + 1);
+    lay(stripe.to_children, down, sends_, links.children, 2 * index + 1);
 }
 
 // Room for what children contribute, and for the sums where the buffer must not be touched.
 void Pipeline::lay_memory() {
     const auto lay = [&](std::byte* memory) {
         std::size_t used = 0;
-        for (Lane& lane : lanes_) {
+        for (Stripe& stripe : stripes_) {
             const std::size_t room =
-                segment_window * Scratch::rounded(lane.segment * plan_.operation.element);
-            for (Stream& stream : lane.from_children) {
+                segment_window * Scratch::rounded(stripe.segment * plan_.operation.element);
+            for (Stream& stream : stripe.from_children) {
                 stream.slots = memory + used;
                 used += room;
             }
-            lane.sums = nullptr;
-            if (plan_.flow == Flow::up && !at_root() && !lane.from_children.empty()) {
-                lane.sums = memory + used;
+            stripe.sums = nullptr;
+            if (plan_.flow == Flow::up && !at_root() && !stripe.from_children.empty()) {
+                stripe.sums = memory + used;
                 used += room;
             }
         }
@@ -84,25 +84,25 @@ void Pipeline::lay_memory() {
     if (needed != 0) lay(scratch_.reserve(needed));
 }
 
-std::byte* Pipeline::slot(std::byte* slots, const Lane& lane, std::size_t index) const {
+std::byte* Pipeline::slot(std::byte* slots, const Stripe& stripe, std::size_t index) const {
     return slots +
-           index % segment_window * Scratch::rounded(lane.segment * plan_.operation.element);
+           index % segment_window * Scratch::rounded(stripe.segment * plan_.operation.element);
 }
 
-core::Buffer Pipeline::segment(std::byte* base, const Lane& lane, std::size_t index) const {
-    const std::size_t count = std::min(lane.segment, lane.count - index * lane.segment);
+core::Buffer Pipeline::segment(std::byte* base, const Stripe& stripe, std::size_t index) const {
+    const std::size_t count = std::min(stripe.segment, stripe.count - index * stripe.segment);
     return {base, count * plan_.operation.element};
 }
 
 // This member's own part of a segment.
-const std::byte* Pipeline::own(const Lane& lane, std::size_t index) const {
-    return plan_.values + (lane.from + index * lane.segment) * plan_.operation.element;
+const std::byte* Pipeline::own(const Stripe& stripe, std::size_t index) const {
+    return plan_.values + (stripe.from + index * stripe.segment) * plan_.operation.element;
 }
 
 // Where a segment is added up, and sent on from.
-std::byte* Pipeline::sum(const Lane& lane, std::size_t index) const {
-    if (lane.sums != nullptr) return slot(lane.sums, lane, index);
-    const std::size_t offset = (lane.from + index * lane.segment) * plan_.operation.element;
+std::byte* Pipeline::sum(const Stripe& stripe, std::size_t index) const {
+    if (stripe.sums != nullptr) return slot(stripe.sums, stripe, index);
+    const std::size_t offset = (stripe.from + index * stripe.segment) * plan_.operation.element;
     if (plan_.flow == Flow::up && !at_root())  // a leaf: its own values are the sum
         return const_cast<std::byte*>(plan_.values) + offset;
     return plan_.buffer + offset;
@@ -110,62 +110,62 @@ std::byte* Pipeline::sum(const Lane& lane, std::size_t index) const {
 
 bool Pipeline::move() {
     bool finished = true;
-    for (Lane& lane : lanes_) {
-        if (plan_.flow != Flow::down) finished &= move_up(lane);
-        if (plan_.flow != Flow::up && !failed()) finished &= move_down(lane);
+    for (Stripe& stripe : stripes_) {
+        if (plan_.flow != Flow::down) finished &= move_up(stripe);
+        if (plan_.flow != Flow::up && !failed()) finished &= move_down(stripe);
         if (failed()) return false;
     }
     return finished;
 }
 
 // Adds what has come from all children and passes it on to the parent.
-bool Pipeline::move_up(Lane& lane) {
+bool Pipeline::move_up(Stripe& stripe) {
     bool advanced = true;
     while (advanced) {
         advanced = false;
-        for (Stream& child : lane.from_children)
-            while (child.posted < std::min(lane.segments, lane.folded + segment_window)) {
+        for (Stream& child : stripe.from_children)
+            while (child.posted < std::min(stripe.segments, stripe.folded + segment_window)) {
                 receive_by(child.request + child.posted % segment_window, child.direction,
-                           segment(slot(child.slots, lane, child.posted), lane, child.posted),
+                           segment(slot(child.slots, stripe, child.posted), stripe, child.posted),
                            child.number);
                 ++child.posted;
             }
-        if (lane.folded < lane.segments && gather_contributions(lane)) {
-            fold(lane);
+        if (stripe.folded < stripe.segments && gather_contributions(stripe)) {
+            fold(stripe);
             advanced = true;
         }
-        for (Stream& parent : lane.to_parent)
-            advanced |= post_sends(parent, lane, lane.folded, true);
+        for (Stream& parent : stripe.to_parent)
+            advanced |= post_sends(parent, stripe, stripe.folded, true);
     }
-    return lane.folded == lane.segments &&
-           (lane.to_parent.empty() || lane.to_parent.front().done == lane.segments);
+    return stripe.folded == stripe.segments &&
+           (stripe.to_parent.empty() || stripe.to_parent.front().done == stripe.segments);
 }
 
 // Whether all contributions to the next segment are there, and room for its sum.
-bool Pipeline::gather_contributions(Lane& lane) {
-    if (lane.sums != nullptr && lane.folded >= lane.to_parent.front().done + segment_window)
+bool Pipeline::gather_contributions(Stripe& stripe) {
+    if (stripe.sums != nullptr && stripe.folded >= stripe.to_parent.front().done + segment_window)
         return false;
-    for (Stream& child : lane.from_children) {
-        if (child.done > lane.folded) continue;
-        if (!received(child.request + lane.folded % segment_window) || failed()) return false;
+    for (Stream& child : stripe.from_children) {
+        if (child.done > stripe.folded) continue;
+        if (!received(child.request + stripe.folded % segment_window) || failed()) return false;
         ++child.done;
     }
     return true;
 }
 
-void Pipeline::fold(Lane& lane) {
-    const std::size_t index = lane.folded++;
-    if (lane.from_children.empty()) return;
-    std::byte* total = sum(lane, index);
-    const std::size_t bytes = segment(total, lane, index).bytes;
-    if (lane.sums != nullptr) std::memcpy(total, own(lane, index), bytes);
-    for (Stream& child : lane.from_children)
-        plan_.operation.combine(total, slot(child.slots, lane, index),
+void Pipeline::fold(Stripe& stripe) {
+    const std::size_t index = stripe.folded++;
+    if (stripe.from_children.empty()) return;
+    std::byte* total = sum(stripe, index);
+    const std::size_t bytes = segment(total, stripe, index).bytes;
+    if (stripe.sums != nullptr) std::memcpy(total, own(stripe, index), bytes);
+    for (Stream& child : stripe.from_children)
+        plan_.operation.combine(total, slot(child.slots, stripe, index),
                                 bytes / plan_.operation.element, plan_.operation.closure);
 }
 
 // Sends the segments below `up_to` that the window allows. True: some are done.
-bool Pipeline::post_sends(Stream& stream, const Lane& lane, std::size_t up_to, bool sums) {
+bool Pipeline::post_sends(Stream& stream, const Stripe& stripe, std::size_t up_to, bool sums) {
     const std::size_t done_before = stream.done;
     const auto retire = [&] {
         while (stream.done < stream.posted && sent(stream.request + stream.done % segment_window))
@@ -174,10 +174,10 @@ bool Pipeline::post_sends(Stream& stream, const Lane& lane, std::size_t up_to, b
     retire();
     while (stream.posted < up_to && stream.posted < stream.done + segment_window && !failed()) {
         const std::size_t offset =
-            (lane.from + stream.posted * lane.segment) * plan_.operation.element;
-        std::byte* from = sums ? sum(lane, stream.posted) : plan_.buffer + offset;
+            (stripe.from + stream.posted * stripe.segment) * plan_.operation.element;
+        std::byte* from = sums ? sum(stripe, stream.posted) : plan_.buffer + offset;
         send_by(stream.request + stream.posted % segment_window, stream.direction,
-                segment(from, lane, stream.posted), stream.number);
+                segment(from, stripe, stream.posted), stream.number);
         ++stream.posted;
         retire();
     }
@@ -185,12 +185,12 @@ bool Pipeline::post_sends(Stream& stream, const Lane& lane, std::size_t up_to, b
 }
 
 // Takes finished segments from the parent and passes them on to the children.
-bool Pipeline::move_down(Lane& lane) {
-    std::size_t there = plan_.flow == Flow::down ? lane.segments : lane.folded;  // at the root
-    for (Stream& parent : lane.from_parent) {
+bool Pipeline::move_down(Stripe& stripe) {
+    std::size_t there = plan_.flow == Flow::down ? stripe.segments : stripe.folded;  // at the root
+    for (Stream& parent : stripe.from_parent) {
         // Where the memory still holds what goes up, the result has to wait until that is sent.
         const std::size_t free =
-            plan_.flow == Flow::down ? lane.segments : lane.to_parent.front().done;
+            plan_.flow == Flow::down ? stripe.segments : stripe.to_parent.front().done;
         const auto take = [&] {
             while (parent.done < parent.posted &&
                    received(parent.request + parent.done % segment_window))
@@ -199,18 +199,18 @@ bool Pipeline::move_down(Lane& lane) {
         take();
         while (parent.posted < std::min(free, parent.done + segment_window) && !failed()) {
             const std::size_t offset =
-                (lane.from + parent.posted * lane.segment) * plan_.operation.element;
+                (stripe.from + parent.posted * stripe.segment) * plan_.operation.element;
             receive_by(parent.request + parent.posted % segment_window, parent.direction,
-                       segment(plan_.buffer + offset, lane, parent.posted), parent.number);
+                       segment(plan_.buffer + offset, stripe, parent.posted), parent.number);
             ++parent.posted;
             take();
         }
         there = parent.done;
     }
-    bool finished = there == lane.segments;
-    for (Stream& child : lane.to_children) {
-        post_sends(child, lane, there, false);
-        finished &= child.done == lane.segments;
+    bool finished = there == stripe.segments;
+    for (Stream& child : stripe.to_children) {
+        post_sends(child, stripe, there, false);
+        finished &= child.done == stripe.segments;
     }
     return finished;
 }

@@ -43,7 +43,7 @@ class Pipeline : public Algorithm {
         std::byte* slots = nullptr;  // where contributions arrive, `window` segments
     };
     // One tree, and its stripe of the vector.
-    struct Lane {
+    struct Stripe {
         std::size_t from = 0;     // first element of the stripe
         std::size_t count = 0;    // elements
         std::size_t segment = 0;  // elements
@@ -55,21 +55,21 @@ class Pipeline : public Algorithm {
     };
 
     bool move() final;
-    void lay_lane(Lane& lane, const TreeLinks& links, int index);
+    void lay_stripe(Stripe& stripe, const TreeLinks& links, int index);
     void lay_memory();
-    bool move_up(Lane& lane);
-    bool move_down(Lane& lane);
-    bool gather_contributions(Lane& lane);
-    void fold(Lane& lane);
-    bool post_sends(Stream& stream, const Lane& lane, std::size_t up_to, bool sums);
-    core::Buffer segment(std::byte* base, const Lane& lane, std::size_t index) const;
-    std::byte* slot(std::byte* slots, const Lane& lane, std::size_t index) const;
-    const std::byte* own(const Lane& lane, std::size_t index) const;
-    std::byte* sum(const Lane& lane, std::size_t index) const;
+    bool move_up(Stripe& stripe);
+    bool move_down(Stripe& stripe);
+    bool gather_contributions(Stripe& stripe);
+    void fold(Stripe& stripe);
+    bool post_sends(Stream& stream, const Stripe& stripe, std::size_t up_to, bool sums);
+    core::Buffer segment(std::byte* base, const Stripe& stripe, std::size_t index) const;
+    std::byte* slot(std::byte* slots, const Stripe& stripe, std::size_t index) const;
+    const std::byte* own(const Stripe& stripe, std::size_t index) const;
+    std::byte* sum(const Stripe& stripe, std::size_t index) const;
     bool at_root() const { return group().place() == plan_.root_place; }
 
     Plan plan_;
-    std::vector<Lane> lanes_;
+    std::vector<Stripe> stripes_;
     std::size_t sends_ = 0;
     std::size_t receives_ = 0;
     Scratch scratch_;

@@ -7,9 +7,9 @@ namespace torusmp::collectives {
 void Allgather::start(void* in, const Blocks& in_blocks, const void* out,
                       const AlgorithmRow* algorithm) {
     arguments_ = {static_cast<std::byte*>(in), in_blocks};
-    const int node = group().node();
-    if (out != nullptr && in_blocks.size(node) > 0)
-        std::memmove(arguments_.in + in_blocks.offset(node), out, in_blocks.size(node));
+    const int member = group().member();
+    if (out != nullptr && in_blocks.size(member) > 0)
+        std::memmove(arguments_.in + in_blocks.offset(member), out, in_blocks.size(member));
     const std::size_t bytes = in_blocks.total(group().size());
     run("allgather", {-1, bytes}, {.group = group(), .bytes = bytes}, algorithm);
 }

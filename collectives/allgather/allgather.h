@@ -21,9 +21,9 @@ class Allgather final : public Collective<allgather::Arguments> {
     explicit Allgather(Group& group) : Collective(group, allgather::algorithms()) {}
     ~Allgather() = default;
 
-    // in_blocks: where node i's block goes in `in`; the sizes are the same on all members. out: own
-    // block; null: it is in its place in `in` already. algorithm: a row of allgather::algorithms();
-    // null: as the settings say.
+    // in_blocks: where member i's block goes in `in`; the sizes are the same on all members. out:
+    // own block; null: it is in its place in `in` already. algorithm: a row of
+    // allgather::algorithms(); null: as the settings say.
     void start(void* in, const Blocks& in_blocks, const void* out,
                const AlgorithmRow* algorithm = nullptr);
 };

@@ -3,7 +3,7 @@
 // Every algorithm but `disjoint` adds the contributions of a line in the order of their
 // coordinates, and the dimensions in the same order; `disjoint` adds along its trees. So the result
 // has the same bits on every member, and in every run with the same layout and algorithm. An
-// operation that is associative but does not commute is taken over the grid of the nodes in their
+// operation that is associative but does not commute is taken over the grid of the members in their
 // order, and never `disjoint`.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Arguments {
     std::byte* buffer = nullptr;
     std::size_t count = 0;
     Operation operation{};
-    Group* grid = nullptr;  // the group, or its nodes in their order
+    Group* grid = nullptr;  // the group, or its members in their order
     std::size_t bytes() const { return count * operation.element; }
 };
 const AlgorithmsFor<Arguments>& algorithms();

@@ -18,7 +18,7 @@ class Star final : public LineSums {
 
   private:
     bool step() override {
-        const auto rank_at = [this](int place) { return grid().rank_of(grid().node_at(place)); };
+        const auto rank_at = [this](int place) { return grid().rank_of(grid().member_at(place)); };
         if (phase_ == Phase::post && grid().place() != 0) {
             // The result comes only after our contribution was taken, so it may use its place.
             receive({call_.buffer, bytes_}, rank_at(0));

@@ -18,10 +18,10 @@ class Pairs final : public AlgorithmOf<Arguments> {
 
     void start() override {
         const int size = group().size();
-        const int node = group().node();
-        if (const std::size_t own = call_.out_blocks.size(node); own > 0)
-            std::memcpy(call_.in + call_.in_blocks.offset(node),
-                        call_.out + call_.out_blocks.offset(node), own);
+        const int member = group().member();
+        if (const std::size_t own = call_.out_blocks.size(member); own > 0)
+            std::memcpy(call_.in + call_.in_blocks.offset(member),
+                        call_.out + call_.out_blocks.offset(member), own);
         // Offsets that follow each other lie in different directions.
         stride_ = std::max(1, int(0.618 * size));
         while (std::gcd(stride_, size) != 1) ++stride_;
@@ -62,13 +62,13 @@ class Pairs final : public AlgorithmOf<Arguments> {
     bool post_next(Way& way, std::size_t slot, bool sending) {
         const Blocks& blocks = sending ? call_.out_blocks : call_.in_blocks;
         while (way.next < group().size()) {
-            const int node = at_offset(way.next++, sending ? +1 : -1);
-            const std::size_t bytes = blocks.size(node);
+            const int member = at_offset(way.next++, sending ? +1 : -1);
+            const std::size_t bytes = blocks.size(member);
             if (bytes == 0) continue;
             if (sending)
-                send(slot, {call_.out + blocks.offset(node), bytes}, group().rank_of(node));
+                send(slot, {call_.out + blocks.offset(member), bytes}, group().rank_of(member));
             else
-                receive(slot, {call_.in + blocks.offset(node), bytes}, group().rank_of(node));
+                receive(slot, {call_.in + blocks.offset(member), bytes}, group().rank_of(member));
             return true;
         }
         return false;
@@ -83,7 +83,7 @@ class Pairs final : public AlgorithmOf<Arguments> {
             const int steps = sign * group().coordinate(offset, d);
             place += (group().coordinate(d) + steps + extent) % extent * group().stride(d);
         }
-        return group().node_at(place);
+        return group().member_at(place);
     }
 
     int stride_ = 1;             // the k-th offset is k times this

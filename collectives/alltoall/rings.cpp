@@ -4,35 +4,35 @@
 // In step s arrives what began s steps away; all but the nearest slab goes on.
 #include <algorithm>
 
-#include "collectives/alltoall/lanes.h"
+#include "collectives/alltoall/stripes.h"
 
 namespace torusmp::collectives::alltoall {
 namespace {
 
 // Up to this many bytes to all others the number of messages counts for more than busy links.
-constexpr std::size_t one_lane_up_to = 8 * 1024;
+constexpr std::size_t one_stripe_up_to = 8 * 1024;
 
-class Rings final : public Lanes {
+class Rings final : public Stripes {
   public:
-    using Lanes::Lanes;
+    using Stripes::Stripes;
 
     void start() override {
         const bool one = group().dimensions() < 2 ||
-                         block_bytes() * std::size_t(group().size()) <= one_lane_up_to;
+                         block_bytes() * std::size_t(group().size()) <= one_stripe_up_to;
         most_ = 0;
         for (int d = 0; d < group().dimensions(); ++d)
             most_ = std::max(most_, std::size_t(steps_in(d)) * slab_size(d));
-        lay_lanes(one ? 1 : std::size_t(group().dimensions()), 2, 6 * most_);
+        lay_stripes(one ? 1 : std::size_t(group().dimensions()), 2, 6 * most_);
     }
 
   private:
     // Each way round a ring has memory for its own slabs, the nearest first, and by step for what
     // comes by, the slab for us first.
-    std::byte* packed(const Lane& lane, int sign) const {
-        return lane.slabs + (sign > 0 ? 0 : 3) * most_ * lane.width;
+    std::byte* packed(const Stripe& stripe, int sign) const {
+        return stripe.slabs + (sign > 0 ? 0 : 3) * most_ * stripe.width;
     }
-    std::byte* arrived(const Lane& lane, int sign, int step) const {
-        return packed(lane, sign) + std::size_t(1 + step % 2) * most_ * lane.width;
+    std::byte* arrived(const Stripe& stripe, int sign, int step) const {
+        return packed(stripe, sign) + std::size_t(1 + step % 2) * most_ * stripe.width;
     }
 
     int coordinate_at(int dimension, int offset) const {
@@ -76,45 +76,46 @@ class Rings final : public Lanes {
         return cells;
     }
 
-    void enter_dimension(const Lane& lane) override {
-        const int d = dimension_of(lane);
+    void enter_dimension(const Stripe& stripe) override {
+        const int d = dimension_of(stripe);
         const int here = group().coordinate(d);
         for (const int sign : {+1, -1}) {
-            std::byte* next = packed(lane, sign);
+            std::byte* next = packed(stripe, sign);
             for (int k = 1; k <= reach(d, here, sign); ++k)
-                next = pack(lane, coordinate_at(d, sign * k), cells_of(d, here, k, sign), next);
+                next = pack(stripe, coordinate_at(d, sign * k), cells_of(d, here, k, sign), next);
         }
     }
 
-    void post_step(Lane& lane) override {
-        for (const int sign : {+1, -1}) post_way(lane, sign);
+    void post_step(Stripe& stripe) override {
+        for (const int sign : {+1, -1}) post_way(stripe, sign);
     }
 
-    void post_way(Lane& lane, int sign) {
-        const int d = dimension_of(lane);
-        const int s = lane.step;
-        const int stream = lane.index * 2 + (sign > 0 ? 0 : 1);
+    void post_way(Stripe& stripe, int sign) {
+        const int d = dimension_of(stripe);
+        const int s = stripe.step;
+        const int stream = stripe.index * 2 + (sign > 0 ? 0 : 1);
         if (const int origin = coordinate_at(d, -sign * s); origin >= 0)
             if (const std::size_t cells = cells_beyond(d, origin, s, sign); cells > 0)
-                receive_by(lane.request + lane.receives++, {d, -sign},
-                           {arrived(lane, sign, s), cells * lane.width}, stream);
+                receive_by(stripe.request + stripe.receives++, {d, -sign},
+                           {arrived(stripe, sign, s), cells * stripe.width}, stream);
         if (const int origin = coordinate_at(d, -sign * (s - 1)); origin >= 0)
             if (const std::size_t cells = cells_beyond(d, origin, s, sign); cells > 0) {
-                std::byte* from = packed(lane, sign);
+                std::byte* from = packed(stripe, sign);
                 if (s > 1)
-                    from = arrived(lane, sign, s - 1) +
-                           cells_of(d, origin, s - 1, sign).size() * lane.width;
-                send_by(lane.request + lane.sends++, {d, sign}, {from, cells * lane.width}, stream);
+                    from = arrived(stripe, sign, s - 1) +
+                           cells_of(d, origin, s - 1, sign).size() * stripe.width;
+                send_by(stripe.request + stripe.sends++, {d, sign}, {from, cells * stripe.width},
+                        stream);
             }
     }
 
-    void take_step(const Lane& lane) override {
-        const int d = dimension_of(lane);
+    void take_step(const Stripe& stripe) override {
+        const int d = dimension_of(stripe);
         for (const int sign : {+1, -1}) {
-            const int origin = coordinate_at(d, -sign * lane.step);
-            if (origin >= 0 && lane.step <= reach(d, origin, sign))
-                unpack(lane, origin, cells_of(d, origin, lane.step, sign),
-                       arrived(lane, sign, lane.step));
+            const int origin = coordinate_at(d, -sign * stripe.step);
+            if (origin >= 0 && stripe.step <= reach(d, origin, sign))
+                unpack(stripe, origin, cells_of(d, origin, stripe.step, sign),
+                       arrived(stripe, sign, stripe.step));
         }
     }
 

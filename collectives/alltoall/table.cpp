@@ -3,7 +3,7 @@
 namespace torusmp::collectives::alltoall {
 namespace {
 
-// Where the grid's neighbours are none on the wires, rings only make ways longer: for blocks larger
+// Where the grid's neighbours are none in the torus, rings only make ways longer: for blocks larger
 // than this.
 constexpr std::size_t detours_up_to = 1024;
 // What rings keep in memory is several times what a member sends.

@@ -23,7 +23,7 @@ class Broadcast final : public Collective<broadcast::Arguments> {
     explicit Broadcast(Group& group);
     ~Broadcast();
 
-    // `bytes` bytes at `buffer`, from the root to all; root is a node number. algorithm: a row of
+    // `bytes` bytes at `buffer`, from the root to all; root is a member number. algorithm: a row of
     // broadcast::algorithms(); null: as the settings say.
     void start(void* buffer, std::size_t bytes, int root, const AlgorithmRow* algorithm = nullptr);
 

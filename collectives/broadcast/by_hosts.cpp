@@ -13,9 +13,9 @@ Schedule* ByHosts::start_part(int number) {
     const bool with_root = hosts_.is_here(group(), call_.root);
     const bool several = hosts_.local.size() > 1;
     if (number == 0 && with_root && several) {
-        inside_.start(call_.buffer, call_.bytes, hosts_.local_node[root]);
+        inside_.start(call_.buffer, call_.bytes, hosts_.local_member[root]);
     } else if (number == 1 && leaders_) {
-        leaders_->start(call_.buffer, call_.bytes, hosts_.host_of_node[root], algorithm_);
+        leaders_->start(call_.buffer, call_.bytes, hosts_.host_of_member[root], algorithm_);
         return &*leaders_;
     } else if (number == 2 && !with_root && several) {
         inside_.start(call_.buffer, call_.bytes, 0);

@@ -17,12 +17,12 @@ class Apart final : public AlgorithmOf<Arguments, ApartBlocks> {
   private:
     bool move() override {
         if (at_root())
-            receive_apart([this](int node) { return call_.place_of(node); });
+            receive_apart([this](int member) { return call_.place_of(member); });
         else
             send_apart([this](int) { return call_.own_block(); });
         return !failed() && apart_.complete() && end_well();
     }
-    bool at_root() const { return group().node() == call_.root; }
+    bool at_root() const { return group().member() == call_.root; }
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ struct Arguments {
     std::size_t out_bytes = 0;
     int root = 0;
     // At the root.
-    core::Buffer place_of(int node) const {
-        return {in + in_blocks.offset(node), in_blocks.size(node)};
+    core::Buffer place_of(int member) const {
+        return {in + in_blocks.offset(member), in_blocks.size(member)};
     }
     core::Buffer own_block() const { return {out, out_bytes}; }
     // At the root, where its own block goes. False: there is no room for it.
@@ -34,8 +34,8 @@ class Gather final : public Collective<gather::Arguments> {
     // The `out_bytes` bytes at `out` of each member to its block in `in` at the root; a block for
     // which there is not room enough is an error there (truncated). `in` and `in_blocks` are used
     // at the root only, which may have `out` null: its own block is in place already. root is a
-    // node number, the same on all members, and so is the algorithm, a row of gather::algorithms();
-    // null: as the settings say.
+    // member number, the same on all members, and so is the algorithm, a row of
+    // gather::algorithms(); null: as the settings say.
     void start(void* in, const Blocks& in_blocks, const void* out, std::size_t out_bytes, int root,
                const AlgorithmRow* algorithm = nullptr);
 };

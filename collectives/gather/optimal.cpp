@@ -19,13 +19,13 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         lay_streams(*regions_, Flow::up);
         own_is_put_ = at_root();
         if (!at_root()) {
-            if (goes_apart(call_.out_bytes)) apart_.nodes.push_back(call_.root);
+            if (goes_apart(call_.out_bytes)) apart_.members.push_back(call_.root);
             return lay_requests(1, 0);
         }
         if (!call_.keep_own_block()) cut_short(call_.root);
         const auto others = std::size_t(group().size()) - 1;
-        // The nodes are found out as they say that their blocks come apart.
-        apart_.nodes.reserve(others);
+        // The members are found out as they say that their blocks come apart.
+        apart_.members.reserve(others);
         lay_requests(0, std::min(apart_window, others));
     }
 
@@ -34,7 +34,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         if (!own_is_put_) put_own_block();
         for (Inlet& inlet : inlets_) take_frames(inlet);
         if (at_root())
-            receive_apart([this](int node) { return call_.place_of(node); });
+            receive_apart([this](int member) { return call_.place_of(member); });
         else
             send_apart([this](int) { return call_.own_block(); });
         if (failed() || !own_is_put_ || !streams_complete() || !apart_.complete()) return false;
@@ -65,24 +65,24 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
 
     // At the root. False: a piece that cannot be.
     bool take(const Piece& piece, const std::byte* bytes) {
-        const int node = group().node_at(int(piece.place));
+        const int member = group().member_at(int(piece.place));
         if (piece.is_apart()) {
             if (!piece.is_last() || piece.bytes != 0 ||
-                apart_.nodes.size() + 1 == std::size_t(group().size()))
+                apart_.members.size() + 1 == std::size_t(group().size()))
                 return false;
-            apart_.nodes.push_back(node);
+            apart_.members.push_back(member);
             return true;
         }
-        const std::size_t room = call_.in_blocks.size(node);
+        const std::size_t room = call_.in_blocks.size(member);
         if (piece.offset() > room || piece.bytes > room - piece.offset()) {
-            cut_short(node);
+            cut_short(member);
         } else if (piece.bytes != 0) {
-            std::memcpy(call_.in + call_.in_blocks.offset(node) + piece.offset(), bytes,
+            std::memcpy(call_.in + call_.in_blocks.offset(member) + piece.offset(), bytes,
                         piece.bytes);
         }
         return true;
     }
-    bool at_root() const { return group().node() == call_.root; }
+    bool at_root() const { return group().member() == call_.root; }
 
     const Regions* regions_ = nullptr;
     std::size_t put_ = 0;  // bytes of the own block

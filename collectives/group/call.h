@@ -14,7 +14,7 @@ namespace torusmp::collectives {
 // What all members of a group have to agree on in a collective.
 struct Call {
     static constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
-    int root = -1;                    // node; -1: there is none
+    int root = -1;                    // member; -1: there is none
     std::uint64_t bytes = any_bytes;  // any_bytes: they may differ
     std::size_t element = 0;          // bytes; 0: not known
     Label label{};                    // what a reduction computes, and of what

@@ -46,27 +46,27 @@ const Bundles& Group::bundles() {
 }
 
 void Group::find_places() {
-    node_at_.resize(members_.size());
-    std::iota(node_at_.begin(), node_at_.end(), 0);
+    member_at_.resize(members_.size());
+    std::iota(member_at_.begin(), member_at_.end(), 0);
     // Ranks are row-major over the torus, so members in rank order are row-major over their box.
-    std::vector<int> by_rank = node_at_;
+    std::vector<int> by_rank = member_at_;
     std::sort(by_rank.begin(), by_rank.end(),
               [&](int a, int b) { return members_[std::size_t(a)] < members_[std::size_t(b)]; });
     for (std::size_t i = 1; i < by_rank.size(); ++i)
         if (rank_of(by_rank[i]) == rank_of(by_rank[i - 1]))
             throw std::invalid_argument("a group names rank " +
                                         std::to_string(rank_of(by_rank[i])) + " twice");
-    if (kind_ != Kind::ordered) node_at_ = std::move(by_rank);
+    if (kind_ != Kind::ordered) member_at_ = std::move(by_rank);
     place_of_.resize(members_.size());
     for (int place = 0; place < size(); ++place) {
-        const int node = node_at_[std::size_t(place)];
-        place_of_[std::size_t(node)] = place;
-        if (members_[std::size_t(node)] == runtime_->rank()) {
-            node_ = node;
+        const int member = member_at_[std::size_t(place)];
+        place_of_[std::size_t(member)] = place;
+        if (members_[std::size_t(member)] == runtime_->rank()) {
+            member_ = member;
             place_ = place;
         }
     }
-    if (node_ < 0)
+    if (member_ < 0)
         throw std::invalid_argument("rank " + std::to_string(runtime_->rank()) +
                                     " is not a member of its own group");
 }
@@ -97,7 +97,7 @@ void Group::find_neighbours() {
         const auto place = torus_->neighbour(place_, direction);
         if (!place) continue;
         Neighbour& neighbour = neighbours_[std::size_t(i)];
-        neighbour.rank = rank_of(node_at(*place));
+        neighbour.rank = rank_of(member_at(*place));
         if (machine_dimension_.empty()) continue;
         const routing::Direction link{machine_dimension_[std::size_t(direction.dimension)],
                                       direction.sign};
@@ -138,7 +138,8 @@ int Group::middle() const {
 }
 
 Group& Group::ordered() {
-    if (kind_ == Kind::ordered || std::is_sorted(node_at_.begin(), node_at_.end())) return *this;
+    if (kind_ == Kind::ordered || std::is_sorted(member_at_.begin(), member_at_.end()))
+        return *this;
     if (ordered_ == nullptr)
         ordered_.reset(new Group(*runtime_, members_, context_, *policy_, Kind::ordered));
     return *ordered_;
@@ -160,7 +161,7 @@ std::vector<Rank> members_here(const Group& group) {
     std::vector<Rank> here;
     const core::Runtime& runtime = group.runtime();
     for (int place = 0; place < group.size(); ++place) {
-        const Rank rank = group.rank_of(group.node_at(place));
+        const Rank rank = group.rank_of(group.member_at(place));
         if (runtime.state().host_of(rank) == runtime.state().host_of(runtime.rank()))
             here.push_back(rank);
     }
@@ -174,18 +175,18 @@ Hosts::Hosts(Group& group)
             Group::Kind::local) {
     std::map<Rank, std::pair<int, int>> seen;  // host: its index, its members so far
     std::vector<Rank> firsts;
-    host_of_node.resize(std::size_t(group.size()));
-    local_node.resize(std::size_t(group.size()));
+    host_of_member.resize(std::size_t(group.size()));
+    local_member.resize(std::size_t(group.size()));
     for (int place = 0; place < group.size(); ++place) {
-        const int node = group.node_at(place);
-        const Rank rank = group.rank_of(node);
+        const int member = group.member_at(place);
+        const Rank rank = group.rank_of(member);
         const auto [entry, is_first] =
             seen.try_emplace(group.runtime().state().host_of(rank), int(firsts.size()), 0);
         if (is_first) firsts.push_back(rank);
-        host_of_node[std::size_t(node)] = entry->second.first;
-        local_node[std::size_t(node)] = entry->second.second++;
+        host_of_member[std::size_t(member)] = entry->second.first;
+        local_member[std::size_t(member)] = entry->second.second++;
     }
-    if (local.node() == 0)
+    if (local.member() == 0)
         leaders.reset(new Group(group.runtime(), std::move(firsts), group.context(), *group.policy_,
                                 Group::Kind::leaders));
 }

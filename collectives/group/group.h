@@ -1,6 +1,6 @@
 // The members of a communicator as the grid over which their collectives run.
 //
-// A member has a node number (its place in the communicator, what users see) and a place: its
+// A member has a member number (its place in the communicator, what users see) and a place: its
 // position in a grid that follows the machine. Members that fill a box of the machine's torus (all
 // of it, or a slice) keep the machine's dimensions; any others are laid out as a balanced grid in
 // rank order. Places are row-major, the last dimension fastest, and dimensions of extent 1 are left
@@ -44,7 +44,7 @@ struct Hosts;
 
 class Group {
   public:
-    // members: the machine rank of each node; the runtime's own rank is among them. context: one
+    // members: the machine rank of each member; the runtime's own rank is among them. context: one
     // that no other communicator of these ranks uses for matched messages.
     // Throws std::invalid_argument when own rank is missing or a rank stands twice.
     // policy: kept by the caller; the same on all members.
@@ -57,13 +57,13 @@ class Group {
     core::Runtime& runtime() const { return *runtime_; }
     core::Context context() const { return context_; }
     int size() const { return int(members_.size()); }
-    int node() const { return node_; }
-    Rank rank_of(int node) const { return members_[std::size_t(node)]; }
+    int member() const { return member_; }
+    Rank rank_of(int member) const { return members_[std::size_t(member)]; }
     const std::vector<Rank>& members() const { return members_; }
 
     int place() const { return place_; }
-    int place_of(int node) const { return place_of_[std::size_t(node)]; }
-    int node_at(int place) const { return node_at_[std::size_t(place)]; }
+    int place_of(int member) const { return place_of_[std::size_t(member)]; }
+    int member_at(int place) const { return member_at_[std::size_t(place)]; }
 
     int dimensions() const { return int(dims_.size()); }
     int extent(int dimension) const { return dims_[std::size_t(dimension)]; }
@@ -81,7 +81,7 @@ class Group {
     // The member with own coordinates except for this one.
     Rank line_rank(int dimension, int coordinate) const {
         const int place = place_ + (coordinate - this->coordinate(dimension)) * stride(dimension);
-        return rank_of(node_at(place));
+        return rank_of(member_at(place));
     }
 
     // The grid of places as a torus of its own; of one member, a torus of extent 1. A dimension
@@ -118,7 +118,7 @@ class Group {
     // What this member has called, and heard of the others' calls.
     Ledger& ledger() const { return *ledger_; }
 
-    // The same members laid out in the order of their node numbers: for operations that do not
+    // The same members laid out in the order of their member numbers: for operations that do not
     // commute. Itself where that is so anyway; else made on first use.
     Group& ordered();
     // The members by hosts; null where all are on one host, or each on one of its own. Made on
@@ -164,14 +164,14 @@ class Group {
     core::Runtime* runtime_;
     core::Context context_;
     std::vector<Rank> members_;
-    std::vector<int> node_at_;   // by place
-    std::vector<int> place_of_;  // by node
+    std::vector<int> member_at_;  // by place
+    std::vector<int> place_of_;   // by member
     std::vector<int> dims_;
     std::vector<int> strides_;
     std::vector<int> machine_dimension_;  // by dimension; empty: the grid is not the machine's
     std::optional<routing::Torus> torus_;
     std::array<Neighbour, 2 * routing::max_dimensions> neighbours_{};
-    int node_ = -1;
+    int member_ = -1;
     int place_ = -1;
     bool direct_ = false;
     const Policy* policy_;
@@ -189,7 +189,7 @@ class Group {
 };
 
 // A group that spans hosts with several members each: collectives go through shared memory inside a
-// host, and over the wires once for each host.
+// host, and over the links once for each host.
 struct Hosts {
     explicit Hosts(Group& group);
 
@@ -202,14 +202,14 @@ struct Hosts {
         allreduce_of_leaders
     };
     // Whether a member of the group these are the hosts of is on this one.
-    bool is_here(const Group& group, int node) const {
-        return host_of_node[std::size_t(node)] == host_of_node[std::size_t(group.node())];
+    bool is_here(const Group& group, int member) const {
+        return host_of_member[std::size_t(member)] == host_of_member[std::size_t(group.member())];
     }
 
-    Group local;                     // the members of this host, in the order of their places
-    std::unique_ptr<Group> leaders;  // the first of each host; null on all others
-    std::vector<int> host_of_node;   // index of its host among the leaders
-    std::vector<int> local_node;     // and its node number in `local` there
+    Group local;                      // the members of this host, in the order of their places
+    std::unique_ptr<Group> leaders;   // the first of each host; null on all others
+    std::vector<int> host_of_member;  // index of its host among the leaders
+    std::vector<int> local_member;    // and its member number in `local` there
 };
 
 }  // namespace torusmp::collectives

@@ -67,7 +67,7 @@ bool Ledger::is_later(core::Tag tag) const {
 }
 
 CallRecord Ledger::record_of(const Entry& entry) const {
-    return CallRecord::of(entry.name, entry.call, group_.rank_of(group_.node()));
+    return CallRecord::of(entry.name, entry.call, group_.rank_of(group_.member()));
 }
 
 Ledger::Note Ledger::statement_of(core::Tag tag) const {
@@ -79,15 +79,15 @@ Ledger::Note Ledger::statement_of(core::Tag tag) const {
     }
     note.state = is_later(tag) ? State::not_yet : State::past;
     note.verdict.culprit =
-        CallRecord::of(runtime_->notes().waits_in(), {}, group_.rank_of(group_.node()));
+        CallRecord::of(runtime_->notes().waits_in(), {}, group_.rank_of(group_.member()));
     return note;
 }
 
 void Ledger::inquire(core::Tag tag, int round) {
     Note note = statement_of(tag);
     note.round = round;
-    if (clerk() == group_.node())
-        hear_statement(group_.node(), tag, note);
+    if (clerk() == group_.member())
+        hear_statement(group_.member(), tag, note);
     else
         send(clerk(), tag, note);
 }
@@ -108,11 +108,11 @@ std::optional<Verdict> Ledger::take_verdict(core::Tag tag) {
 // ---- what others say ----
 
 int Ledger::clerk() const {
-    return group_.node_at(0);
+    return group_.member_at(0);
 }
 
-void Ledger::send(int node, core::Tag tag, const Note& note) {
-    runtime_->notes().send(group_.rank_of(node), group_.context(), tag,
+void Ledger::send(int member, core::Tag tag, const Note& note) {
+    runtime_->notes().send(group_.rank_of(member), group_.context(), tag,
                            std::as_bytes(std::span(&note, 1)));
 }
 
@@ -120,21 +120,21 @@ bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes byt
     static_assert(sizeof(Note) <= core::Notes::longest);
     if (tag < 0 || (tag & 3) != kind_) return true;  // for another of the groups in this context
     const auto& members = group_.members();
-    const auto member = std::find(members.begin(), members.end(), source);
-    if (member == members.end() || bytes.size() != sizeof(Note)) return false;
-    const int node = int(member - members.begin());
+    const auto found = std::find(members.begin(), members.end(), source);
+    if (found == members.end() || bytes.size() != sizeof(Note)) return false;
+    const int member = int(found - members.begin());
     Note note;
     std::memcpy(&note, bytes.data(), sizeof note);
     note.verdict.culprit.close();
     note.verdict.other.close();
     switch (note.kind) {
         case Kind::statement:
-            if (clerk() != group_.node() || note.state > State::past) return false;
-            hear_statement(node, tag, note);
+            if (clerk() != group_.member() || note.state > State::past) return false;
+            hear_statement(member, tag, note);
             return true;
         case Kind::question:
             if (is_later(tag)) asked_ = tag;
-            send(node, tag, statement_of(tag));
+            send(member, tag, statement_of(tag));
             return true;
         case Kind::verdict:
             hear_verdict(tag, note.verdict);
@@ -171,7 +171,7 @@ Ledger::Case& Ledger::case_of(core::Tag tag) {
     return about;
 }
 
-void Ledger::hear_statement(int node, core::Tag tag, const Note& note) {
+void Ledger::hear_statement(int member, core::Tag tag, const Note& note) {
     Case& about = case_of(tag);
     const auto hear = [&](int from, State state, CallRecord record) {
         record.rank = group_.rank_of(from);
@@ -189,8 +189,8 @@ void Ledger::hear_statement(int node, core::Tag tag, const Note& note) {
         return true;
     };
     const Note own = statement_of(tag);
-    if (!hear(group_.node(), own.state, own.verdict.culprit)) return;
-    if (!hear(node, note.state, note.verdict.culprit)) return;
+    if (!hear(group_.member(), own.state, own.verdict.culprit)) return;
+    if (!hear(member, note.state, note.verdict.culprit)) return;
     // What is computed alone holds up nobody who is only late.
     const auto called = [](State state) { return state == State::called; };
     if (about.odd && std::all_of(about.heard.begin(), about.heard.end(), called))
@@ -200,14 +200,14 @@ void Ledger::hear_statement(int node, core::Tag tag, const Note& note) {
         about.asked = note.round;
         ask(tag, about);
     }
-    if (note.round == 0 || node == group_.node()) return;
+    if (note.round == 0 || member == group_.member()) return;
     const Overview overview = overview_of(about);
     Note answer;
     answer.kind = Kind::overview;
     answer.state = overview.state;
     answer.others = overview.others;
     answer.verdict.culprit = overview.missing;
-    send(node, tag, answer);
+    send(member, tag, answer);
 }
 
 void Ledger::judge_calls(core::Tag tag, const CallRecord& first, const CallRecord& odd) {
@@ -224,9 +224,9 @@ void Ledger::judge_calls(core::Tag tag, const CallRecord& first, const CallRecor
 void Ledger::ask(core::Tag tag, const Case& about) {
     Note question;
     question.kind = Kind::question;
-    for (int node = 0; node < group_.size(); ++node)
-        if (node != group_.node() && about.heard[std::size_t(node)] != State::called)
-            send(node, tag, question);
+    for (int member = 0; member < group_.size(); ++member)
+        if (member != group_.member() && about.heard[std::size_t(member)] != State::called)
+            send(member, tag, question);
 }
 
 // Tells all.
@@ -234,8 +234,8 @@ void Ledger::judge(core::Tag tag, const Verdict& verdict) {
     Note note;
     note.kind = Kind::verdict;
     note.verdict = verdict;
-    for (int node = 0; node < group_.size(); ++node)
-        if (node != group_.node()) send(node, tag, note);
+    for (int member = 0; member < group_.size(); ++member)
+        if (member != group_.member()) send(member, tag, note);
     hear_verdict(tag, verdict);
 }
 
@@ -244,13 +244,13 @@ Ledger::Overview Ledger::overview_of(const Case& about) const {
     Overview overview;
     std::uint32_t missing = 0;
     for (const State wanted : {State::not_yet, State::silent, State::past})
-        for (int node = 0; node < group_.size(); ++node) {
-            if (about.heard[std::size_t(node)] != wanted) continue;
+        for (int member = 0; member < group_.size(); ++member) {
+            if (about.heard[std::size_t(member)] != wanted) continue;
             if (missing++ != 0) continue;
             overview.state = wanted;
-            const auto known = about.missing.find(node);
+            const auto known = about.missing.find(member);
             overview.missing = known != about.missing.end() ? known->second : CallRecord{};
-            overview.missing.rank = group_.rank_of(node);
+            overview.missing.rank = group_.rank_of(member);
         }
     if (missing == 0) overview.state = State::called;
     overview.others = missing == 0 ? 0 : missing - 1;

@@ -86,8 +86,8 @@ class Ledger final : private core::NoteReader {
     };
     // What the clerk has heard of one collective.
     struct Case {
-        std::vector<State> heard;           // by node
-        std::map<int, CallRecord> missing;  // those that have not called it, by node
+        std::vector<State> heard;           // by member
+        std::map<int, CallRecord> missing;  // those that have not called it, by member
         std::optional<CallRecord> first;    // a call
         std::optional<CallRecord> odd;      // one unlike it whose messages would fit all the same
         int asked = -1;                     // the last round in which it asked
@@ -106,14 +106,14 @@ class Ledger final : private core::NoteReader {
     const Entry* find(core::Tag tag) const;
     bool is_later(core::Tag tag) const;
     Note statement_of(core::Tag tag) const;
-    void hear_statement(int node, core::Tag tag, const Note& note);
+    void hear_statement(int member, core::Tag tag, const Note& note);
     void hear_verdict(core::Tag tag, const Verdict& verdict);
     void judge(core::Tag tag, const Verdict& verdict);
     void judge_calls(core::Tag tag, const CallRecord& first, const CallRecord& odd);
     void ask(core::Tag tag, const Case& about);
     Overview overview_of(const Case& about) const;
     Case& case_of(core::Tag tag);
-    void send(int node, core::Tag tag, const Note& note);
+    void send(int member, core::Tag tag, const Note& note);
     int clerk() const;
     CallRecord record_of(const Entry& entry) const;
 

@@ -21,7 +21,7 @@ struct Operation {
     std::size_t element = 1;        // bytes of one element
     const void* closure = nullptr;  // handed to combine; kept by the caller until complete
     bool whole = false;             // combine must see all elements at once: never cut the vector
-    bool commutative = true;        // may be taken in another order than that of the nodes
+    bool commutative = true;        // may be taken in another order than that of the members
     Label label{};
 };
 

@@ -13,7 +13,7 @@ bool ByHosts::move() {
 
 Schedule* ByHosts::start_part(int number) {
     const auto root = std::size_t(call_.root);
-    const bool at_root = group().node() == call_.root;
+    const bool at_root = group().member() == call_.root;
     std::byte* sum = at_root ? call_.result : sum_.reserve(call_.bytes());
     if (number == 0) {
         use_requests(1, 1);
@@ -21,11 +21,11 @@ Schedule* ByHosts::start_part(int number) {
         return &inside_;
     }
     if (number == 1 && leaders_) {
-        leaders_->start(sum, sum, call_.count, call_.operation, hosts_.host_of_node[root],
+        leaders_->start(sum, sum, call_.count, call_.operation, hosts_.host_of_member[root],
                         algorithm_);
         return &*leaders_;
     }
-    if (number == 2 && hosts_.is_here(group(), call_.root) && hosts_.local_node[root] != 0) {
+    if (number == 2 && hosts_.is_here(group(), call_.root) && hosts_.local_member[root] != 0) {
         const core::Buffer buffer{sum, call_.bytes()};
         if (leaders_) send(0, buffer, group().rank_of(call_.root));
         if (at_root) receive(0, buffer, hosts_.local.rank_of(0));

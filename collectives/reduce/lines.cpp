@@ -1,5 +1,5 @@
 // Along each line, the last dimension first, to the member at the root's coordinate: fewest
-// messages in a row. In the order of the nodes where the operation does not commute.
+// messages in a row. In the order of the members where the operation does not commute.
 #include <cstring>
 
 #include "collectives/reduce/reduce.h"
@@ -16,7 +16,7 @@ class Lines final : public AlgorithmOf<Arguments> {
         bytes_ = call_.bytes();
         slot_bytes_ = Scratch::rounded(bytes_);
         std::byte* memory = memory_.reserve(slot_bytes_ * std::size_t(grid.longest() + 1));
-        const bool at_root = group().node() == call_.root;
+        const bool at_root = group().member() == call_.root;
         sum_ = at_root ? call_.result : memory + slot_bytes_ * std::size_t(grid.longest());
         if (sum_ != call_.values && bytes_ != 0) std::memcpy(sum_, call_.values, bytes_);
         root_place_ = grid.place_of(call_.root);

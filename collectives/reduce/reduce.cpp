@@ -10,7 +10,7 @@ Reduce::~Reduce() = default;
 void Reduce::start(void* result, const void* values, std::size_t count, const Operation& operation,
                    int root, const AlgorithmRow* algorithm) {
     auto* const own = static_cast<std::byte*>(const_cast<void*>(values));
-    const bool elsewhere = group().node() == root && result != nullptr;
+    const bool elsewhere = group().member() == root && result != nullptr;
     arguments_ = {elsewhere ? static_cast<std::byte*>(result) : own,    own, count, operation, root,
                   operation.commutative ? &group() : &group().ordered()};
     const Call call = call_of(root, arguments_.bytes(), operation);

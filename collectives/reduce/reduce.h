@@ -14,7 +14,7 @@ struct Arguments {
     std::size_t count = 0;
     Operation operation{};
     int root = 0;
-    Group* grid = nullptr;  // the group, or its nodes in their order
+    Group* grid = nullptr;  // the group, or its members in their order
     std::size_t bytes() const { return count * operation.element; }
 };
 const AlgorithmsFor<Arguments>& algorithms();
@@ -28,7 +28,7 @@ class Reduce final : public Collective<reduce::Arguments> {
     explicit Reduce(Group& group);
     ~Reduce();
 
-    // `count` elements at `values` of each member, combined into `result` of the root, a node
+    // `count` elements at `values` of each member, combined into `result` of the root, a member
     // number; null or `values` itself there: in place. Others' `result` is not looked at.
     // algorithm: a row of reduce::algorithms(), or the next best that the operation allows; null:
     // as the settings say.

@@ -1,4 +1,4 @@
-// Every member gets its block from all others and combines them in node order.
+// Every member gets its block from all others and combines them in member order.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,7 @@ class Ordered final : public AlgorithmOf<Arguments> {
     using AlgorithmOf::AlgorithmOf;
 
     void start() override {
-        own_ = call_.sizes[std::size_t(group().node())];
+        own_ = call_.sizes[std::size_t(group().member())];
         slots_ = memory_.reserve(own_ * std::size_t(group().size()));
         posted_ = 0;
     }
@@ -27,9 +27,9 @@ class Ordered final : public AlgorithmOf<Arguments> {
             return true;
         }
         if (own_ == 0) return false;
-        const int node = group().node();
+        const int member = group().member();
         const Operation& operation = call_.operation;
-        std::memcpy(slot(node), call_.values + call_.offsets[std::size_t(node)], own_);
+        std::memcpy(slot(member), call_.values + call_.offsets[std::size_t(member)], own_);
         for (int from = 1; from < group().size(); ++from)
             operation.combine(slot(0), slot(from), own_ / operation.element, operation.closure);
         std::memcpy(call_.result, slot(0), own_);
@@ -38,20 +38,20 @@ class Ordered final : public AlgorithmOf<Arguments> {
 
     void post() {
         const int size = group().size();
-        const int node = group().node();
+        const int member = group().member();
         const int end = std::min(size, posted_ + 1 + step_window);
         for (int k = posted_ + 1; k < end; ++k) {
-            const int from = (node + size - k) % size;
+            const int from = (member + size - k) % size;
             if (own_ > 0) receive({slot(from), own_}, group().rank_of(from));
         }
         for (int k = posted_ + 1; k < end; ++k) {
-            const auto to = std::size_t((node + k) % size);
+            const auto to = std::size_t((member + k) % size);
             const core::Buffer block{call_.values + call_.offsets[to], call_.sizes[to]};
             if (block.bytes > 0) send(block, group().rank_of(int(to)));
         }
         posted_ = end - 1;
     }
-    std::byte* slot(int node) const { return slots_ + own_ * std::size_t(node); }
+    std::byte* slot(int member) const { return slots_ + own_ * std::size_t(member); }
 
     Scratch memory_;
     std::byte* slots_ = nullptr;

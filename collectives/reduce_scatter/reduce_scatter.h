@@ -3,7 +3,7 @@
 //
 // The order in which contributions are combined depends on the group, the sizes and the algorithm
 // alone, so the bits are the same in every run with the same layout. An operation that does not
-// commute sees the nodes in their order.
+// commute sees the members in their order.
 #pragma once
 
 #include <span>
@@ -18,10 +18,10 @@ namespace reduce_scatter {
 
 // What an algorithm finds.
 struct Arguments {
-    std::byte* result = nullptr;  // this node's block; may be its place in `values`
+    std::byte* result = nullptr;  // this member's block; may be its place in `values`
     const std::byte* values = nullptr;
     std::size_t bytes = 0;             // of all blocks
-    std::vector<std::size_t> sizes{};  // of the blocks, by node
+    std::vector<std::size_t> sizes{};  // of the blocks, by member
     std::vector<std::size_t> offsets{};
     Operation operation{};
     Blocks blocks() const { return Blocks::each(sizes, offsets); }
@@ -35,8 +35,8 @@ class ReduceScatter final : public Collective<reduce_scatter::Arguments> {
     explicit ReduceScatter(Group& group) : Collective(group, reduce_scatter::algorithms()) {}
     ~ReduceScatter() = default;
 
-    // values: the blocks of all nodes one behind the other, counts[i] elements for node i, the same
-    // counts on all members. result: this node's block; it may be its place in `values`.
+    // values: the blocks of all members one behind the other, counts[i] elements for member i, the
+    // same counts on all members. result: this member's block; it may be its place in `values`.
     // algorithm: a row of reduce_scatter::algorithms(), or the next best that the operation allows;
     // null: as the settings say.
     void start(void* result, const void* values, std::span<const std::size_t> counts,

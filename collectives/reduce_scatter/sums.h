@@ -25,15 +25,15 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
         if (call_.bytes == 0) return false;
         // In the order in which the receives were posted: always the same.
         if (steps_done_ > 0)
-            each_received([this](int node, const std::byte* values) {
-                call_.operation.combine(block(node), values,
-                                        blocks().size(node) / call_.operation.element,
+            each_received([this](int member, const std::byte* values) {
+                call_.operation.combine(block(member), values,
+                                        blocks().size(member) / call_.operation.element,
                                         call_.operation.closure);
             });
         if (post(steps_done_++)) return true;
-        const int node = group().node();
-        if (const std::size_t bytes = blocks().size(node); bytes > 0)
-            std::memcpy(call_.result, block(node), bytes);
+        const int member = group().member();
+        if (const std::size_t bytes = blocks().size(member); bytes > 0)
+            std::memcpy(call_.result, block(member), bytes);
         return false;
     }
     // Posts the messages of a step, counted from 0; false: there are no more.

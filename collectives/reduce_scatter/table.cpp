@@ -9,7 +9,8 @@ bool commutes_in_parts(const Conditions& c) {
 bool has_parts(const Conditions& c) {
     return !c.whole;
 }
-// If values must be taken in node order, the fewest messages are the quickest up to so many bytes.
+// If values must be taken in member order, the fewest messages are the quickest up to so many
+// bytes.
 bool is_large_if_ordered(const Conditions& c) {
     return c.commutative || c.bytes > 8 * 1024;
 }

@@ -1,4 +1,4 @@
-// All to node 0, in node order by halves, and the blocks from there: least messages.
+// All to member 0, in member order by halves, and the blocks from there: least messages.
 #include <algorithm>
 #include <cstring>
 
@@ -22,23 +22,23 @@ class Tree final : public AlgorithmOf<Arguments> {
   private:
     bool step() override {
         if (call_.bytes == 0) return false;
-        const int node = group().node();
-        const std::size_t own = call_.sizes[std::size_t(node)];
+        const int member = group().member();
+        const std::size_t own = call_.sizes[std::size_t(member)];
         if (dealt_) {
-            if (node == 0 && own > 0) std::memcpy(call_.result, sums_, own);
+            if (member == 0 && own > 0) std::memcpy(call_.result, sums_, own);
             return false;
         }
         add_subtrees();
         if (post_subtrees()) return true;
         // Own block of the result comes last, when `values` is not needed any more.
         dealt_ = true;
-        if (node == 0) {
+        if (member == 0) {
             for (std::size_t to = 1; to < std::size_t(group().size()); ++to)
                 if (call_.sizes[to] > 0)
                     send({sums_ + call_.offsets[to], call_.sizes[to]}, group().rank_of(int(to)));
         } else {
             if (own > 0) receive({call_.result, own}, group().rank_of(0));
-            send({sums_, call_.bytes}, group().rank_of(node - node % (reach_ * arity())));
+            send({sums_, call_.bytes}, group().rank_of(member - member % (reach_ * arity())));
         }
         return true;
     }
@@ -49,15 +49,15 @@ class Tree final : public AlgorithmOf<Arguments> {
         return crowded ? std::max(2, group().size()) : 2;
     }
 
-    // The sums of the next nodes, that many each as we stand for. False: none are left for us to
+    // The sums of the next members, that many each as we stand for. False: none are left for us to
     // take.
     bool post_subtrees() {
-        const int node = group().node();
-        if (reach_ >= group().size() || node % (reach_ * arity()) != 0) return false;
+        const int member = group().member();
+        if (reach_ >= group().size() || member % (reach_ * arity()) != 0) return false;
         std::byte* slot = slots_ = slots_memory_.reserve(call_.bytes * std::size_t(arity() - 1));
         subtrees_ = 0;
-        for (int k = 1; k < arity() && node + k * reach_ < group().size(); ++k, ++subtrees_) {
-            receive({slot, call_.bytes}, group().rank_of(node + k * reach_));
+        for (int k = 1; k < arity() && member + k * reach_ < group().size(); ++k, ++subtrees_) {
+            receive({slot, call_.bytes}, group().rank_of(member + k * reach_));
             slot += call_.bytes;
         }
         reach_ *= arity();
@@ -73,11 +73,11 @@ class Tree final : public AlgorithmOf<Arguments> {
     }
 
     Scratch memory_;
-    std::byte* sums_ = nullptr;  // the blocks of all nodes: own values, then partial sums
+    std::byte* sums_ = nullptr;  // the blocks of all members: own values, then partial sums
     Scratch slots_memory_;
     std::byte* slots_ = nullptr;
     bool dealt_ = false;
-    int reach_ = 1;     // how many nodes our sums stand for
+    int reach_ = 1;     // how many members our sums stand for
     int subtrees_ = 0;  // and how many more are in the slots
 };
 

@@ -1,4 +1,4 @@
-// From node to node: least messages, and none that waits for those behind it, so calls in a row
+// From member to member: least messages, and none that waits for those behind it, so calls in a row
 // overlap.
 #include "collectives/scan/totals.h"
 
@@ -16,26 +16,26 @@ class Chain final : public Totals {
 
   private:
     bool next() override {
-        const int node = group().node();
-        if (!posted_ && node > 0) {
+        const int member = group().member();
+        if (!posted_ && member > 0) {
             posted_ = true;
-            receive(vector(before_), group().rank_of(node - 1));
+            receive(vector(before_), group().rank_of(member - 1));
             return true;
         }
-        if (passed_on_ || (node == 0 && group().size() == 1)) return false;
+        if (passed_on_ || (member == 0 && group().size() == 1)) return false;
         passed_on_ = true;
         std::byte* const own = call_.buffer;
         if (!inclusive()) {
             // The sum that goes on is not the result here.
-            copy(total_, node == 0 ? own : before_);
-            if (node > 0) combine(total_, own);
-            if (node > 0) copy(own, before_);
-        } else if (node > 0) {
+            copy(total_, member == 0 ? own : before_);
+            if (member > 0) combine(total_, own);
+            if (member > 0) copy(own, before_);
+        } else if (member > 0) {
             combine(before_, own);
             copy(own, before_);
         }
-        if (node + 1 < group().size())
-            send(vector(inclusive() ? own : total_), group().rank_of(node + 1));
+        if (member + 1 < group().size())
+            send(vector(inclusive() ? own : total_), group().rank_of(member + 1));
         return true;
     }
 

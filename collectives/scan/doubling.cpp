@@ -1,4 +1,4 @@
-// From the node 1, 2, 4, ... before, so that after step k each knows the total of the 2^k nodes
+// From the member 1, 2, 4, ... before, so that after step k each knows the total of the 2^k members
 // that end with it: each step moves the vector once.
 #include "collectives/scan/totals.h"
 
@@ -19,7 +19,7 @@ class Doubling final : public Totals {
   private:
     bool next() override {
         if (posted_) take();
-        const int node = group().node();
+        const int member = group().member();
         if (reach_ >= group().size()) {
             if (inclusive())
                 copy(call_.buffer, total_);
@@ -27,14 +27,15 @@ class Doubling final : public Totals {
                 copy(call_.buffer, before_);
             return false;
         }
-        if (node >= reach_) receive(vector(come_), group().rank_of(node - reach_));
-        if (node + reach_ < group().size()) send(vector(total_), group().rank_of(node + reach_));
+        if (member >= reach_) receive(vector(come_), group().rank_of(member - reach_));
+        if (member + reach_ < group().size())
+            send(vector(total_), group().rank_of(member + reach_));
         posted_ = true;
         return true;
     }
 
     void take() {
-        const bool came = group().node() >= reach_;
+        const bool came = group().member() >= reach_;
         reach_ *= 2;
         if (!came) return;
         if (!inclusive()) put_before(come_);
@@ -43,7 +44,7 @@ class Doubling final : public Totals {
     }
 
     bool posted_ = false;
-    int reach_ = 1;  // how many nodes before
+    int reach_ = 1;  // how many members before
 };
 
 }  // namespace

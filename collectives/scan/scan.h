@@ -1,4 +1,4 @@
-// Scan: each member gets the combination of the values of all members before it, in node order.
+// Scan: each member gets the combination of the values of all members before it, in member order.
 //
 // The operation need not commute. The order in which values are combined depends on the group and
 // on the size alone, so the bits are the same in every run with the same layout.
@@ -10,8 +10,8 @@
 namespace torusmp::collectives {
 
 enum class ScanKind {
-    inclusive,  // nodes 0 to own
-    exclusive   // nodes 0 to the one before; the buffer of node 0 is left as it was
+    inclusive,  // members 0 to own
+    exclusive   // members 0 to the one before; the buffer of member 0 is left as it was
 };
 
 namespace scan {

@@ -1,4 +1,4 @@
-// Everybody sends to node 0, which works it all out and sends back: two steps.
+// Everybody sends to member 0, which works it all out and sends back: two steps.
 #include "collectives/scan/totals.h"
 
 namespace torusmp::collectives::scan {
@@ -9,7 +9,7 @@ class Star final : public Totals {
     using Totals::Totals;
 
     void start() override {
-        lay(group().node() == 0 ? group().size() : 0);
+        lay(group().member() == 0 ? group().size() : 0);
         start_total();
         posted_ = answered_ = false;
     }
@@ -17,15 +17,15 @@ class Star final : public Totals {
   private:
     bool next() override {
         if (answered_) return false;
-        if (group().node() != 0) {
+        if (group().member() != 0) {
             answered_ = true;
             // The answer comes only after our value was taken, so it may use its place.
             receive(vector(call_.buffer), group().rank_of(0));
             send(vector(call_.buffer), group().rank_of(0));
         } else if (!posted_) {
             posted_ = true;
-            for (int node = 1; node < group().size(); ++node)
-                receive(vector(slot(node)), group().rank_of(node));
+            for (int member = 1; member < group().size(); ++member)
+                receive(vector(slot(member)), group().rank_of(member));
         } else {
             answered_ = true;
             answer_all();
@@ -34,20 +34,20 @@ class Star final : public Totals {
     }
 
     void answer_all() {
-        for (int node = 1; node < group().size(); ++node) {
+        for (int member = 1; member < group().size(); ++member) {
             if (inclusive()) {
-                combine(total_, slot(node));
-                copy(slot(node), total_);
+                combine(total_, slot(member));
+                copy(slot(member), total_);
             } else {
                 copy(spare_, total_);
-                combine(total_, slot(node));
-                copy(slot(node), spare_);
+                combine(total_, slot(member));
+                copy(slot(member), spare_);
             }
-            send(vector(slot(node)), group().rank_of(node));
+            send(vector(slot(member)), group().rank_of(member));
         }
     }
 
-    bool posted_ = false;    // node 0: the receives
+    bool posted_ = false;    // member 0: the receives
     bool answered_ = false;  // the results are on their way
 };
 

@@ -36,7 +36,7 @@ class Totals : public AlgorithmOf<Arguments> {
     void combine(std::byte* a, const std::byte* b) const {
         call_.operation.combine(a, b, call_.count, call_.operation.closure);
     }
-    // Nodes that come before all that are known to be before own have this total.
+    // Members that come before all that are known to be before own have this total.
     void put_before(const std::byte* total) {
         copy(spare_, total);
         if (any_before_) combine(spare_, before_);
@@ -45,8 +45,8 @@ class Totals : public AlgorithmOf<Arguments> {
     }
 
     std::size_t bytes_ = 0;
-    std::byte* total_ = nullptr;   // of some nodes, own among them
-    std::byte* before_ = nullptr;  // of the nodes right before own, as far as known
+    std::byte* total_ = nullptr;   // of some members, own among them
+    std::byte* before_ = nullptr;  // of the members right before own, as far as known
     std::byte* come_ = nullptr;    // for what is received
     std::byte* spare_ = nullptr;
     bool any_before_ = false;

@@ -1,4 +1,4 @@
-// A message to each, in the order of the nodes; beyond the neighbours they are relayed, shortest
+// A message to each, in the order of the members; beyond the neighbours they are relayed, shortest
 // direction first.
 #include "collectives/algorithm/apart_blocks.h"
 #include "collectives/scatter/scatter.h"
@@ -18,12 +18,12 @@ class Apart final : public AlgorithmOf<Arguments, ApartBlocks> {
   private:
     bool move() override {
         if (at_root())
-            send_apart([this](int node) { return call_.block_of(node); });
+            send_apart([this](int member) { return call_.block_of(member); });
         else
             receive_apart([this](int) { return core::Buffer{call_.in, call_.in_bytes}; });
         return !failed() && apart_.complete() && end_well();
     }
-    bool at_root() const { return group().node() == call_.root; }
+    bool at_root() const { return group().member() == call_.root; }
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         if (!call_.keep_own_block()) cut_short(call_.root);
         cursors_.assign(outlets_.size(), {});
         list_apart();
-        lay_requests(std::min(apart_window, apart_.nodes.size()), 0);
+        lay_requests(std::min(apart_window, apart_.members.size()), 0);
     }
 
   private:
@@ -32,15 +32,15 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         for (std::size_t i = 0; i < longest; ++i)
             for (const auto& order : regions_->order) {
                 if (i >= order.size()) continue;
-                const int node = group().node_at(order[i]);
-                if (goes_apart(call_.out_blocks.size(node))) apart_.nodes.push_back(node);
+                const int member = group().member_at(order[i]);
+                if (goes_apart(call_.out_blocks.size(member))) apart_.members.push_back(member);
             }
     }
 
     bool move() override {
         if (at_root()) {
             for (std::size_t child = 0; child < outlets_.size(); ++child) fill(child);
-            send_apart([this](int node) { return call_.block_of(node); });
+            send_apart([this](int member) { return call_.block_of(member); });
         } else {
             for (Inlet& inlet : inlets_) take_frames(inlet);
             flush_idle();
@@ -56,7 +56,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         Cursor& cursor = cursors_[child];
         for (; cursor.place < order.size(); ++cursor.place, cursor.offset = 0) {
             const int place = order[cursor.place];
-            const core::Buffer block = call_.block_of(group().node_at(place));
+            const core::Buffer block = call_.block_of(group().member_at(place));
             if (!put_block(outlets_[child], place, block.base, block.bytes, cursor.offset)) return;
         }
     }
@@ -77,12 +77,12 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
     // False: a piece that is not the next one of the block.
     bool take_own(const Piece& piece, const std::byte* bytes) {
         if (piece.is_apart()) {
-            if (!piece.is_last() || piece.bytes != 0 || taken_ != 0 || !apart_.nodes.empty())
+            if (!piece.is_last() || piece.bytes != 0 || taken_ != 0 || !apart_.members.empty())
                 return false;
-            apart_.nodes.push_back(call_.root);
+            apart_.members.push_back(call_.root);
             return true;
         }
-        if (piece.offset() != taken_ || !apart_.nodes.empty()) return false;
+        if (piece.offset() != taken_ || !apart_.members.empty()) return false;
         taken_ += piece.bytes;
         if (taken_ > call_.in_bytes)
             cut_short(call_.root);
@@ -90,7 +90,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
             std::memcpy(call_.in + piece.offset(), bytes, piece.bytes);
         return true;
     }
-    bool at_root() const { return group().node() == call_.root; }
+    bool at_root() const { return group().member() == call_.root; }
 
     const Regions* regions_ = nullptr;
     // The root, by child: how far it has come.

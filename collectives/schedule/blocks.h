@@ -1,4 +1,4 @@
-// Where the blocks of a group's members lie in one buffer, in bytes, by node number.
+// Where the blocks of a group's members lie in one buffer, in bytes, by member number.
 //
 // A view: arrays given to each() stay the caller's and are kept until the collective is complete.
 #pragma once
@@ -18,7 +18,7 @@ class Blocks {
         blocks.bytes_ = bytes;
         return blocks;
     }
-    // One size and one offset a node.
+    // One size and one offset a member.
     static Blocks each(std::span<const std::size_t> sizes, std::span<const std::size_t> offsets) {
         Blocks blocks;
         blocks.sizes_ = sizes.data();
@@ -26,15 +26,15 @@ class Blocks {
         return blocks;
     }
 
-    std::size_t size(int node) const {
-        return sizes_ == nullptr ? bytes_ : sizes_[std::size_t(node)];
+    std::size_t size(int member) const {
+        return sizes_ == nullptr ? bytes_ : sizes_[std::size_t(member)];
     }
-    std::size_t offset(int node) const {
-        return sizes_ == nullptr ? bytes_ * std::size_t(node) : offsets_[std::size_t(node)];
+    std::size_t offset(int member) const {
+        return sizes_ == nullptr ? bytes_ * std::size_t(member) : offsets_[std::size_t(member)];
     }
-    std::size_t total(int nodes) const {
-        if (sizes_ == nullptr) return bytes_ * std::size_t(nodes);
-        return std::accumulate(sizes_, sizes_ + nodes, std::size_t(0));
+    std::size_t total(int members) const {
+        if (sizes_ == nullptr) return bytes_ * std::size_t(members);
+        return std::accumulate(sizes_, sizes_ + members, std::size_t(0));
     }
     // All blocks have one size and lie one behind the other.
     bool is_even() const { return sizes_ == nullptr; }

@@ -4,7 +4,7 @@ namespace torusmp::collectives {
 
 void CallCheck::prepare(std::string_view name, const Call& call) {
     found_ = {};
-    found_.first = CallRecord::of(name, call, group().rank_of(group().node()));
+    found_.first = CallRecord::of(name, call, group().rank_of(group().member()));
     dimension_ = group().dimensions();
     gathered_ = false;
     reset("comparing calls");

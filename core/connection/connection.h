@@ -1,5 +1,5 @@
-// A rank's state for one neighbour over one link, or for one direct peer: the channel, the tokens
-// of both directions, and the packets that wait for tokens.
+// A rank's state for one neighbour over one link, or for one direct peer: the channel, the credits
+// of both directions, and the packets that wait for credits.
 //
 // Owned by Connections and used under the Runtime's lock.
 #pragma once
@@ -22,12 +22,12 @@ struct Statistics {
     std::uint64_t bytes_written = 0;  // by remote writes of ours
     std::uint64_t bytes_read = 0;     // by remote reads of ours
     std::uint64_t relayed = 0;        // packets sent here that came from another connection
-    std::uint64_t placed = 0;       // of these, those whose payload we put in the receiver's memory
-    std::uint64_t token_waits = 0;  // times a packet had to wait for a token
-    std::uint64_t grants_sent = 0;  // explicit returns of tokens
+    std::uint64_t placed = 0;  // of these, those whose payload we put in the receiver's memory
+    std::uint64_t credit_waits = 0;  // times a packet had to wait for a credit
+    std::uint64_t grants_sent = 0;   // explicit returns of credits
 };
 
-// FIFO of things that wait for tokens, linked through them.
+// FIFO of things that wait for credits, linked through them.
 class OutgoingQueue {
   public:
     bool empty() const { return head_ == nullptr; }
@@ -53,26 +53,26 @@ struct Connection {
         return interface != nullptr ? interface->name() : std::string_view("self");
     }
     // Whether a packet of our own may leave.
-    bool may_enter() const { return transport::tokens_in(tokens, 0) >= tokens_to_enter; }
+    bool may_enter() const { return transport::credits_in(credits, 0) >= credits_to_enter; }
 
     transport::Channel* channel = nullptr;
     transport::Interface* interface = nullptr;  // the channel's; null: loopback, or Nowhere
-    transport::TokenWord tokens = 0;            // packets we may send now, by class
-    transport::TokenWord owed = 0;              // slots freed here and not yet told to the peer
-    // A packet of ours may enter while there are this many tokens of class 0: 2 where it enters a
-    // ring (bubble flow control), else 1.
-    unsigned tokens_to_enter = 1;
-    unsigned tokens_to_turn = 1;  // the same for packets that turn into this dimension
-    std::uint8_t held = 0;        // by class: the packet at the head was delivered before
-    bool queued = false;          // is in the Sender's backlog
+    transport::CreditWord credits = 0;          // packets we may send now, by virtual channel
+    transport::CreditWord owed = 0;             // slots freed here and not yet told to the peer
+    // A packet of ours may enter while there are this many credits of virtual channel 0: 2 where it
+    // enters a ring (bubble flow control), else 1.
+    unsigned credits_to_enter = 1;
+    unsigned credits_to_turn = 1;  // the same for packets that turn into this dimension
+    std::uint8_t held = 0;  // by virtual channel: the packet at the head was delivered before
+    bool queued = false;    // is in the Sender's backlog
     bool down = false;
     bool misled = false;  // packets came by it that belong elsewhere; reported once
     Rank peer = -1;
     std::optional<routing::Direction> link;
-    std::array<std::uint8_t, transport::max_slot_classes>
-        grant_at{};  // owed tokens that go home alone
-    int classes = 1;
-    transport::TokenWord all_tokens = 0;
+    std::array<std::uint8_t, transport::max_virtual_channels>
+        grant_at{};  // owed credits that go home alone
+    int virtual_channels = 1;
+    transport::CreditWord all_credits = 0;
 
     OutgoingQueue messages;  // control and eager packets: first come, first served
     OutgoingQueue streams;   // large messages in packets: in turns, behind the messages

@@ -12,14 +12,14 @@ namespace torusmp::core {
 namespace {
 
 // Direct peers that are not neighbours get fewer slots: there may be many of them.
-constexpr int most_far_tokens = 16;
+constexpr int most_far_credits = 16;
 
 }  // namespace
 
 Connections::Connections(Commons& commons, const InterfaceFactory& make_interface,
-                         std::vector<Wire> wires, std::function<void()> ring)
-    : commons_(commons), options_(commons.options), wires_(std::move(wires)) {
-    loopback_ = std::make_unique<Loopback>(options_.tokens, std::move(ring));
+                         std::vector<LinkTransport> link_transports, std::function<void()> wake)
+    : commons_(commons), options_(commons.options), link_transports_(std::move(link_transports)) {
+    loopback_ = std::make_unique<Loopback>(options_.credits, std::move(wake));
     peers_.resize(std::size_t(options_.torus.size()));
     for (Rank rank = 0; rank < size(); ++rank) peer(rank).rank = rank;
     local_.resize(peers_.size());
@@ -28,8 +28,8 @@ Connections::Connections(Commons& commons, const InterfaceFactory& make_interfac
     auto self = std::make_unique<Connection>();
     self->channel = loopback_.get();
     self->peer = options_.rank;
-    self->all_tokens = self->tokens = transport::TokenWord(options_.tokens);
-    self->grant_at[0] = std::uint8_t(std::max(1, options_.tokens / 2));
+    self->all_credits = self->credits = transport::CreditWord(options_.credits);
+    self->grant_at[0] = std::uint8_t(std::max(1, options_.credits / 2));
     loopback_->owner = self.get();
     peer(options_.rank).via = peer(options_.rank).comes_by = self.get();
     connections_.push_back(std::move(self));
@@ -38,14 +38,14 @@ Connections::Connections(Commons& commons, const InterfaceFactory& make_interfac
 }
 
 void Connections::open_interfaces(const InterfaceFactory& make_interface) {
-    if (1 + wires_.size() > most_interfaces)
-        throw std::invalid_argument(fmt::format("wires: found {}, expected at most {}",
-                                                wires_.size(), most_interfaces - 1));
-    carriers_.resize(1 + wires_.size());
+    if (1 + link_transports_.size() > most_interfaces)
+        throw std::invalid_argument(fmt::format("link transports: found {}, expected at most {}",
+                                                link_transports_.size(), most_interfaces - 1));
+    carriers_.resize(1 + link_transports_.size());
     for (std::size_t i = 0; i < carriers_.size(); ++i) {
         const auto ports = port_options(i);
-        if (ports.empty() && !wires_.empty()) continue;
-        carriers_[i] = i == 0 ? make_interface(ports) : wires_[i - 1].make(ports);
+        if (ports.empty() && !link_transports_.empty()) continue;
+        carriers_[i] = i == 0 ? make_interface(ports) : link_transports_[i - 1].make(ports);
         interfaces_.push_back(carriers_[i].get());
     }
     if (!interfaces_.empty()) return;
@@ -54,9 +54,9 @@ void Connections::open_interfaces(const InterfaceFactory& make_interface) {
     interfaces_.push_back(carriers_.front().get());
 }
 
-int Connections::tokens_between(Rank a, Rank b) const {
-    return options_.torus.distance(a, b) <= 1 ? options_.tokens
-                                              : std::min(options_.tokens, most_far_tokens);
+int Connections::credits_between(Rank a, Rank b) const {
+    return options_.torus.distance(a, b) <= 1 ? options_.credits
+                                              : std::min(options_.credits, most_far_credits);
 }
 
 // The host, by its lowest rank; then what each carrier wants its peers to know, preceded by its
@@ -125,11 +125,12 @@ void Connections::learn_hosts() {
 
 // What carries a connection, by its place in carriers_.
 std::size_t Connections::carrier_of(Rank peer, std::optional<routing::Direction> link) const {
-    if (local_[std::size_t(peer)] || wires_.empty()) return 0;
-    for (std::size_t i = 0; i < wires_.size(); ++i)
-        if (!wires_[i].carries || wires_[i].carries(peer, link)) return 1 + i;
+    if (local_[std::size_t(peer)] || link_transports_.empty()) return 0;
+    for (std::size_t i = 0; i < link_transports_.size(); ++i)
+        if (!link_transports_[i].carries || link_transports_[i].carries(peer, link)) return 1 + i;
     throw std::invalid_argument(fmt::format(
-        "none of {} wires carries {} to {}; expected one that does", wires_.size(),
+        "none of {} link transports carries {} to {}; expected one that does",
+        link_transports_.size(),
         link ? fmt::format("link {}{}", link->dimension, link->sign > 0 ? '+' : '-') : "packets",
         commons_.name_of(peer)));
 }
@@ -145,7 +146,7 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
         if (!all_direct() && options_.torus.distance(options_.rank, rank) == 1) continue;  // a link
         if (carrier_of(rank, std::nullopt) != carrier) continue;
         transport::PortOptions port{direct_port_base + std::uint32_t(rank), 1, {}, slot_bytes};
-        port.tokens[0] = std::uint8_t(tokens_between(options_.rank, rank));
+        port.credits[0] = std::uint8_t(credits_between(options_.rank, rank));
         ports.push_back(port);
     }
     if (all_direct()) return ports;
@@ -154,9 +155,9 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
         const auto neighbour = options_.torus.neighbour(options_.rank, direction);
         if (!neighbour || carrier_of(*neighbour, direction) != carrier) continue;
         transport::PortOptions port{std::uint32_t(i), options_.torus.dimensions(), {}, slot_bytes};
-        port.tokens.fill(0);
-        for (int k = 0; k < port.classes; ++k)
-            port.tokens[k] = std::uint8_t(k == 0 ? options_.tokens : options_.relay_tokens);
+        port.credits.fill(0);
+        for (int k = 0; k < port.virtual_channels; ++k)
+            port.credits[k] = std::uint8_t(k == 0 ? options_.credits : options_.relay_credits);
         ports.push_back(port);
     }
     return ports;
@@ -173,17 +174,17 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
     connections_.push_back(std::move(owned));
     connection.peer = peer;
     connection.link = link;
-    connection.classes = link ? options_.torus.dimensions() : 1;
-    for (int k = 0; k < connection.classes; ++k) {
-        const int tokens = !link    ? tokens_between(options_.rank, peer)
-                           : k == 0 ? options_.tokens
-                                    : options_.relay_tokens;
-        connection.all_tokens += transport::TokenWord(tokens) * transport::token_of(k);
-        connection.grant_at[k] = std::uint8_t(std::max(1, tokens / 2));
+    connection.virtual_channels = link ? options_.torus.dimensions() : 1;
+    for (int k = 0; k < connection.virtual_channels; ++k) {
+        const int credits = !link    ? credits_between(options_.rank, peer)
+                            : k == 0 ? options_.credits
+                                     : options_.relay_credits;
+        connection.all_credits += transport::CreditWord(credits) * transport::credit_of(k);
+        connection.grant_at[k] = std::uint8_t(std::max(1, credits / 2));
     }
-    connection.tokens = connection.all_tokens;
+    connection.credits = connection.all_credits;
     const bool ring = link && options_.torus.is_ring(link->dimension);
-    connection.tokens_to_enter = connection.tokens_to_turn = ring ? 2 : 1;
+    connection.credits_to_enter = connection.credits_to_turn = ring ? 2 : 1;
     try {
         const std::size_t carrier = carrier_of(peer, link);
         connection.channel = &carriers_[carrier]->connect(address_of(peer, carrier), ports);
@@ -191,7 +192,7 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
         connection.interface = carriers_[carrier].get();
     } catch (const std::exception& error) {
         connection.channel = &nowhere_;
-        connection.tokens = 0;
+        connection.credits = 0;
         unreached_.emplace_back(&connection, error.what());
         commons_.stirred = true;
     }

@@ -27,12 +27,12 @@ class Connections {
   public:
     using Links = std::array<Connection*, std::size_t(2 * routing::max_dimensions)>;
 
-    // One for the host and one a wire.
+    // One for the host and one a link transport.
     static constexpr std::size_t most_interfaces = 4;
 
-    // ring: called when something was sent to oneself. For the rest see Runtime::Runtime().
-    Connections(Commons& commons, const InterfaceFactory& make_interface, std::vector<Wire> wires,
-                std::function<void()> ring);
+    // wake: called when something was sent to oneself. For the rest see Runtime::Runtime().
+    Connections(Commons& commons, const InterfaceFactory& make_interface,
+                std::vector<LinkTransport> link_transports, std::function<void()> wake);
 
     std::vector<std::byte> address() const;
     // Opens the links or, where all ranks are direct, the connections to the neighbours.
@@ -84,14 +84,15 @@ class Connections {
     transport::ConstBytes address_of(Rank peer, std::size_t carrier) const;
     void learn_hosts();
     std::vector<transport::PortOptions> port_options(std::size_t carrier) const;
-    int tokens_between(Rank a, Rank b) const;
+    int credits_between(Rank a, Rank b) const;
     Connection& open(Rank peer, std::optional<routing::Direction> link);
     void route(Peer& peer);
 
     Commons& commons_;
     const Options& options_;
-    std::vector<Wire> wires_;
-    // To the ranks in Options::direct, or to all; then one a wire. Null: it has nothing to carry.
+    std::vector<LinkTransport> link_transports_;
+    // To the ranks in Options::direct, or to all; then one a link transport. Null: it has nothing
+    // to carry.
     std::vector<std::unique_ptr<transport::Interface>> carriers_;
     std::vector<transport::Interface*> interfaces_;  // those that are there
     std::unique_ptr<Loopback> loopback_;             // to ourselves

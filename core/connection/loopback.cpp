@@ -16,8 +16,8 @@ bool covers(const transport::RemoteMemory& remote, std::size_t offset, std::size
 
 }  // namespace
 
-Loopback::Loopback(int tokens, std::function<void()> ring)
-    : Channel(loopback_capabilities), slots_(std::size_t(tokens)), ring_(std::move(ring)) {}
+Loopback::Loopback(int credits, std::function<void()> wake)
+    : Channel(loopback_capabilities), slots_(std::size_t(credits)), wake_(std::move(wake)) {}
 
 int Loopback::poll(transport::Sink& sink) {
     int taken = 0;
@@ -31,12 +31,12 @@ int Loopback::poll(transport::Sink& sink) {
 }
 
 void Loopback::send(const transport::PacketHeader& header, transport::ConstBytes payload) {
-    std::byte* place = reserve(header.slot_class, payload.size());
+    std::byte* place = reserve(header.virtual_channel, payload.size());
     if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
     commit(header);
 }
 
-std::byte* Loopback::reserve(int /*slot_class*/, std::size_t bytes) {
+std::byte* Loopback::reserve(int /*virtual_channel*/, std::size_t bytes) {
     Slot& slot = slots_[head_ % slots_.size()];
     slot.payload.resize(bytes);
     return slot.payload.data();
@@ -45,10 +45,10 @@ std::byte* Loopback::reserve(int /*slot_class*/, std::size_t bytes) {
 void Loopback::commit(const transport::PacketHeader& header) {
     slots_[head_ % slots_.size()].header = header;
     ++head_;
-    ring();
+    wake_peer();
 }
 
-transport::TokenWord Loopback::collect_grants() {
+transport::CreditWord Loopback::collect_grants() {
     return std::exchange(granted_, 0);
 }
 
@@ -86,7 +86,7 @@ std::byte* Loopback::map(const transport::RemoteMemory& remote, std::size_t offs
     return reinterpret_cast<std::byte*>(std::uintptr_t(remote.address + offset));
 }
 
-transport::RemoteMemory Loopback::expose(transport::Bytes memory) {
+transport::RemoteMemory Loopback::register_memory(transport::Bytes memory) {
     transport::RemoteMemory remote{
         std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())), memory.size(), 0, {}};
     remote.set(loopback_key);

@@ -14,16 +14,16 @@ namespace torusmp::core {
 
 class Loopback final : public transport::Channel {
   public:
-    Loopback(int tokens, std::function<void()> ring);
+    Loopback(int credits, std::function<void()> wake);
 
     bool empty() const { return head_ == tail_; }
     int poll(transport::Sink& sink);
 
     void send(const transport::PacketHeader& header, transport::ConstBytes payload) override;
-    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const transport::PacketHeader& header) override;
-    void grant(transport::TokenWord tokens) override { granted_ += tokens; }
-    transport::TokenWord collect_grants() override;
+    void grant(transport::CreditWord credits) override { granted_ += credits; }
+    transport::CreditWord collect_grants() override;
     bool can_write(const transport::RemoteMemory& remote) const override;
     bool can_read(const transport::RemoteMemory& remote) const override;
     transport::Transfer write(const transport::RemoteMemory& remote, std::size_t offset,
@@ -34,9 +34,9 @@ class Loopback final : public transport::Channel {
                              std::uint64_t cookie) override;
     std::byte* map(const transport::RemoteMemory& remote, std::size_t offset,
                    std::size_t bytes) override;
-    void ring() override { ring_(); }
+    void wake_peer() override { wake_(); }
 
-    static transport::RemoteMemory expose(transport::Bytes memory);
+    static transport::RemoteMemory register_memory(transport::Bytes memory);
 
   private:
     struct Slot {
@@ -44,10 +44,10 @@ class Loopback final : public transport::Channel {
         std::vector<std::byte> payload;
     };
     std::vector<Slot> slots_;
-    std::function<void()> ring_;
+    std::function<void()> wake_;
     std::size_t head_ = 0;  // next to fill
     std::size_t tail_ = 0;  // next to deliver
-    transport::TokenWord granted_ = 0;
+    transport::CreditWord granted_ = 0;
 };
 
 }  // namespace torusmp::core

@@ -13,13 +13,13 @@ class Nowhere final : public transport::Channel {
     Nowhere() : Channel(nothing) {}
     void send(const transport::PacketHeader& /*header*/,
               transport::ConstBytes /*payload*/) override {}
-    std::byte* reserve(int /*slot_class*/, std::size_t bytes) override {
+    std::byte* reserve(int /*virtual_channel*/, std::size_t bytes) override {
         reserved_.resize(bytes);
         return reserved_.data();
     }
     void commit(const transport::PacketHeader& /*header*/) override {}
-    void grant(transport::TokenWord /*tokens*/) override {}
-    transport::TokenWord collect_grants() override { return 0; }
+    void grant(transport::CreditWord /*credits*/) override {}
+    transport::CreditWord collect_grants() override { return 0; }
 
   private:
     static constexpr transport::Capabilities nothing{};

@@ -11,7 +11,7 @@ using transport::PacketHeader;
 
 namespace {
 
-// A packet of core's own that found no token, followed by its body; lives in the pool until it is
+// A packet of core's own that found no credit, followed by its body; lives in the pool until it is
 // sent.
 class ControlMessage final : public Outgoing {
   public:
@@ -33,9 +33,9 @@ class ControlMessage final : public Outgoing {
     PacketHeader header_;
 };
 
-// Tokens that return with a packet. On links they never do: the packet may have to wait behind one
-// that is held until tokens return, and those may be stuck behind a held packet at the other end.
-transport::TokenWord grants_for(Connection& connection) {
+// Credits that return with a packet. On links they never do: the packet may have to wait behind one
+// that is held until credits return, and those may be stuck behind a held packet at the other end.
+transport::CreditWord grants_for(Connection& connection) {
     return connection.link ? 0 : std::exchange(connection.owed, 0);
 }
 
@@ -50,16 +50,16 @@ PacketHeader PacketSender::header_to(const Peer& peer, PacketKind kind, std::siz
     return header;
 }
 
-void PacketSender::take_token(Connection& connection, PacketHeader& header) {
+void PacketSender::take_credit(Connection& connection, PacketHeader& header) {
     header.grants = grants_for(connection);
-    connection.tokens -= transport::token_of(header.slot_class);
+    connection.credits -= transport::credit_of(header.virtual_channel);
     ++connection.statistics.packets_sent;
     connection.statistics.bytes_sent += header.length;
 }
 
 void PacketSender::transmit(Connection& connection, PacketHeader& header,
                             transport::ConstBytes payload) {
-    take_token(connection, header);
+    take_credit(connection, header);
     connection.channel->send(header, payload);
 }
 
@@ -67,10 +67,10 @@ void PacketSender::transmit_packed(Connection& connection, PacketHeader& header,
                                    transport::ConstBytes prefix, const Buffer& buffer,
                                    std::size_t from, std::size_t bytes) {
     header.length = std::uint32_t(prefix.size() + bytes);
-    take_token(connection, header);
+    take_credit(connection, header);
     if (buffer.layout == nullptr)  // no copy where the channel needs none
         return connection.channel->send_parts(header, prefix, {buffer.base + from, bytes});
-    std::byte* slot = connection.channel->reserve(header.slot_class, header.length);
+    std::byte* slot = connection.channel->reserve(header.virtual_channel, header.length);
     std::copy(prefix.begin(), prefix.end(), slot);
     buffer.pack(from, slot + prefix.size(), bytes);
     connection.channel->commit(header);
@@ -84,11 +84,12 @@ void PacketSender::transmit_message(Connection& connection, PacketHeader& header
         transmit_packed(connection, header, {}, buffer, 0, buffer.bytes);
 }
 
-// Its token returns with the next packet of a direct connection, or alone when half of the tokens
+// Its credit returns with the next packet of a direct connection, or alone when half of the credits
 // are owed.
-void PacketSender::slot_taken(Connection& connection, int slot_class) {
-    connection.owed += transport::token_of(slot_class);
-    if (transport::tokens_in(connection.owed, slot_class) >= connection.grant_at[slot_class])
+void PacketSender::slot_taken(Connection& connection, int virtual_channel) {
+    connection.owed += transport::credit_of(virtual_channel);
+    if (transport::credits_in(connection.owed, virtual_channel) >=
+        connection.grant_at[virtual_channel])
         give_owed(connection);
 }
 
@@ -98,11 +99,11 @@ void PacketSender::give_owed(Connection& connection) {
 }
 
 void PacketSender::collect_grants(Connection& connection) {
-    const transport::TokenWord grants = connection.channel->collect_grants();
-    if (transport::grants_fit(connection.tokens, grants, connection.all_tokens))
-        connection.tokens += grants;
+    const transport::CreditWord grants = connection.channel->collect_grants();
+    if (transport::grants_fit(connection.credits, grants, connection.all_credits))
+        connection.credits += grants;
     else
-        faults_.close(connection, Error::protocol, "more tokens given back than were taken");
+        faults_.close(connection, Error::protocol, "more credits given back than were taken");
 }
 
 void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kind,
@@ -119,12 +120,12 @@ void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kin
     auto* message = ::new (commons_.pool.take(sizeof(ControlMessage) + body.size()))
         ControlMessage(*this, commons_.pool, header);
     std::copy(body.begin(), body.end(), message->body());
-    enqueue(connection, *message, Lane::message);
+    enqueue(connection, *message, Queue::message);
 }
 
-void PacketSender::enqueue(Connection& connection, Outgoing& item, Lane lane) {
-    (lane == Lane::message ? connection.messages : connection.streams).push(item);
-    if (!connection.may_enter()) ++connection.statistics.token_waits;
+void PacketSender::enqueue(Connection& connection, Outgoing& item, Queue queue) {
+    (queue == Queue::message ? connection.messages : connection.streams).push(item);
+    if (!connection.may_enter()) ++connection.statistics.credit_waits;
     if (connection.queued) return;
     connection.queued = true;
     backlog_.push_back(&connection);
@@ -175,12 +176,12 @@ bool PacketSender::idle() const {
     });
 }
 
-bool PacketSender::tokens_home() const {
+bool PacketSender::credits_home() const {
     for (const auto& c : connections_.all()) {
-        if (!c->down) c->tokens += c->channel->collect_grants();
-        if (c->tokens == c->all_tokens || c->down) continue;
-        for (int k = 0; k < c->classes; ++k)
-            if (transport::tokens_in(c->all_tokens, k) - transport::tokens_in(c->tokens, k) >=
+        if (!c->down) c->credits += c->channel->collect_grants();
+        if (c->credits == c->all_credits || c->down) continue;
+        for (int k = 0; k < c->virtual_channels; ++k)
+            if (transport::credits_in(c->all_credits, k) - transport::credits_in(c->credits, k) >=
                 c->grant_at[k])
                 return false;
     }
@@ -190,11 +191,12 @@ bool PacketSender::tokens_home() const {
 void PacketSender::report(std::string& text) const {
     for (const auto& c : connections_.all())
         if (!c->messages.empty() || !c->streams.empty() || c->held != 0)
-            text += fmt::format("  {}: packets wait for a token; holds {} of {} of class 0{}{}\n",
-                                commons_.name_of(*c), transport::tokens_in(c->tokens, 0),
-                                transport::tokens_in(c->all_tokens, 0),
-                                c->held != 0 ? "; a packet to be relayed is held" : "",
-                                c->down ? "; the link is down" : "");
+            text += fmt::format(
+                "  {}: packets wait for a credit; holds {} of {} of virtual channel 0{}{}\n",
+                commons_.name_of(*c), transport::credits_in(c->credits, 0),
+                transport::credits_in(c->all_credits, 0),
+                c->held != 0 ? "; a packet to be relayed is held" : "",
+                c->down ? "; the link is down" : "");
 }
 
 }  // namespace torusmp::core

@@ -1,4 +1,4 @@
-// Packets on their way out: tokens, headers, and the queues of what waits for tokens.
+// Packets on their way out: credits, headers, and the queues of what waits for credits.
 //
 // Used under the Runtime's lock.
 #pragma once
@@ -18,9 +18,9 @@ class PacketSender {
 
     transport::PacketHeader header_to(const Peer& peer, PacketKind kind, std::size_t bytes) const;
 
-    // ---- at once; precondition: there is a token ----
+    // ---- at once; precondition: there is a credit ----
     // What every packet does as it leaves.
-    void take_token(Connection& connection, transport::PacketHeader& header);
+    void take_credit(Connection& connection, transport::PacketHeader& header);
     void transmit(Connection& connection, transport::PacketHeader& header,
                   transport::ConstBytes payload);
     // `prefix`, then bytes [from, from + bytes) of a message, packed on the way.
@@ -46,24 +46,24 @@ class PacketSender {
                     std::uint32_t context, Tag tag);
 
     // ---- queues ----
-    enum class Lane { message, stream };
-    void enqueue(Connection& connection, Outgoing& item, Lane lane);
+    enum class Queue { message, stream };
+    void enqueue(Connection& connection, Outgoing& item, Queue queue);
     bool has_backlog() const { return !backlog_.empty(); }
-    // Sends what the tokens allow, of all connections; true if something left.
+    // Sends what the credits allow, of all connections; true if something left.
     bool flush_backlog();
     // Nothing of this connection leaves any more.
     static void drop_queues(Connection& connection, Error error);
 
-    // ---- tokens of the other way ----
+    // ---- credits of the other way ----
     // A slot of ours is free again.
-    void slot_taken(Connection& connection, int slot_class);
+    void slot_taken(Connection& connection, int virtual_channel);
     // Everything owed is returned now.
     void give_owed(Connection& connection);
     void collect_grants(Connection& connection);
 
     bool idle() const;
-    // All tokens have returned; what a peer owes below its threshold counts as returned.
-    bool tokens_home() const;
+    // All credits have returned; what a peer owes below its threshold counts as returned.
+    bool credits_home() const;
     void report(std::string& text) const;
 
   private:

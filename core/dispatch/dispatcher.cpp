@@ -20,23 +20,23 @@ Connection& connection_of(const transport::Channel& channel) {
 Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& header,
                               const std::byte* payload) {
     Connection& connection = connection_of(channel);
-    const int slot_class = header.slot_class;
+    const int virtual_channel = header.virtual_channel;
     if (connection.down) return Verdict::taken;
     const auto ranks = std::uint32_t(connections_.size());
-    if (slot_class >= connection.classes || header.source >= ranks || header.destination >= ranks)
-        [[unlikely]] {
+    if (virtual_channel >= connection.virtual_channels || header.source >= ranks ||
+        header.destination >= ranks) [[unlikely]] {
         faults_.close(connection, Error::protocol,
-                      "a packet with a wrong class, source or destination");
+                      "a packet with a wrong virtual channel, source or destination");
         return Verdict::taken;
     }
-    const auto class_bit = std::uint8_t(1u << slot_class);
+    const auto class_bit = std::uint8_t(1u << virtual_channel);
     if ((connection.held & class_bit) == 0) [[likely]] {
-        if (!transport::grants_fit(connection.tokens, header.grants, connection.all_tokens))
+        if (!transport::grants_fit(connection.credits, header.grants, connection.all_credits))
             [[unlikely]] {
-            faults_.close(connection, Error::protocol, "more tokens given back than were taken");
+            faults_.close(connection, Error::protocol, "more credits given back than were taken");
             return Verdict::taken;
         }
-        connection.tokens += header.grants;
+        connection.credits += header.grants;
         ++connection.statistics.packets_received;
         connection.statistics.bytes_received += header.length;
     }
@@ -51,7 +51,7 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     } else if (!dispatch(connection, header, payload)) [[unlikely]] {
         refuse(connection, header);
     }
-    if (!connection.down) sender_.slot_taken(connection, slot_class);
+    if (!connection.down) sender_.slot_taken(connection, virtual_channel);
     return Verdict::taken;
 }
 

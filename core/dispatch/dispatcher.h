@@ -1,4 +1,4 @@
-// Arrived packets: tokens, checks, order, and who handles what.
+// Arrived packets: credits, checks, order, and who handles what.
 //
 // Modules register the kinds they handle; a packet goes to its handler when it is its turn, or to
 // the relay if it is for another rank.

@@ -37,7 +37,7 @@ void Faults::close(Connection& connection, Error error, std::string_view why, st
     connection.channel->close(why);
     const bool unreached = starting_ || connections_.is_nowhere(connection);
     const std::string what = fmt::format("{} {}: {}", commons_.name_of(connection),
-                                         unreached ? "does not come about" : "is closed", why);
+                                         unreached ? "cannot be established" : "is closed", why);
     tell_fault(what);
     if (sight.empty()) sight = fmt::format("{} saw: {}", commons_.name_of(commons_.rank()), why);
     if (error == Error::protocol || !connection.link)

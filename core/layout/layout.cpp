@@ -6,7 +6,7 @@
 namespace torusmp::core {
 namespace {
 
-using Node = Shape::Node;
+using Nest = Shape::Nest;
 using Part = Shape::Part;
 
 // A walk calls action.block(offset, bytes) and action.strided(offset, count, stride, bytes) for the
@@ -15,17 +15,17 @@ using Part = Shape::Part;
 // records.
 
 template <class Action>
-bool whole_node(const Node& node, std::ptrdiff_t at, Action& action);
+bool whole_nest(const Nest& nest, std::ptrdiff_t at, Action& action);
 
 template <class Action>
-bool whole_body(const Node& node, std::ptrdiff_t at, Action& action) {
-    if (node.sequence == nullptr) return action.block(at, node.body);
-    const std::vector<Part>& parts = node.sequence->parts;
+bool whole_body(const Nest& nest, std::ptrdiff_t at, Action& action) {
+    if (nest.sequence == nullptr) return action.block(at, nest.body);
+    const std::vector<Part>& parts = nest.sequence->parts;
     for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
         const Part& part = parts[i];
-        const bool go_on = part.node == nullptr
+        const bool go_on = part.nest == nullptr
                                ? action.block(at + part.offset, parts[i + 1].start - part.start)
-                               : whole_node(*part.node, at + part.offset, action);
+                               : whole_nest(*part.nest, at + part.offset, action);
         if (!go_on) return false;
     }
     return true;
@@ -34,16 +34,16 @@ bool whole_body(const Node& node, std::ptrdiff_t at, Action& action) {
 // Records: turns of a loop around some blocks. Copied block by block, a few turns at a time, so
 // that the data stays in the cache while each block's size is looked up once.
 template <class Action>
-void records(const Node& node, std::size_t turns, std::ptrdiff_t at, std::ptrdiff_t stride,
+void records(const Nest& nest, std::size_t turns, std::ptrdiff_t at, std::ptrdiff_t stride,
              Action& action) {
     constexpr std::size_t together = 64;
-    const std::vector<Part>& parts = node.sequence->parts;
+    const std::vector<Part>& parts = nest.sequence->parts;
     while (turns != 0) {
         const std::size_t now = std::min(turns, together);
         for (std::size_t i = 0; i + 1 < parts.size(); ++i)
             action.field(at + parts[i].offset, now, stride, parts[i + 1].start - parts[i].start,
-                         parts[i].start, node.body);
-        action.skip(now * node.body);
+                         parts[i].start, nest.body);
+        action.skip(now * nest.body);
         at += std::ptrdiff_t(now) * stride;
         turns -= now;
     }
@@ -51,43 +51,43 @@ void records(const Node& node, std::size_t turns, std::ptrdiff_t at, std::ptrdif
 
 // `turns` turns of the loop at this level, with everything inside them.
 template <class Action>
-bool whole_turns(const Node& node, int level, std::size_t turns, std::ptrdiff_t at,
+bool whole_turns(const Nest& nest, int level, std::size_t turns, std::ptrdiff_t at,
                  Action& action) {
-    const std::ptrdiff_t stride = node.loops[std::size_t(level)].stride;
-    const bool innermost = level + 1 == node.depth;
-    if (innermost && node.sequence == nullptr) return action.strided(at, turns, stride, node.body);
+    const std::ptrdiff_t stride = nest.loops[std::size_t(level)].stride;
+    const bool innermost = level + 1 == nest.depth;
+    if (innermost && nest.sequence == nullptr) return action.strided(at, turns, stride, nest.body);
     if constexpr (Action::in_any_order) {
-        if (innermost && node.sequence->only_blocks()) {
-            records(node, turns, at, stride, action);
+        if (innermost && nest.sequence->only_blocks()) {
+            records(nest, turns, at, stride, action);
             return true;
         }
     }
     for (std::size_t i = 0; i < turns; ++i, at += stride) {
         const bool go_on = innermost
-                               ? whole_body(node, at, action)
-                               : whole_turns(node, level + 1,
-                                             node.loops[std::size_t(level) + 1].count, at, action);
+                               ? whole_body(nest, at, action)
+                               : whole_turns(nest, level + 1,
+                                             nest.loops[std::size_t(level) + 1].count, at, action);
         if (!go_on) return false;
     }
     return true;
 }
 
 template <class Action>
-bool whole_node(const Node& node, std::ptrdiff_t at, Action& action) {
-    return node.depth == 0 ? whole_body(node, at, action)
-                           : whole_turns(node, 0, node.loops[0].count, at, action);
+bool whole_nest(const Nest& nest, std::ptrdiff_t at, Action& action) {
+    return nest.depth == 0 ? whole_body(nest, at, action)
+                           : whole_turns(nest, 0, nest.loops[0].count, at, action);
 }
 
 template <class Action>
-bool walk(const Node& node, int level, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
+bool walk(const Nest& nest, int level, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
           Action& action);
 
 // Bytes [skip, skip + bytes) of one turn of the innermost loop.
 template <class Action>
-bool walk_body(const Node& node, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
+bool walk_body(const Nest& nest, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
                Action& action) {
-    if (node.sequence == nullptr) return action.block(at + std::ptrdiff_t(skip), bytes);
-    const std::vector<Part>& parts = node.sequence->parts;
+    if (nest.sequence == nullptr) return action.block(at + std::ptrdiff_t(skip), bytes);
+    const std::vector<Part>& parts = nest.sequence->parts;
     const auto behind =
         std::upper_bound(parts.begin(), parts.end(), skip,
                          [](std::size_t byte, const Part& part) { return byte < part.start; });
@@ -96,9 +96,9 @@ bool walk_body(const Node& node, std::ptrdiff_t at, std::size_t skip, std::size_
         const std::size_t size = (part + 1)->start - part->start;
         const std::size_t piece = std::min(size - skip, bytes);
         const std::ptrdiff_t place = at + part->offset;
-        const bool go_on = part->node == nullptr ? action.block(place + std::ptrdiff_t(skip), piece)
-                           : piece == size       ? whole_node(*part->node, place, action)
-                                                 : walk(*part->node, 0, place, skip, piece, action);
+        const bool go_on = part->nest == nullptr ? action.block(place + std::ptrdiff_t(skip), piece)
+                           : piece == size       ? whole_nest(*part->nest, place, action)
+                                                 : walk(*part->nest, 0, place, skip, piece, action);
         if (!go_on) return false;
         bytes -= piece;
     }
@@ -108,27 +108,27 @@ bool walk_body(const Node& node, std::ptrdiff_t at, std::size_t skip, std::size_
 // Bytes [skip, skip + bytes) of the loop at this level, which begins at `at`: the rest of a turn,
 // whole turns, the beginning of one.
 template <class Action>
-bool walk(const Node& node, int level, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
+bool walk(const Nest& nest, int level, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
           Action& action) {
-    if (level == node.depth) return walk_body(node, at, skip, bytes, action);
-    const Shape::Loop& loop = node.loops[std::size_t(level)];
+    if (level == nest.depth) return walk_body(nest, at, skip, bytes, action);
+    const Shape::Loop& loop = nest.loops[std::size_t(level)];
     if (skip >= loop.bytes) {
         at += std::ptrdiff_t(skip / loop.bytes) * loop.stride;
         skip %= loop.bytes;
     }
     if (skip != 0) {
         const std::size_t rest = std::min(loop.bytes - skip, bytes);
-        if (!walk(node, level + 1, at, skip, rest, action)) return false;
+        if (!walk(nest, level + 1, at, skip, rest, action)) return false;
         bytes -= rest;
         at += loop.stride;
     }
     if (bytes >= loop.bytes) {
         const std::size_t turns = bytes / loop.bytes;
-        if (!whole_turns(node, level, turns, at, action)) return false;
+        if (!whole_turns(nest, level, turns, at, action)) return false;
         at += std::ptrdiff_t(turns) * loop.stride;
         bytes -= turns * loop.bytes;
     }
-    return bytes == 0 || walk(node, level + 1, at, 0, bytes, action);
+    return bytes == 0 || walk(nest, level + 1, at, 0, bytes, action);
 }
 
 // For small blocks of a size known to the compiler, a few instructions instead of a call.
@@ -283,19 +283,19 @@ void Layout::pack(const std::byte* base, std::size_t from, std::byte* out,
                   std::size_t bytes) const {
     if (bytes == 0) return;
     Pack action{base, out};
-    walk(*elements_.node(), 0, elements_.offset(), from, bytes, action);
+    walk(*elements_.nest(), 0, elements_.offset(), from, bytes, action);
 }
 
 void Layout::unpack(std::byte* base, std::size_t from, const std::byte* in,
                     std::size_t bytes) const {
     if (bytes == 0) return;
     Unpack action{base, in};
-    walk(*elements_.node(), 0, elements_.offset(), from, bytes, action);
+    walk(*elements_.nest(), 0, elements_.offset(), from, bytes, action);
 }
 
 Layout::Pieces Layout::pieces(std::size_t from, std::size_t bytes, std::span<Piece> out) const {
     Collect action{out};
-    if (bytes != 0) walk(*elements_.node(), 0, elements_.offset(), from, bytes, action);
+    if (bytes != 0) walk(*elements_.nest(), 0, elements_.offset(), from, bytes, action);
     return action.found;
 }
 

@@ -6,8 +6,8 @@
 namespace torusmp::core {
 namespace {
 
-using Node = Shape::Node;
-using NodePointer = std::shared_ptr<const Node>;
+using Nest = Shape::Nest;
+using NestPointer = std::shared_ptr<const Nest>;
 
 // Shorter runs of equal parts stay as they are: a loop would be no smaller.
 constexpr std::size_t shortest_loop = 4;
@@ -16,10 +16,10 @@ constexpr std::size_t shortest_loop = 4;
 struct Draft {
     std::ptrdiff_t offset;
     std::size_t bytes;
-    NodePointer node;  // null: a block
+    NestPointer nest;  // null: a block
 };
 
-bool same_nest(const NodePointer& a, const NodePointer& b) {
+bool same_nest(const NestPointer& a, const NestPointer& b) {
     if (a == b) return true;
     if (a == nullptr || b == nullptr) return false;
     if (a->sequence != b->sequence || a->body != b->body || a->depth != b->depth) return false;
@@ -30,7 +30,7 @@ bool same_nest(const NodePointer& a, const NodePointer& b) {
 }
 
 bool same(const Draft& a, const Draft& b) {
-    return a.bytes == b.bytes && same_nest(a.node, b.node);
+    return a.bytes == b.bytes && same_nest(a.nest, b.nest);
 }
 
 // How many parts from `first` on are equal and equally far apart.
@@ -47,47 +47,47 @@ std::size_t regular_run(std::span<const Draft> drafts, std::size_t first) {
 }  // namespace
 
 std::size_t Shape::size() const {
-    return empty() ? 0 : node_->size();
+    return empty() ? 0 : nest_->size();
 }
 
 std::size_t Shape::blocks() const {
-    return empty() ? 0 : node_->blocks;
+    return empty() ? 0 : nest_->blocks;
 }
 
 Shape Shape::block(std::size_t bytes, std::ptrdiff_t offset) {
     if (bytes == 0) return {};
-    auto node = std::make_shared<Node>();
-    node->body = bytes;
-    return {offset, std::move(node)};
+    auto nest = std::make_shared<Nest>();
+    nest->body = bytes;
+    return {offset, std::move(nest)};
 }
 
 Shape Shape::moved(std::ptrdiff_t by) const {
-    return empty() ? Shape() : Shape(offset_ + by, node_);
+    return empty() ? Shape() : Shape(offset_ + by, nest_);
 }
 
 Shape Shape::repeated(std::size_t count, std::ptrdiff_t stride) const {
     if (empty() || count == 0) return {};
     if (count == 1) return *this;
-    const Node& inner = *node_;
+    const Nest& inner = *nest_;
     if (inner.is_block() && stride == std::ptrdiff_t(inner.body))
         return block(count * inner.body, offset_);
     if (inner.depth > 0 && stride == inner.loops[0].stride * std::ptrdiff_t(inner.loops[0].count)) {
-        auto longer = std::make_shared<Node>(inner);
+        auto longer = std::make_shared<Nest>(inner);
         longer->loops[0].count *= count;
         longer->blocks *= count;
         return {offset_, std::move(longer)};
     }
-    return nest(node_, {count, stride, size()}).moved(offset_);
+    return nest(nest_, {count, stride, size()}).moved(offset_);
 }
 
 Shape Shape::endless(std::ptrdiff_t stride) const {
     if (empty()) return {};
-    return nest(node_, {1, stride, size()}).moved(offset_);
+    return nest(nest_, {1, stride, size()}).moved(offset_);
 }
 
-// The loop around what is inside it: in the same node while that has room.
-Shape Shape::nest(const NodePointer& inner, const Loop& loop) {
-    auto outer = std::make_shared<Node>();
+// The loop around what is inside it: in the same nest while that has room.
+Shape Shape::nest(const NestPointer& inner, const Loop& loop) {
+    auto outer = std::make_shared<Nest>();
     if (inner->depth < deepest) {
         *outer = *inner;
         std::move_backward(outer->loops.begin(), outer->loops.begin() + outer->depth,
@@ -96,7 +96,7 @@ Shape Shape::nest(const NodePointer& inner, const Loop& loop) {
     } else {
         auto only = std::make_shared<Sequence>();
         only->parts = {{0, 0, inner.get()}, {0, inner->size(), nullptr}};
-        only->nodes = {inner};
+        only->nests = {inner};
         outer->depth = 1;
         outer->body = inner->size();
         outer->sequence = std::move(only);
@@ -111,15 +111,15 @@ Shape Shape::sequence(std::span<const Placed> parts) {
     drafts.reserve(parts.size());
     for (const Placed& part : parts) {
         if (part.shape.empty()) continue;
-        const Node& node = *part.shape.node_;
+        const Nest& nest = *part.shape.nest_;
         const std::ptrdiff_t offset = part.offset + part.shape.offset_;
-        if (!node.is_block())
-            drafts.push_back({offset, node.size(), part.shape.node_});
-        else if (!drafts.empty() && drafts.back().node == nullptr &&
+        if (!nest.is_block())
+            drafts.push_back({offset, nest.size(), part.shape.nest_});
+        else if (!drafts.empty() && drafts.back().nest == nullptr &&
                  drafts.back().offset + std::ptrdiff_t(drafts.back().bytes) == offset)
-            drafts.back().bytes += node.body;
+            drafts.back().bytes += nest.body;
         else
-            drafts.push_back({offset, node.body, nullptr});
+            drafts.push_back({offset, nest.body, nullptr});
     }
     auto sequence = std::make_shared<Sequence>();
     std::size_t start = 0, blocks = 0;
@@ -127,7 +127,7 @@ Shape Shape::sequence(std::span<const Placed> parts) {
         const Draft& draft = drafts[i];
         const std::size_t run = regular_run(drafts, i);
         const bool all = run == drafts.size();
-        if (draft.node == nullptr && run < shortest_loop && !all) {
+        if (draft.nest == nullptr && run < shortest_loop && !all) {
             sequence->parts.push_back({draft.offset, start, nullptr});
             start += draft.bytes;
             ++blocks;
@@ -135,24 +135,24 @@ Shape Shape::sequence(std::span<const Placed> parts) {
             continue;
         }
         const bool loop = all || run >= shortest_loop;
-        Shape piece = draft.node == nullptr ? block(draft.bytes, draft.offset)
-                                            : Shape(draft.offset, draft.node);
+        Shape piece = draft.nest == nullptr ? block(draft.bytes, draft.offset)
+                                            : Shape(draft.offset, draft.nest);
         if (loop && run > 1) piece = piece.repeated(run, drafts[i + 1].offset - draft.offset);
         if (all) return piece;
-        sequence->parts.push_back({piece.offset_, start, piece.node_.get()});
-        if (sequence->nodes.empty() || sequence->nodes.back() != piece.node_)
-            sequence->nodes.push_back(piece.node_);
+        sequence->parts.push_back({piece.offset_, start, piece.nest_.get()});
+        if (sequence->nests.empty() || sequence->nests.back() != piece.nest_)
+            sequence->nests.push_back(piece.nest_);
         start += piece.size();
         blocks += piece.blocks();
         i += loop ? run : 1;
     }
     if (sequence->parts.empty()) return {};
     sequence->parts.push_back({0, start, nullptr});
-    auto node = std::make_shared<Node>();
-    node->body = start;
-    node->blocks = blocks;
-    node->sequence = std::move(sequence);
-    return {0, std::move(node)};
+    auto nest = std::make_shared<Nest>();
+    nest->body = start;
+    nest->blocks = blocks;
+    nest->sequence = std::move(sequence);
+    return {0, std::move(nest)};
 }
 
 }  // namespace torusmp::core

@@ -29,7 +29,7 @@ class Shape {
     Shape endless(std::ptrdiff_t stride) const;
     Shape moved(std::ptrdiff_t by) const;
 
-    bool empty() const { return node_ == nullptr; }
+    bool empty() const { return nest_ == nullptr; }
     std::size_t size() const;    // bytes of the message
     std::size_t blocks() const;  // contiguous blocks that hold them
     bool is_block() const { return empty() || blocks() == 1; }
@@ -37,8 +37,8 @@ class Shape {
         return offset_;
     }  // of the program, and of a block's first byte
 
-    // The program. A node is a nest of loops, outermost first, around a block or a sequence.
-    struct Node;
+    // The program. A nest is a number of loops, outermost first, around a block or a sequence.
+    struct Nest;
     struct Loop {
         std::size_t count;
         std::ptrdiff_t stride;
@@ -47,15 +47,15 @@ class Shape {
     struct Part {
         std::ptrdiff_t offset;
         std::size_t start;  // bytes of the message before it
-        const Node* node;   // null: a block, up to the next part's start
+        const Nest* nest;   // null: a block, up to the next part's start
     };
     struct Sequence {
         std::vector<Part> parts;                         // and one more, whose start is the end
-        std::vector<std::shared_ptr<const Node>> nodes;  // what parts refer to
-        bool only_blocks() const { return nodes.empty(); }
+        std::vector<std::shared_ptr<const Nest>> nests;  // what parts refer to
+        bool only_blocks() const { return nests.empty(); }
     };
     static constexpr int deepest = 5;
-    struct Node {
+    struct Nest {
         std::array<Loop, deepest> loops{};
         int depth = 0;
         std::size_t body = 0;    // bytes of the message in the block, or in the whole sequence
@@ -64,15 +64,15 @@ class Shape {
         std::size_t size() const { return depth == 0 ? body : loops[0].count * loops[0].bytes; }
         bool is_block() const { return depth == 0 && sequence == nullptr; }
     };
-    const Node* node() const { return node_.get(); }  // null: nothing
+    const Nest* nest() const { return nest_.get(); }  // null: nothing
 
   private:
-    Shape(std::ptrdiff_t offset, std::shared_ptr<const Node> node)
-        : offset_(offset), node_(std::move(node)) {}
-    static Shape nest(const std::shared_ptr<const Node>& inner, const Loop& loop);
+    Shape(std::ptrdiff_t offset, std::shared_ptr<const Nest> nest)
+        : offset_(offset), nest_(std::move(nest)) {}
+    static Shape nest(const std::shared_ptr<const Nest>& inner, const Loop& loop);
 
     std::ptrdiff_t offset_ = 0;
-    std::shared_ptr<const Node> node_;
+    std::shared_ptr<const Nest> nest_;
 };
 
 struct Shape::Placed {

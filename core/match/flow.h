@@ -19,7 +19,7 @@ struct FlowKey {
 
 // A started receive of the peer, announced to us.
 struct Ready {
-    std::uint32_t landing;
+    std::uint32_t receive_handle;
     std::uint32_t ordinal;
     std::uint64_t bytes;
     transport::RemoteMemory memory;

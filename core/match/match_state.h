@@ -17,7 +17,7 @@ namespace torusmp::core {
 struct Announcement {
     Context context;
     Tag tag;
-    std::uint32_t landing;
+    std::uint32_t receive_handle;
     std::uint64_t bytes;
     transport::RemoteMemory memory;
 };

@@ -20,7 +20,7 @@ struct Unexpected {
     std::uint64_t arrival;  // order of arrival
     std::size_t bytes;      // payload behind this object
     bool is_request;
-    RequestBody request;
+    RtsBody request;
     Unexpected* next_in_flow;
     struct Link {
         Unexpected* next;
@@ -46,7 +46,7 @@ inline Unexpected& make_unexpected(Pool& pool, Rank source, Context context, Tag
 }
 
 inline Unexpected& make_unexpected(Pool& pool, Rank source, Context context, Tag tag,
-                                   const RequestBody& request) {
+                                   const RtsBody& request) {
     Unexpected& message = make_unexpected(pool, source, context, tag, nullptr, 0);
     message.is_request = true;
     message.request = request;

@@ -65,7 +65,7 @@ void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
         if (buffer.bytes <= ready.bytes && buffer.bytes != 0 &&
             (buffer.bytes >= commons_.options.eager_limit ||
              (cheap && buffer.bytes >= commons_.options.direct_limit)))
-            return writes_.begin(request, ready.landing, ready.memory, true);
+            return writes_.begin(request, ready.receive_handle, ready.memory, true);
     }
     if (buffer.bytes < commons_.options.eager_limit) {
         if (!connection.messages.empty() || !connection.may_enter())
@@ -96,8 +96,8 @@ void Persistent::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer
         receives_.close(request);
         return;
     }
-    sender_.send(peer, PacketKind::flow_ready,
-                 ReadyBody{request.landing_, ordinal, buffer.bytes, memory}, flow.label);
+    sender_.send(peer, PacketKind::flow_rtr,
+                 FlowRtrBody{request.receive_handle_, ordinal, buffer.bytes, memory}, flow.label);
 }
 
 bool Persistent::on_open(Peer& peer, const PacketHeader& header, const std::byte* payload) {
@@ -128,8 +128,8 @@ bool Persistent::on_eager(Peer& peer, const PacketHeader& header, const std::byt
     return true;
 }
 
-bool Persistent::on_request(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    RequestBody body;
+bool Persistent::on_rts(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    RtsBody body;
     if (header.context >= with(peer.rank).receive_labels.size() ||
         !read_body(header, payload, body))
         return false;
@@ -137,7 +137,7 @@ bool Persistent::on_request(Peer& peer, const PacketHeader& header, const std::b
     ReceiveRequest* request = flow.take_started();
     if (request == nullptr) {
         flow.keep(make_unexpected(commons_.pool, peer.rank, 0, 0, body));
-    } else if (request->landing_ != 0 && body.bytes <= request->buffer_.bytes) {
+    } else if (request->receive_handle_ != 0 && body.bytes <= request->buffer_.bytes) {
         // Our RTR crossed this RTS: the sender will write where ours says.
         request->crossed_ = true;
         request->status_.source = peer.rank;
@@ -148,14 +148,14 @@ bool Persistent::on_request(Peer& peer, const PacketHeader& header, const std::b
     return true;
 }
 
-bool Persistent::on_ready(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    ReadyBody body;
+bool Persistent::on_rtr(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    FlowRtrBody body;
     if (header.context >= with(peer.rank).send_labels.size() || !read_body(header, payload, body))
         return false;
     SendFlow& flow = *with(peer.rank).send_labels[header.context];
     if (!before(body.ordinal, flow.started)) {
         if (flow.ready.size() >= most_ready) return false;
-        flow.ready.push_back({body.landing, body.ordinal, body.bytes, body.memory});
+        flow.ready.push_back({body.receive_handle, body.ordinal, body.bytes, body.memory});
         return true;
     }
     // That send has begun: it has sent an RTS and waits, or it was small and is gone.
@@ -163,7 +163,7 @@ bool Persistent::on_ready(Peer& peer, const PacketHeader& header, const std::byt
         if (r->ordinal_ != body.ordinal) continue;
         if (r->buffer_.bytes > body.bytes) return true;  // the receiver sees it in our RTS
         flow.stop_waiting(*r);
-        writes_.begin(*r, body.landing, body.memory, true);
+        writes_.begin(*r, body.receive_handle, body.memory, true);
         return true;
     }
     return true;
@@ -172,7 +172,7 @@ bool Persistent::on_ready(Peer& peer, const PacketHeader& header, const std::byt
 void Persistent::peer_lost(Peer& peer, Error error) {
     for (const auto& flow : with(peer.rank).receives)
         while (ReceiveRequest* request = flow->take_started()) {
-            if (request->landing_ != 0) receives_.close(*request);
+            if (request->receive_handle_ != 0) receives_.close(*request);
             request->status_.source = peer.rank;
             commons_.complete(*request, error);
         }

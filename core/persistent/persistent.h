@@ -36,8 +36,8 @@ class Persistent final : public PeerLossListener {
 
     bool on_open(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    bool on_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    bool on_ready(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_rts(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_rtr(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
     void peer_lost(Peer& peer, Error error) override;
     void report(std::string& text) const;

@@ -16,7 +16,7 @@ constexpr std::uint64_t long_wait = 10'000;  // ns
 }  // namespace
 
 // schedstat: ns on a core, ns ready without one, number of turns. Where the kernel keeps none,
-// there are no rivals.
+// there is no contention.
 bool CpuContention::look() {
     if (!file_)
         file_ = base::Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));

@@ -2,7 +2,7 @@
 // progress while the program computes.
 //
 // With Options::threads or a progress thread any thread may call; otherwise one at a time, and no
-// lock is taken. ask_for() and ring() may be called from anywhere, signal handlers included.
+// lock is taken. ask_for() and wake() may be called from anywhere, signal handlers included.
 #pragma once
 
 #include <atomic>
@@ -98,7 +98,7 @@ class Progress {
     // Asks the thread that next runs to do that.
     void ask_for(unsigned what) noexcept;
     // Something was put where a poll finds it: wakes whoever sleeps.
-    void ring() {
+    void wake() {
         if (asleep_) wake_sleepers();
     }
 

@@ -29,8 +29,8 @@ void Announcements::announce(ReceiveRequest& request) {
     request.announced_ = true;
     ++match.announced;
     sender_.send(
-        peer, PacketKind::announce,
-        AnnounceBody{request.landing_, match.epoch, match.seen, 0, request.buffer_.bytes, memory},
+        peer, PacketKind::rtr,
+        RtrBody{request.receive_handle_, match.epoch, match.seen, 0, request.buffer_.bytes, memory},
         request.context_, request.tag_);
 }
 
@@ -44,8 +44,8 @@ std::optional<Announcement> Announcements::take_held(MatchState& match, Context 
     return std::nullopt;
 }
 
-bool Announcements::on_announce(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    AnnounceBody body;
+bool Announcements::on_rtr(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    RtrBody body;
     if (header.tag < 0 || !read_body(header, payload, body)) return false;
     MatchState& match = states_[peer.rank];
     if (body.epoch != match.held_epoch) return body.epoch < match.held_epoch;
@@ -64,7 +64,8 @@ bool Announcements::on_announce(Peer& peer, const PacketHeader& header, const st
         return true;
     }
     if (match.held.size() >= most_held) return false;
-    match.held.push_back({header.context, header.tag, body.landing, body.bytes, body.memory});
+    match.held.push_back(
+        {header.context, header.tag, body.receive_handle, body.bytes, body.memory});
     return true;
 }
 

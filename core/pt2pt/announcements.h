@@ -13,7 +13,7 @@
 //    key, if any, is announced too.
 //  - If the log does not reach back far enough, the sender refuses: everything it holds is void,
 //    and so is what is on its way, by epoch. The refusal has its place in the sender's stream, so
-//    the receiver knows which landings were used before it.
+//    the receiver knows which receive handles were used before it.
 //
 // Handles announce and refuse.
 #pragma once
@@ -52,7 +52,7 @@ class Announcements {
         return found;
     }
 
-    bool on_announce(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_rtr(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_refuse(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
   private:

@@ -9,7 +9,7 @@ void Cancellation::cancel(ReceiveRequest& request) {
     if (request.announced_) {
         // The sender may be using the memory at this moment: it must return the announcement.
         sender_.send(connections_.peer(request.peer_), PacketKind::withdraw,
-                     LandingBody{request.landing_, 0});
+                     ReceiveHandleBody{request.receive_handle_, 0});
         return settle_with_oneself(request);
     }
     matching_.remove(request);
@@ -17,24 +17,24 @@ void Cancellation::cancel(ReceiveRequest& request) {
 }
 
 bool Cancellation::on_withdraw(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    LandingBody body;
+    ReceiveHandleBody body;
     if (!read_body(header, payload, body)) return false;
     MatchState& match = states_[peer.rank];
     std::uint32_t found = 0;
     for (auto a = match.held.begin(); a != match.held.end(); ++a) {
-        if (a->landing != body.landing) continue;
+        if (a->receive_handle != body.receive_handle) continue;
         match.held.erase(a);
         found = 1;
         break;
     }
-    sender_.send(peer, PacketKind::withdrawn, WithdrawnBody{body.landing, found});
+    sender_.send(peer, PacketKind::withdrawn, WithdrawnBody{body.receive_handle, found});
     return true;
 }
 
 bool Cancellation::on_withdrawn(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     WithdrawnBody body;
     if (!read_body(header, payload, body)) return false;
-    ReceiveRequest* request = receives_.find(body.landing);
+    ReceiveRequest* request = receives_.find(body.receive_handle);
     // Not found: the message that took it was ahead of this answer, or a refusal was.
     if (request == nullptr || request->peer_ != peer.rank || !request->posted_) return true;
     receives_.close(*request);
@@ -50,7 +50,7 @@ void Cancellation::cancel(SendRequest& request) {
         return;
     request.retracting_ = true;
     sender_.send(connections_.peer(request.peer_), PacketKind::retract,
-                 DepartureBody{request.departure_, 0});
+                 SendHandleBody{request.send_handle_, 0});
     settle_with_oneself(request);
 }
 
@@ -68,12 +68,12 @@ void Cancellation::settle_with_oneself(const Request& request) {
 
 // Not found: the message has met its receive, and our answer is on its way.
 bool Cancellation::on_retract(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    DepartureBody body;
+    SendHandleBody body;
     if (!read_body(header, payload, body)) return false;
     Unexpected* found = nullptr;
     matching_.for_each_unexpected([&](Unexpected& message) {
         if (message.is_request && message.source == peer.rank &&
-            message.request.departure == body.departure)
+            message.request.send_handle == body.send_handle)
             found = &message;
     });
     if (found == nullptr) return true;
@@ -84,11 +84,11 @@ bool Cancellation::on_retract(Peer& peer, const PacketHeader& header, const std:
 }
 
 bool Cancellation::on_retracted(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    DepartureBody body;
+    SendHandleBody body;
     if (!read_body(header, payload, body)) return false;
-    SendRequest* request = sends_.find(body.departure);
+    SendRequest* request = sends_.find(body.send_handle);
     if (request == nullptr || !request->retracting_ ||
-        sends_.take_answered(peer, body.departure) == nullptr)
+        sends_.take_answered(peer, body.send_handle) == nullptr)
         return false;
     sends_.finish(*request, Error::cancelled);
     return true;

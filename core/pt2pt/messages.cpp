@@ -44,7 +44,7 @@ void Messages::send(SendRequest& request, Buffer buffer, Rank dest, Connection* 
         return sends_.finish(request);
     }
     if (told && buffer.bytes <= told->bytes && buffer.bytes != 0)
-        return writes_.begin(request, told->landing, told->memory, true);
+        return writes_.begin(request, told->receive_handle, told->memory, true);
     rendezvous_.ask(request, peer);
 }
 
@@ -52,7 +52,7 @@ void Messages::queue(SendRequest& request, Peer& peer, Connection& connection) {
     request.stage_ = SendRequest::Stage::eager;
     request.sender_ = this;
     request.sequence_ = peer.send_sequence++;
-    sender_.enqueue(connection, request, PacketSender::Lane::message);
+    sender_.enqueue(connection, request, PacketSender::Queue::message);
 }
 
 // It is the turn of one that had to wait.
@@ -116,7 +116,7 @@ bool Messages::on_eager(Peer& peer, const PacketHeader& header, const std::byte*
 
 void Messages::deliver(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,
                        std::size_t bytes) {
-    if (request.landing_ != 0) receives_.close(request);
+    if (request.receive_handle_ != 0) receives_.close(request);
     request.status_.source = source;
     request.status_.tag = tag;
     request.status_.bytes = bytes;
@@ -145,7 +145,7 @@ void Messages::peer_lost(Peer& peer, Error error) {
     });
     for (ReceiveRequest* request : lost) {
         matching_.remove(*request);
-        if (request->landing_ != 0) receives_.close(*request);
+        if (request->receive_handle_ != 0) receives_.close(*request);
         request->status_.source = peer.rank;
         commons_.complete(*request, error);
     }

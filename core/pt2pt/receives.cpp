@@ -13,8 +13,8 @@ namespace {
 // The most cables between the same two ranks: a ring of two has two.
 constexpr std::uint32_t most_parts = 2;
 
-// Whether bytes for this landing may come from that peer now: its message is matched, or is about
-// to be because the receive was announced to it alone.
+// Whether bytes for this receive handle may come from that peer now: its message is matched, or is
+// about to be because the receive was announced to it alone.
 bool may_land(const ReceiveRequest& request, const Peer& peer) {
     return request.posted_ ? request.peer_ == peer.rank : request.status_.source == peer.rank;
 }
@@ -22,27 +22,28 @@ bool may_land(const ReceiveRequest& request, const Peer& peer) {
 }  // namespace
 
 transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
-    request.landing_ = landings_.add(request);
+    request.receive_handle_ = receive_handles_.add(request);
     request.landed_ = 0;
     request.parts_ = request.parts_landed_ = 0;
     request.crossed_ = false;
     if (request.buffer_.layout != nullptr || request.buffer_.bytes == 0) return {};
     const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
     const Connection& connection = connections_.to(peer);
-    if (connection.interface == nullptr) return Loopback::expose(memory);
+    if (connection.interface == nullptr) return Loopback::register_memory(memory);
     // A peer further away sends packets, whose bytes the last relay may put into place.
     const bool far = connection.peer != peer.rank;
     if (far && (peer.placing == nullptr || memory.size() < commons_.options.eager_limit)) return {};
     request.exposed_at_ = far ? peer.placing : connection.interface;
-    request.exposed_ = request.exposed_at_->expose(memory, far ? nullptr : connection.channel);
+    request.exposed_ =
+        request.exposed_at_->register_memory(memory, far ? nullptr : connection.channel);
     return request.exposed_;
 }
 
 void Receives::close(ReceiveRequest& request) {
-    landings_.remove(request.landing_);
-    request.landing_ = 0;
+    receive_handles_.remove(request.receive_handle_);
+    request.receive_handle_ = 0;
     if (request.exposed_at_ != nullptr)
-        std::exchange(request.exposed_at_, nullptr)->conceal(request.exposed_);
+        std::exchange(request.exposed_at_, nullptr)->deregister_memory(request.exposed_);
     if (request.announced_) {
         request.announced_ = false;
         --states_[request.peer_].announced;
@@ -52,7 +53,7 @@ void Receives::close(ReceiveRequest& request) {
 bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     MatchedBody body;
     if (!read_body(header, payload, body)) return false;
-    ReceiveRequest* request = landings_.find(body.landing);
+    ReceiveRequest* request = receive_handles_.find(body.receive_handle);
     if (request == nullptr || request->peer_ != peer.rank || body.bytes > request->buffer_.bytes ||
         body.bytes == 0)
         return false;
@@ -88,7 +89,7 @@ void Receives::finish_if_landed(ReceiveRequest& request) {
 bool Receives::on_data(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     DataBody body;
     if (!read_body(header, payload, body)) return false;
-    ReceiveRequest* request = landings_.find(body.landing);
+    ReceiveRequest* request = receive_handles_.find(body.receive_handle);
     const std::size_t behind = header.length - sizeof body;
     if (body.placed != 0 && behind != 0) return false;
     const std::size_t bytes = body.placed != 0 ? body.placed : behind;
@@ -118,7 +119,7 @@ void Receives::on_notice(Connection& connection, std::uint64_t notice) {
 }
 
 bool Receives::part_written(const Peer& peer, const WrittenBody& body) {
-    ReceiveRequest* request = landings_.find(body.landing);
+    ReceiveRequest* request = receive_handles_.find(body.receive_handle);
     if (request == nullptr || !may_land(*request, peer) || body.parts == 0 ||
         body.parts > most_parts || (request->parts_ != 0 && request->parts_ != body.parts))
         return false;
@@ -131,7 +132,7 @@ bool Receives::part_written(const Peer& peer, const WrittenBody& body) {
 void Receives::peer_lost(Peer& peer, Error error) {
     std::vector<ReceiveRequest*> lost;
     const bool cables_live = connections_.reaches(peer);
-    landings_.for_each([&](ReceiveRequest& request) {
+    receive_handles_.for_each([&](ReceiveRequest& request) {
         if (request.posted_ || request.status_.source != peer.rank) return;
         if (request.reading_ && cables_live) return;
         lost.push_back(&request);
@@ -140,7 +141,7 @@ void Receives::peer_lost(Peer& peer, Error error) {
 }
 
 void Receives::report(std::string& text) const {
-    landings_.for_each([&](const ReceiveRequest& r) {
+    receive_handles_.for_each([&](const ReceiveRequest& r) {
         if (!r.posted_)
             text += fmt::format("  receive from {}: {} of {} B have come\n",
                                 commons_.name_of_source(r.status_.source), r.landed_, r.expected_);

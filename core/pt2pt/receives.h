@@ -1,5 +1,5 @@
-// The receives whose memory a peer may write to, by id: a landing is the memory of one message. It
-// is complete when the match is known and every byte has come, in whatever order.
+// The receives whose memory a peer may write to, by id: a receive handle is the memory of one
+// message. It is complete when the match is known and every byte has come, in whatever order.
 //
 // Handles matched, data and written, and the notices of remote writes.
 #pragma once
@@ -31,7 +31,9 @@ class Receives final : public PeerLossListener {
         close(request);
         commons_.complete(request, error);
     }
-    ReceiveRequest* find(std::uint32_t landing) const { return landings_.find(landing); }
+    ReceiveRequest* find(std::uint32_t receive_handle) const {
+        return receive_handles_.find(receive_handle);
+    }
 
     bool on_matched(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_data(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
@@ -50,7 +52,7 @@ class Receives final : public PeerLossListener {
     Matching& matching_;
     MatchStates& states_;
     FaultHandler& faults_;
-    IdTable<ReceiveRequest> landings_;
+    IdTable<ReceiveRequest> receive_handles_;
 };
 
 }  // namespace torusmp::core

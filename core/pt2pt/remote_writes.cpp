@@ -12,7 +12,7 @@ namespace {
 std::optional<std::uint64_t> notice_of(const SendRequest& request, const Connection& connection,
                                        bool last) {
     if (!last || !connection.channel->can().notifies) return std::nullopt;
-    return request.landing_ | std::uint64_t(request.parts_) << 32;
+    return request.receive_handle_ | std::uint64_t(request.parts_) << 32;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ Transfer RemoteWrites::write_part(SendRequest& request, Connection& connection,
                                   std::size_t bytes) {
     const transport::ConstBytes local{request.buffer_.base + from, bytes};
     const Transfer transfer = connection.channel->write(
-        memory, from, {&local, 1}, request.departure_, notice_of(request, connection, true));
+        memory, from, {&local, 1}, request.send_handle_, notice_of(request, connection, true));
     if (transfer != Transfer::refused) connection.statistics.bytes_written += bytes;
     return transfer;
 }
@@ -74,20 +74,20 @@ Transfer RemoteWrites::write_part(SendRequest& request, Connection& connection,
 // Tells the receiver that the write over this link is complete: the notice follows it.
 void RemoteWrites::tell_written(SendRequest& request, Connection& connection) {
     if (connection.channel->can().notifies) return;  // the write has told
-    const WrittenBody body{request.landing_, request.parts_};
+    const WrittenBody body{request.receive_handle_, request.parts_};
     sender_.send_over(connection, connections_.peer(request.peer_), PacketKind::written, body);
 }
 
-void RemoteWrites::begin(SendRequest& request, std::uint32_t landing,
+void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
                          const transport::RemoteMemory& memory, bool tell_matched) {
     Peer& peer = connections_.peer(request.peer_);
     Connection& connection = request.link_ != nullptr ? *request.link_ : connections_.to(peer);
-    request.landing_ = landing;
+    request.receive_handle_ = receive_handle;
     request.parts_out_ = 0;
     // If the write itself tells that it is complete, the match goes ahead and both leave together.
     const bool ahead =
         tell_matched && connection.peer == peer.rank && connection.channel->can().notifies;
-    const MatchedBody matched{landing, 0, request.buffer_.bytes};
+    const MatchedBody matched{receive_handle, 0, request.buffer_.bytes};
     if (ahead) {
         connection.channel->cork();
         sender_.send_over(connection, peer, PacketKind::matched, matched);
@@ -96,7 +96,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t landing,
     const bool whole = transfer == Transfer::done;
     if (tell_matched && !ahead)
         sender_.send(peer, PacketKind::matched,
-                     MatchedBody{landing, whole ? 1u : 0u, request.buffer_.bytes});
+                     MatchedBody{receive_handle, whole ? 1u : 0u, request.buffer_.bytes});
     else if (whole)
         tell_written(request, connection);
     if (whole) return sends_.finish(request);
@@ -114,8 +114,8 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t landing,
     streams_.start(request, peer, connection, memory);
 }
 
-void RemoteWrites::on_transfer(Connection& connection, std::uint32_t departure, bool ok) {
-    SendRequest* request = sends_.find(departure);
+void RemoteWrites::on_transfer(Connection& connection, std::uint32_t send_handle, bool ok) {
+    SendRequest* request = sends_.find(send_handle);
     if (request == nullptr) return;
     if (!ok) request->part_failed_ = true;
     // Of the many writes of a message over one link, the last one notifies.
@@ -156,7 +156,7 @@ Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection
         const Batch<transport::ConstBytes> batch(buffer, from, buffer.bytes - from,
                                                  channel.can().most_pieces);
         const bool last = from + batch.bytes() == buffer.bytes;
-        const Transfer transfer = channel.write(memory, from, batch.pieces(), request.departure_,
+        const Transfer transfer = channel.write(memory, from, batch.pieces(), request.send_handle_,
                                                 notice_of(request, connection, last));
         if (transfer == Transfer::refused) {
             if (request.parts_left_ == 0) return transfer;

@@ -19,11 +19,11 @@ class RemoteWrites {
           streams_(streams) {}
 
     // Sends the message into memory that the receiver has named. tell_matched: the receiver does
-    // not know yet that this message takes that landing.
-    void begin(SendRequest& request, std::uint32_t landing, const transport::RemoteMemory& memory,
-               bool tell_matched);
+    // not know yet that this message takes that receive handle.
+    void begin(SendRequest& request, std::uint32_t receive_handle,
+               const transport::RemoteMemory& memory, bool tell_matched);
     // A pending write of this message has ended.
-    void on_transfer(Connection& connection, std::uint32_t departure, bool ok);
+    void on_transfer(Connection& connection, std::uint32_t send_handle, bool ok);
 
   private:
     transport::Transfer write(SendRequest& request, Connection& way, const Peer& peer,

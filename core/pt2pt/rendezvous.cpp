@@ -35,34 +35,34 @@ void Rendezvous::ask(SendRequest& request, Peer& peer) {
     request.stage_ = SendRequest::Stage::wait_answer;
     request.retracting_ = false;
     sends_.name(request);
-    RequestBody body{request.departure_, request.ordinal_, request.buffer_.bytes, {}};
+    RtsBody body{request.send_handle_, request.ordinal_, request.buffer_.bytes, {}};
     if (request.buffer_.layout == nullptr && request.buffer_.bytes != 0) {
         const Connection& connection = connections_.to(peer);
         const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
         if (connection.interface == nullptr)
-            body.memory = Loopback::expose(memory);
+            body.memory = Loopback::register_memory(memory);
         else if (connection.peer == peer.rank && connection.interface->can().reads) {
             request.exposed_at_ = connection.interface;
             body.memory = request.exposed_ =
-                connection.interface->expose(memory, connection.channel);
+                connection.interface->register_memory(memory, connection.channel);
         }
     }
     if (request.flow_ != nullptr)
-        sender_.send(peer, PacketKind::flow_request, body, request.flow_->label);
+        sender_.send(peer, PacketKind::flow_rts, body, request.flow_->label);
     else
-        sender_.send(peer, PacketKind::request, body, request.context_, request.tag_);
+        sender_.send(peer, PacketKind::rts, body, request.context_, request.tag_);
 }
 
-void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body) {
+void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const RtsBody& body) {
     Peer& peer = connections_.peer(source);
-    if (request.landing_ != 0) receives_.close(request);
+    if (request.receive_handle_ != 0) receives_.close(request);
     request.status_.source = source;
     request.status_.tag = tag;
     request.status_.bytes = body.bytes;
-    request.departure_ = body.departure;
-    const DepartureBody pulled{body.departure, 0};
+    request.send_handle_ = body.send_handle;
+    const SendHandleBody fin{body.send_handle, 0};
     if (body.bytes > request.buffer_.bytes || body.bytes == 0) {
-        sender_.send(peer, PacketKind::pulled, pulled);
+        sender_.send(peer, PacketKind::fin, fin);
         return commons_.complete(request, body.bytes == 0 ? Error::none : Error::truncated);
     }
     request.expected_ = body.bytes;
@@ -75,22 +75,22 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Req
             request.buffer_.layout != nullptr
                 ? read_layout(request, connection, body.memory, whole.size())
                 : connection.channel->read(body.memory, 0, {&whole, 1},
-                                           std::uint64_t(request.landing_) << 32);
+                                           std::uint64_t(request.receive_handle_) << 32);
         if (transfer != Transfer::refused) {
             connection.statistics.bytes_read += body.bytes;
             if (transfer == Transfer::pending) {
                 request.reading_ = true;
                 return;
             }
-            sender_.send(peer, PacketKind::pulled, pulled);
+            sender_.send(peer, PacketKind::fin, fin);
             return receives_.finish(request);
         }
     }
-    sender_.send(peer, PacketKind::clear, ClearBody{body.departure, request.landing_, mine});
+    sender_.send(peer, PacketKind::cts, CtsBody{body.send_handle, request.receive_handle_, mine});
 }
 
-bool Rendezvous::on_request(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    RequestBody body;
+bool Rendezvous::on_rts(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    RtsBody body;
     if (header.tag < 0 || !read_body(header, payload, body)) return false;
     ++states_[peer.rank].seen;
     if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag))
@@ -100,34 +100,34 @@ bool Rendezvous::on_request(Peer& peer, const PacketHeader& header, const std::b
     return true;
 }
 
-bool Rendezvous::on_clear(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    ClearBody body;
+bool Rendezvous::on_cts(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    CtsBody body;
     if (!read_body(header, payload, body)) return false;
-    SendRequest* request = sends_.take_answered(peer, body.departure);
+    SendRequest* request = sends_.take_answered(peer, body.send_handle);
     if (request == nullptr) return false;
-    writes_.begin(*request, body.landing, body.memory, false);
+    writes_.begin(*request, body.receive_handle, body.memory, false);
     return true;
 }
 
-bool Rendezvous::on_pulled(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    DepartureBody body;
+bool Rendezvous::on_fin(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    SendHandleBody body;
     if (!read_body(header, payload, body)) return false;
-    SendRequest* request = sends_.take_answered(peer, body.departure);
+    SendRequest* request = sends_.take_answered(peer, body.send_handle);
     if (request == nullptr) return false;
     sends_.finish(*request);
     return true;
 }
 
 void Rendezvous::on_transfer(Connection& connection, std::uint64_t cookie, bool ok) {
-    // Our writes carry a departure, our reads a landing in the upper half.
-    if (const auto departure = std::uint32_t(cookie); departure != 0)
-        return writes_.on_transfer(connection, departure, ok);
+    // Our writes carry a send handle, our reads a receive handle in the upper half.
+    if (const auto send_handle = std::uint32_t(cookie); send_handle != 0)
+        return writes_.on_transfer(connection, send_handle, ok);
     ReceiveRequest* request = receives_.find(std::uint32_t(cookie >> 32));
     if (request == nullptr) return;
     request->reading_ = false;
     if (ok)
-        sender_.send(connections_.peer(connection.peer), PacketKind::pulled,
-                     DepartureBody{request->departure_, 0});
+        sender_.send(connections_.peer(connection.peer), PacketKind::fin,
+                     SendHandleBody{request->send_handle_, 0});
     receives_.finish(*request, ok ? Error::none : Error::unreachable);
 }
 

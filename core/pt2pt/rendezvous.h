@@ -36,11 +36,11 @@ class Rendezvous final : public TransferListener {
     // Tells the receiver that a message waits here.
     void ask(SendRequest& request, Peer& peer);
     // The receive that met such an RTS, matched now: reads the message, or says where to write it.
-    void answer(ReceiveRequest& request, Rank source, Tag tag, const RequestBody& body);
+    void answer(ReceiveRequest& request, Rank source, Tag tag, const RtsBody& body);
 
-    bool on_request(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    bool on_clear(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
-    bool on_pulled(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_rts(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_cts(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_fin(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void on_notice(Connection& connection, std::uint64_t notice) override {
         receives_.on_notice(connection, notice);
     }

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/pt2pt/strand.h"
+#include "core/pt2pt/rail.h"
 
 namespace torusmp::core {
 namespace {
@@ -15,8 +15,8 @@ void stop_waiting(SendRequest& request) {
 
 }  // namespace
 
-SendRequest* Sends::take_answered(const Peer& peer, std::uint32_t departure) {
-    SendRequest* request = departures_.find(departure);
+SendRequest* Sends::take_answered(const Peer& peer, std::uint32_t send_handle) {
+    SendRequest* request = send_handles_.find(send_handle);
     if (request == nullptr || request->peer_ != peer.rank ||
         request->stage_ != SendRequest::Stage::wait_answer)
         return nullptr;
@@ -25,13 +25,13 @@ SendRequest* Sends::take_answered(const Peer& peer, std::uint32_t departure) {
 }
 
 void Sends::finish(SendRequest& request, Error error) {
-    if (request.departure_ != 0) {
-        departures_.remove(request.departure_);
-        request.departure_ = 0;
+    if (request.send_handle_ != 0) {
+        send_handles_.remove(request.send_handle_);
+        request.send_handle_ = 0;
     }
-    if (request.strands_ != nullptr) Strand::forget(request);
+    if (request.rails_ != nullptr) Rail::forget(request);
     if (request.exposed_at_ != nullptr)
-        std::exchange(request.exposed_at_, nullptr)->conceal(request.exposed_);
+        std::exchange(request.exposed_at_, nullptr)->deregister_memory(request.exposed_);
     request.stage_ = SendRequest::Stage::idle;
     commons_.complete(request, error);
 }
@@ -39,7 +39,7 @@ void Sends::finish(SendRequest& request, Error error) {
 void Sends::peer_lost(Peer& peer, Error error) {
     std::vector<SendRequest*> lost;
     const bool cables_live = connections_.reaches(peer);
-    departures_.for_each([&](SendRequest& request) {
+    send_handles_.for_each([&](SendRequest& request) {
         // A stream is in a queue, and ends when its turn comes.
         if (request.peer_ != peer.rank || request.stage_ == SendRequest::Stage::stream) return;
         if (request.stage_ == SendRequest::Stage::writing && cables_live) return;
@@ -52,7 +52,7 @@ void Sends::peer_lost(Peer& peer, Error error) {
 }
 
 void Sends::report(std::string& text) const {
-    departures_.for_each([&](const SendRequest& r) {
+    send_handles_.for_each([&](const SendRequest& r) {
         const bool asked = r.stage_ == SendRequest::Stage::wait_answer;
         text +=
             fmt::format("  send of {} B to {}: {}\n", r.buffer_.bytes, commons_.name_of(r.peer_),

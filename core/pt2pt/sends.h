@@ -15,12 +15,12 @@ class Sends final : public PeerLossListener {
 
     // Gives the request an id, unless it has one.
     void name(SendRequest& request) {
-        if (request.departure_ == 0) request.departure_ = departures_.add(request);
+        if (request.send_handle_ == 0) request.send_handle_ = send_handles_.add(request);
     }
-    SendRequest* find(std::uint32_t departure) const { return departures_.find(departure); }
+    SendRequest* find(std::uint32_t send_handle) const { return send_handles_.find(send_handle); }
     // The send of ours that a peer's answer refers to, no longer waiting; null if the peer may not
     // refer to it.
-    SendRequest* take_answered(const Peer& peer, std::uint32_t departure);
+    SendRequest* take_answered(const Peer& peer, std::uint32_t send_handle);
     void finish(SendRequest& request, Error error = Error::none);
 
     void peer_lost(Peer& peer, Error error) override;
@@ -29,7 +29,7 @@ class Sends final : public PeerLossListener {
   private:
     Commons& commons_;
     const Connections& connections_;
-    IdTable<SendRequest> departures_;
+    IdTable<SendRequest> send_handles_;
 };
 
 }  // namespace torusmp::core

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 
-#include "core/pt2pt/strand.h"
+#include "core/pt2pt/rail.h"
 #include "routing/ways.h"
 
 namespace torusmp::core {
 namespace {
 
-// A strand in the pool, until it has left its queue.
-class PooledStrand final : public Strand {
+// A rail in the pool, until it has left its queue.
+class PooledRail final : public Rail {
   public:
-    PooledStrand(Pool& pool, SendRequest::Sender& by, SendRequest& of)
-        : Strand(by, of), pool_(pool) {}
+    PooledRail(Pool& pool, SendRequest::Sender& by, SendRequest& of) : Rail(by, of), pool_(pool) {}
 
     bool emit(Connection& connection) override {
         if (request != nullptr && !sender.emit(*request, connection)) return false;
@@ -40,7 +39,7 @@ void Streams::start(SendRequest& request, Peer& peer, Connection& way,
         request.buffer_.bytes >= commons_.options.spread_limit)
         spread(request, peer);
     else
-        sender_.enqueue(way, request, PacketSender::Lane::stream);
+        sender_.enqueue(way, request, PacketSender::Queue::stream);
 }
 
 // Enters a message into the queues of all links by which it may leave.
@@ -48,22 +47,22 @@ void Streams::spread(SendRequest& request, Peer& peer) {
     const auto& links = connections_.links();
     for (std::size_t i = 0; i < links.size(); ++i) {
         if ((peer.ways_out >> i & 1) == 0) continue;
-        auto* strand = ::new (commons_.pool.take(sizeof(PooledStrand)))
-            PooledStrand(commons_.pool, *this, request);
-        strand->sibling = request.strands_;
-        request.strands_ = strand;
+        auto* rail = ::new (commons_.pool.take(sizeof(PooledRail)))
+            PooledRail(commons_.pool, *this, request);
+        rail->sibling = request.rails_;
+        request.rails_ = rail;
     }
     std::size_t link = 0;
-    for (Strand* it = request.strands_; it != nullptr; it = it->sibling, ++link) {
+    for (Rail* it = request.rails_; it != nullptr; it = it->sibling, ++link) {
         while ((peer.ways_out >> link & 1) == 0) ++link;
-        sender_.enqueue(*links[link], *it, PacketSender::Lane::stream);
+        sender_.enqueue(*links[link], *it, PacketSender::Queue::stream);
     }
 }
 
 // Where the last relay may put the next piece of a message that leaves by that connection. Its key
 // is that of the peer's port at which that path ends.
-transport::Place Streams::place_of(const SendRequest& request, Peer& peer,
-                                   const Connection& connection) {
+transport::RemoteAddress Streams::place_of(const SendRequest& request, Peer& peer,
+                                           const Connection& connection) {
     if (request.target_.length < request.buffer_.bytes || connection.peer == peer.rank ||
         !connection.link)
         return {};
@@ -86,8 +85,8 @@ bool Streams::emit(SendRequest& request, Connection& connection) {
     }
     const std::size_t left = request.buffer_.bytes - request.position_;
     const std::size_t piece = std::min(left, commons_.options.fragment());
-    const transport::Place place = place_of(request, peer, connection);
-    const DataBody body{request.landing_, 0, request.position_, place.address, place.key, 0};
+    const transport::RemoteAddress place = place_of(request, peer, connection);
+    const DataBody body{request.receive_handle_, 0, request.position_, place.address, place.key, 0};
     transport::PacketHeader header = sender_.header_to(peer, PacketKind::data, 0);
     sender_.transmit_packed(connection, header, std::as_bytes(std::span(&body, 1)), request.buffer_,
                             request.position_, piece);

@@ -12,7 +12,8 @@ class Streams final : private SendRequest::Sender {
     Streams(Commons& commons, Connections& connections, PacketSender& sender, Sends& sends)
         : commons_(commons), connections_(connections), sender_(sender), sends_(sends) {}
 
-    // Sends the message to its landing; `target` names the receiver's memory for the last relay.
+    // Sends the message to its receive handle; `target` names the receiver's memory for the last
+    // relay.
     void start(SendRequest& request, Peer& peer, Connection& way,
                const transport::RemoteMemory& target);
 
@@ -20,7 +21,8 @@ class Streams final : private SendRequest::Sender {
     bool emit(SendRequest& request, Connection& connection) override;
     void drop(SendRequest& request, Error error) override { sends_.finish(request, error); }
     void spread(SendRequest& request, Peer& peer);
-    transport::Place place_of(const SendRequest& request, Peer& peer, const Connection& connection);
+    transport::RemoteAddress place_of(const SendRequest& request, Peer& peer,
+                                      const Connection& connection);
 
     Commons& commons_;
     Connections& connections_;

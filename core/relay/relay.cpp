@@ -21,22 +21,22 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
     if (out->down) return Verdict::taken;
 
     const bool turns = out->link->dimension != in.link->dimension;
-    const int slot_class = header.slot_class + (turns ? 1 : 0);
-    if (slot_class >= out->classes) {
+    const int virtual_channel = header.virtual_channel + (turns ? 1 : 0);
+    if (virtual_channel >= out->virtual_channels) {
         faults_.close(in, Error::protocol, "a packet off its shortest-direction-first path");
         return Verdict::taken;
     }
-    const unsigned needed = turns ? out->tokens_to_turn : 1;
-    if (transport::tokens_in(out->tokens, slot_class) < needed) {
+    const unsigned needed = turns ? out->credits_to_turn : 1;
+    if (transport::credits_in(out->credits, virtual_channel) < needed) {
         sender_.collect_grants(*out);
         if (out->down) return Verdict::taken;
-        if (transport::tokens_in(out->tokens, slot_class) < needed) {
-            if ((in.held & (1u << header.slot_class)) == 0) ++out->statistics.token_waits;
+        if (transport::credits_in(out->credits, virtual_channel) < needed) {
+            if ((in.held & (1u << header.virtual_channel)) == 0) ++out->statistics.credit_waits;
             return Verdict::held;
         }
     }
     PacketHeader onward = header;
-    onward.slot_class = std::uint8_t(slot_class);
+    onward.virtual_channel = std::uint8_t(virtual_channel);
     ++onward.hops;
     if (in.interface != out->interface) onward.stamp = 0;  // it means something else there
     ++out->statistics.relayed;
@@ -55,14 +55,14 @@ bool Relay::into_place(Connection& out, PacketHeader& header, const std::byte* p
         header.length == sizeof body)
         return false;
     const transport::ConstBytes bytes{payload + sizeof body, header.length - sizeof body};
-    const transport::Place place{body.address, body.key};
+    const transport::RemoteAddress target{body.address, body.key};
     body.placed = std::uint32_t(bytes.size());
     header.length = sizeof body;
     header.stamp = 0;  // it may have covered the payload
     ++out.statistics.placed;
     out.statistics.bytes_written += bytes.size();
-    sender_.take_token(out, header);
-    out.channel->send_placed(header, std::as_bytes(std::span(&body, 1)), bytes, place);
+    sender_.take_credit(out, header);
+    out.channel->send_placed(header, std::as_bytes(std::span(&body, 1)), bytes, target);
     return true;
 }
 

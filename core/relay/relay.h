@@ -4,10 +4,10 @@
 // slot. The receiver made the key of that memory for this very link, and counts what is announced
 // as placed as it counts what it copies: a rank that lies about it harms only its own message.
 //
-// No deadlock: a packet's class is the number of dimensions it has finished, so a packet only ever
-// moves to a higher class; inside one class of one ring, a packet may enter only where two slots
-// are free, and move on where one is, so a ring always keeps a bubble (bubble flow control, Puente
-// et al. 2001).
+// No deadlock: a packet's virtual channel is the number of dimensions it has finished, so a packet
+// only ever moves to a higher virtual channel; inside one virtual channel of one ring, a packet may
+// enter only where two slots are free, and move on where one is, so a ring always keeps a bubble
+// (bubble flow control, Puente et al. 2001).
 #pragma once
 
 #include "core/connection/packet_sender.h"
@@ -19,7 +19,7 @@ class Relay {
     Relay(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults)
         : commons_(commons), connections_(connections), sender_(sender), faults_(faults) {}
 
-    // A packet for another rank: sent on, dropped, or held until there is a token.
+    // A packet for another rank: sent on, dropped, or held until there is a credit.
     transport::Verdict pass_on(Connection& in, const transport::PacketHeader& header,
                                const std::byte* payload);
 

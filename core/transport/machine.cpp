@@ -102,7 +102,8 @@ HostFacts parse_facts(std::string_view text) {
 
 std::vector<std::string> check_machine(const Settings& settings,
                                        const std::vector<HostFacts>& by_node,
-                                       const config::Places& places, const std::string& geometry) {
+                                       const config::Locations& locations,
+                                       const std::string& geometry) {
     // Where one is asked for it must be there; by itself a cable takes what there is.
     const Descriptor* const wanted = wanted_transport(settings);
     const auto judge = [&](const CableEnd& one, const CableEnd& other) -> std::string {
@@ -114,7 +115,7 @@ std::vector<std::string> check_machine(const Settings& settings,
         }
         return {};
     };
-    return config::check_machine(settings, by_node, places, geometry, judge);
+    return config::check_machine(settings, by_node, locations, geometry, judge);
 }
 
 std::vector<std::string> machine_notes(const Settings& settings,

@@ -22,7 +22,7 @@ config::HostFacts parse_facts(std::string_view text);
 // As in config/network.h; where a transport is asked for, each cable must have it.
 std::vector<std::string> check_machine(const config::Settings& settings,
                                        const std::vector<config::HostFacts>& by_node,
-                                       const config::Places& places = {},
+                                       const config::Locations& locations = {},
                                        const std::string& geometry = {});
 
 // What works, but not as well as it could: links that take another transport at one end's expense,

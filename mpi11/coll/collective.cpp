@@ -20,13 +20,13 @@ collectives::Group& SchedulePools::both(Communicator& comm) {
         members.insert(members.end(), comm.peers().begin(), comm.peers().end());
         std::sort(members.begin(), members.end());
         pools.both_ = std::make_unique<collectives::Group>(runtime(), std::move(members),
-                                                           comm.context(Lane::leaders),
+                                                           comm.context(Traffic::leaders),
                                                            library().process->collective_policy());
     }
     return *pools.both_;
 }
 
-void refuse_in_place_across(const Communicator& comm, const void* send, const void* receive) {
+void refuse_inter_in_place(const Communicator& comm, const void* send, const void* receive) {
     if (comm.inter() && (in_place(send) || in_place(receive)))
         fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE, which has no meaning on an inter-communicator");
 }
@@ -43,7 +43,7 @@ void check_own_block(std::size_t sent, std::size_t room) {
          room);
 }
 
-void check_root_across(const Communicator& comm, int root) {
+void check_inter_root(const Communicator& comm, int root) {
     if (root == MPI_ROOT || root == MPI_PROC_NULL) return;
     if (unsigned(root) >= unsigned(comm.remote_size()))
         fail(

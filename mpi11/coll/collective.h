@@ -38,10 +38,10 @@ class Call : public Work {
         reduce_scatter,
         scan,
         exchange,
-        across_broadcast,
-        across_allgather,
-        across_reduce,
-        across_barrier,
+        inter_broadcast,
+        inter_allgather,
+        inter_reduce,
+        inter_barrier,
         count
     };
 
@@ -187,7 +187,7 @@ inline bool in_place(const void* address) {
     return address == MPI_IN_PLACE;
 }
 // MPI_IN_PLACE has no meaning between two groups.
-void refuse_in_place_across(const Communicator& comm, const void* send, const void* receive);
+void refuse_inter_in_place(const Communicator& comm, const void* send, const void* receive);
 // Send and receive buffers that must not be the same memory.
 [[noreturn]] void refuse_alias(const char* other);
 inline void check_alias(const void* send, const void* receive, std::size_t bytes) {
@@ -197,6 +197,6 @@ inline void check_alias(const void* send, const void* receive, std::size_t bytes
 // A member's own block must have the size that the receive side gives.
 void check_own_block(std::size_t sent, std::size_t room);
 // The root argument between two groups: MPI_ROOT, MPI_PROC_NULL or a rank of the other group.
-void check_root_across(const Communicator& comm, int root);
+void check_inter_root(const Communicator& comm, int root);
 
 }  // namespace torusmp::mpi

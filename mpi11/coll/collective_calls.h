@@ -50,23 +50,23 @@ Call& exclusive_scan(Communicator& comm, const void* send, void* receive, MPI_Co
 
 // ---- between the two groups of an inter-communicator; blocks are those of the other group ----
 
-Call& barrier_across(Communicator& comm);
-Call& broadcast_across(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type,
-                       int root);
+Call& inter_barrier(Communicator& comm);
+Call& inter_broadcast(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type,
+                      int root);
 // list: at the root (MPI_ROOT) only.
-Call& gather_across(Communicator& comm, const void* send, MPI_Count send_count,
-                    MPI_Datatype send_type, const BlockList* list, int root);
-Call& scatter_across(Communicator& comm, const BlockList* list, void* receive,
-                     MPI_Count receive_count, MPI_Datatype receive_type, int root);
-Call& allgather_across(Communicator& comm, const void* send, MPI_Count send_count,
-                       MPI_Datatype send_type, const BlockList& list);
-Call& alltoall_across(Communicator& comm, const BlockList& send, const BlockList& receive);
-Call& reduce_across(Communicator& comm, const void* send, void* receive, MPI_Count count,
-                    MPI_Datatype type, MPI_Op op, int root);
-Call& allreduce_across(Communicator& comm, const void* send, void* receive, MPI_Count count,
-                       MPI_Datatype type, MPI_Op op);
+Call& inter_gather(Communicator& comm, const void* send, MPI_Count send_count,
+                   MPI_Datatype send_type, const BlockList* list, int root);
+Call& inter_scatter(Communicator& comm, const BlockList* list, void* receive,
+                    MPI_Count receive_count, MPI_Datatype receive_type, int root);
+Call& inter_allgather(Communicator& comm, const void* send, MPI_Count send_count,
+                      MPI_Datatype send_type, const BlockList& list);
+Call& inter_alltoall(Communicator& comm, const BlockList& send, const BlockList& receive);
+Call& inter_reduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
+                   MPI_Datatype type, MPI_Op op, int root);
+Call& inter_allreduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
+                      MPI_Datatype type, MPI_Op op);
 // counts: of the local group; none: `count` for each.
-Call& reduce_scatter_across(Communicator& comm, const void* send, void* receive, Numbers counts,
-                            MPI_Count count, MPI_Datatype type, MPI_Op op);
+Call& inter_reduce_scatter(Communicator& comm, const void* send, void* receive, Numbers counts,
+                           MPI_Count count, MPI_Datatype type, MPI_Op op);
 
 }  // namespace torusmp::mpi

@@ -203,7 +203,7 @@ class AlltoallCall final : public Call {
 // Whether this rank's arguments about all blocks count.
 bool has_blocks(const Communicator& comm, int root) {
     if (comm.inter())
-        check_root_across(comm, root);
+        check_inter_root(comm, root);
     else
         check_root(comm, root);
     return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
@@ -211,7 +211,7 @@ bool has_blocks(const Communicator& comm, int root) {
 
 Call& gather_of(Communicator& comm, const void* send, MPI_Count count, MPI_Datatype type,
                 const BlockList* list, int root) {
-    if (comm.inter()) return gather_across(comm, send, count, type, list, root);
+    if (comm.inter()) return inter_gather(comm, send, count, type, list, root);
     Prepared<GatherCall> call(comm);
     call->prepare(send, count, type, list, root);
     return call.done();
@@ -219,7 +219,7 @@ Call& gather_of(Communicator& comm, const void* send, MPI_Count count, MPI_Datat
 
 Call& scatter_of(Communicator& comm, const BlockList* list, void* receive, MPI_Count count,
                  MPI_Datatype type, int root) {
-    if (comm.inter()) return scatter_across(comm, list, receive, count, type, root);
+    if (comm.inter()) return inter_scatter(comm, list, receive, count, type, root);
     Prepared<ScatterCall> call(comm);
     call->prepare(list, receive, count, type, root);
     return call.done();
@@ -227,15 +227,15 @@ Call& scatter_of(Communicator& comm, const BlockList* list, void* receive, MPI_C
 
 Call& allgather_of(Communicator& comm, const void* send, MPI_Count count, MPI_Datatype type,
                    const BlockList& list) {
-    refuse_in_place_across(comm, send, nullptr);
-    if (comm.inter()) return allgather_across(comm, send, count, type, list);
+    refuse_inter_in_place(comm, send, nullptr);
+    if (comm.inter()) return inter_allgather(comm, send, count, type, list);
     Prepared<AllgatherCall> call(comm);
     call->prepare(send, count, type, list);
     return call.done();
 }
 
 Call& alltoall_of(Communicator& comm, const BlockList& send, const BlockList& receive) {
-    if (comm.inter()) return alltoall_across(comm, send, receive);
+    if (comm.inter()) return inter_alltoall(comm, send, receive);
     Prepared<AlltoallCall> call(comm);
     call->prepare(send, receive);
     return call.done();
@@ -250,13 +250,13 @@ Call& alltoall_in_place(Communicator& comm, const BlockList& receive) {
 }  // namespace
 
 Call& barrier(Communicator& comm) {
-    if (comm.inter()) return barrier_across(comm);
+    if (comm.inter()) return inter_barrier(comm);
     return Prepared<BarrierCall>(comm).done();
 }
 
 Call& broadcast(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type, int root) {
-    refuse_in_place_across(comm, nullptr, buffer);
-    if (comm.inter()) return broadcast_across(comm, buffer, count, type, root);
+    refuse_inter_in_place(comm, nullptr, buffer);
+    if (comm.inter()) return inter_broadcast(comm, buffer, count, type, root);
     check_count(count);
     const Datatype& elements = committed(type);
     check_root(comm, root);
@@ -267,7 +267,7 @@ Call& broadcast(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype 
 
 Call& gather(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
              void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
-    refuse_in_place_across(comm, send, receive);
+    refuse_inter_in_place(comm, send, receive);
     if (!has_blocks(comm, root)) return gather_of(comm, send, send_count, send_type, nullptr, root);
     const auto list = BlockList::even(receive, receive_count, receive_type, comm.remote_size());
     return gather_of(comm, send, send_count, send_type, &list, root);
@@ -276,7 +276,7 @@ Call& gather(Communicator& comm, const void* send, MPI_Count send_count, MPI_Dat
 Call& gatherv(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
               void* receive, Numbers counts, Numbers displacements, MPI_Datatype receive_type,
               int root) {
-    refuse_in_place_across(comm, send, receive);
+    refuse_inter_in_place(comm, send, receive);
     if (!has_blocks(comm, root)) return gather_of(comm, send, send_count, send_type, nullptr, root);
     const auto list = BlockList::each(receive, counts, displacements, receive_type,
                                       comm.remote_size(), "receive");
@@ -285,7 +285,7 @@ Call& gatherv(Communicator& comm, const void* send, MPI_Count send_count, MPI_Da
 
 Call& scatter(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
               void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
-    refuse_in_place_across(comm, send, receive);
+    refuse_inter_in_place(comm, send, receive);
     if (!has_blocks(comm, root))
         return scatter_of(comm, nullptr, receive, receive_count, receive_type, root);
     const auto list = BlockList::even(send, send_count, send_type, comm.remote_size());
@@ -295,7 +295,7 @@ Call& scatter(Communicator& comm, const void* send, MPI_Count send_count, MPI_Da
 Call& scatterv(Communicator& comm, const void* send, Numbers counts, Numbers displacements,
                MPI_Datatype send_type, void* receive, MPI_Count receive_count,
                MPI_Datatype receive_type, int root) {
-    refuse_in_place_across(comm, send, receive);
+    refuse_inter_in_place(comm, send, receive);
     if (!has_blocks(comm, root))
         return scatter_of(comm, nullptr, receive, receive_count, receive_type, root);
     const auto list =
@@ -318,7 +318,7 @@ Call& allgatherv(Communicator& comm, const void* send, MPI_Count send_count, MPI
 
 Call& alltoall(Communicator& comm, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
-    refuse_in_place_across(comm, send, receive);
+    refuse_inter_in_place(comm, send, receive);
     const int blocks = comm.remote_size();
     const auto in = BlockList::even(receive, receive_count, receive_type, blocks);
     if (in_place(send)) return alltoall_in_place(comm, in);
@@ -328,7 +328,7 @@ Call& alltoall(Communicator& comm, const void* send, MPI_Count send_count, MPI_D
 Call& alltoallv(Communicator& comm, const void* send, Numbers send_counts,
                 Numbers send_displacements, MPI_Datatype send_type, void* receive,
                 Numbers receive_counts, Numbers receive_displacements, MPI_Datatype receive_type) {
-    refuse_in_place_across(comm, send, receive);
+    refuse_inter_in_place(comm, send, receive);
     const int blocks = comm.remote_size();
     const auto in = BlockList::each(receive, receive_counts, receive_displacements, receive_type,
                                     blocks, "receive");
@@ -342,7 +342,7 @@ Call& alltoallw(Communicator& comm, const void* send, Numbers send_counts,
                 Numbers send_displacements, const MPI_Datatype send_types[], void* receive,
                 Numbers receive_counts, Numbers receive_displacements,
                 const MPI_Datatype receive_types[]) {
-    refuse_in_place_across(comm, send, receive);
+    refuse_inter_in_place(comm, send, receive);
     const int blocks = comm.remote_size();
     const auto in = BlockList::with_types(receive, receive_counts, receive_displacements,
                                           receive_types, blocks, "receive");

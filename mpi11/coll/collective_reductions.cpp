@@ -204,8 +204,8 @@ Call& scan_of(Communicator& comm, const void* send, void* receive, MPI_Count cou
 
 Call& reduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
              MPI_Datatype type, MPI_Op op, int root) {
-    refuse_in_place_across(comm, send, receive);
-    if (comm.inter()) return reduce_across(comm, send, receive, count, type, op, root);
+    refuse_inter_in_place(comm, send, receive);
+    if (comm.inter()) return inter_reduce(comm, send, receive, count, type, op, root);
     check_count(count);
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
@@ -226,8 +226,8 @@ Call& reduce(Communicator& comm, const void* send, void* receive, MPI_Count coun
 
 Call& allreduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
                 MPI_Datatype type, MPI_Op op) {
-    refuse_in_place_across(comm, send, receive);
-    if (comm.inter()) return allreduce_across(comm, send, receive, count, type, op);
+    refuse_inter_in_place(comm, send, receive);
+    if (comm.inter()) return inter_allreduce(comm, send, receive, count, type, op);
     check_count(count);
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
@@ -242,8 +242,8 @@ namespace {
 // counts: none: `count` for each.
 Call& reduce_scatter_of(Communicator& comm, const void* send, void* receive, Numbers counts,
                         MPI_Count count, MPI_Datatype type, MPI_Op op) {
-    refuse_in_place_across(comm, send, receive);
-    if (comm.inter()) return reduce_scatter_across(comm, send, receive, counts, count, type, op);
+    refuse_inter_in_place(comm, send, receive);
+    if (comm.inter()) return inter_reduce_scatter(comm, send, receive, counts, count, type, op);
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
     Prepared<ReduceScatterCall> call(comm);

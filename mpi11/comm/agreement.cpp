@@ -8,7 +8,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// Tags in Lane::leaders of an inter-communicator, where the program has none.
+// Tags in Traffic::leaders of an inter-communicator, where the program has none.
 constexpr core::Tag exchange_tag = 0;
 
 int class_of_fault(core::Error error) {
@@ -101,7 +101,7 @@ BothLists exchange_lists(Communicator& inter, std::vector<int> ours) {
     BothLists both{std::move(ours), {}};
     if (inter.rank() == 0)
         both.theirs =
-            swap_lists(inter.context(Lane::leaders), inter.peer(0), exchange_tag, both.ours);
+            swap_lists(inter.context(Traffic::leaders), inter.peer(0), exchange_tag, both.ours);
     broadcast_list(inter, both.ours, 0);
     broadcast_list(inter, both.theirs, 0);
     return both;

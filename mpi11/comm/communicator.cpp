@@ -19,12 +19,12 @@ class Claims {
             return first;
         }
         const auto ranks = Context(runtime().size());
-        const Context share = (qmp_begins / lanes - predefined_ones) / ranks;
+        const Context share = (qmp_begins / contexts_each - predefined_ones) / ranks;
         if (taken_ == share)
             fail(MPI_ERR_OTHER,
                  "this rank has made {} communicators, expected no more in one job of {} ranks",
                  share, ranks);
-        return lanes * (predefined_ones + Context(runtime().rank()) * share + taken_++);
+        return contexts_each * (predefined_ones + Context(runtime().rank()) * share + taken_++);
     }
     void give(Context first) {
         const SharedLock lock(mutex_);
@@ -57,7 +57,7 @@ void return_contexts(Context first) {
 Communicator::Communicator(std::vector<Rank> members, Context first)
     : Object(kind_of_class),
       first_(first),
-      group_(runtime(), members, context(Lane::collectives),
+      group_(runtime(), members, context(Traffic::collectives),
              library().process->collective_policy()),
       peers_(std::move(members)) {
     index_peers();
@@ -68,7 +68,7 @@ Communicator::Communicator(std::vector<Rank> local, Context local_first, std::ve
     : Object(kind_of_class),
       first_(first),
       inter_(true),
-      group_(runtime(), std::move(local), local_first + Context(Lane::collectives),
+      group_(runtime(), std::move(local), local_first + Context(Traffic::collectives),
              library().process->collective_policy()),
       peers_(std::move(remote)) {
     index_peers();

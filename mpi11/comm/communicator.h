@@ -26,8 +26,8 @@ class SchedulePools;  // schedules.h
 class Info;           // info.h
 
 // Contexts of a communicator, counted from its first.
-enum class Lane : Context { messages = 0, collectives = 1, neighbours = 2, leaders = 3 };
-inline constexpr Context lanes = 4;
+enum class Traffic : Context { messages = 0, collectives = 1, neighbours = 2, leaders = 3 };
+inline constexpr Context contexts_each = 4;
 
 class Communicator : public Object {
   public:
@@ -38,8 +38,9 @@ class Communicator : public Object {
     static constexpr const char* null_name = "MPI_COMM_NULL";
     static constexpr const char* noun = "communicator";
 
-    // members: the machine rank of each rank, own among them. first: its first context, of `lanes`
-    // in a row; the same on all members and used by no other communicator of any of them.
+    // members: the machine rank of each rank, own among them. first: its first context, of
+    // `contexts_each` in a row; the same on all members and used by no other communicator of any of
+    // them.
     Communicator(std::vector<Rank> members, Context first);
     // An inter-communicator. local_first: the first context of the local group's own collectives;
     // the same on all members of that group.
@@ -47,7 +48,7 @@ class Communicator : public Object {
                  Context first);
     ~Communicator();
 
-    int rank() const { return group_.node(); }
+    int rank() const { return group_.member(); }
     int size() const { return group_.size(); }
     bool inter() const { return inter_; }
     int remote_size() const { return int(peers_.size()); }
@@ -59,12 +60,12 @@ class Communicator : public Object {
     int rank_of(Rank machine_rank) const {
         return rank_of_.empty() ? machine_rank : rank_of_[std::size_t(machine_rank)];
     }
-    Context context(Lane lane = Lane::messages) const { return first_ + Context(lane); }
+    Context context(Traffic context = Traffic::messages) const { return first_ + Context(context); }
 
     const std::vector<Rank>& members() const { return group_.members(); }  // the local group
     const std::vector<Rank>& peers() const { return peers_; }              // where sends go
 
-    // The local group, over which collectives run (Lane::collectives of its own contexts).
+    // The local group, over which collectives run (Traffic::collectives of its own contexts).
     collectives::Group& group() { return group_; }
     const collectives::Group& group() const { return group_; }
 

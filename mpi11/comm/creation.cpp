@@ -125,7 +125,7 @@ Communicator* make_by_group(Communicator& from, const Members& group, int tag) {
     const int me = group.index_of(runtime().rank());
     if (me < 0) return nullptr;
     // Down a binomial tree from the first of the group.
-    const Context lane = from.context(Lane::leaders);
+    const Context context = from.context(Traffic::leaders);
     Context first = 0;
     const core::Buffer buffer{reinterpret_cast<std::byte*>(&first), sizeof first};
     std::optional<Claim> claim;
@@ -137,14 +137,14 @@ Communicator* make_by_group(Communicator& from, const Members& group, int tag) {
     for (; mask < group.size(); mask <<= 1) {
         if ((me & mask) == 0) continue;
         core::ReceiveRequest receive;
-        runtime().receive(receive, buffer, group[me - mask], lane, tag);
+        runtime().receive(receive, buffer, group[me - mask], context, tag);
         wait_for(receive, "MPI_Comm_create_group");
         break;
     }
     for (mask >>= 1; mask > 0; mask >>= 1) {
         if (me + mask >= group.size()) continue;
         core::SendRequest send;
-        runtime().send(send, buffer, group[me + mask], lane, tag);
+        runtime().send(send, buffer, group[me + mask], context, tag);
         wait_for(send, "MPI_Comm_create_group");
     }
     return &make_intra(from, group.ranks(), first);

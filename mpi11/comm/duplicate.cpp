@@ -63,16 +63,16 @@ class Duplicate final : public Work {
     // Between the groups of an inter-communicator.
     void tell(bool claimant) {
         const core::Buffer buffer{reinterpret_cast<std::byte*>(&first_), sizeof first_};
-        const Context lane = from_->context(Lane::leaders);
+        const Context context = from_->context(Traffic::leaders);
         if (!claimant) {
             const Rank leader = ours_counts(*from_) ? from_->members()[0] : from_->peers()[0];
-            runtime().receive(receive_, buffer, leader, lane, duplicate_tag);
+            runtime().receive(receive_, buffer, leader, context, duplicate_tag);
             return;
         }
         for (const auto* const side : {&from_->members(), &from_->peers()})
             for (const Rank rank : *side)
                 if (rank != runtime().rank())
-                    runtime().send(sends_.emplace_back(), buffer, rank, lane, duplicate_tag);
+                    runtime().send(sends_.emplace_back(), buffer, rank, context, duplicate_tag);
     }
 
     Reference<Communicator> from_;

@@ -26,23 +26,23 @@ void check_list(int n, const void* list, const char* name) {
     if (n > 0) check_output(name, list);
 }
 
-// Places of a group, each a member and each once.
-void check_places(const Members& group, std::span<const int> places, int error_class) {
+// Positions in a group, each a member and each once.
+void check_positions(const Members& group, std::span<const int> positions, int error_class) {
     std::vector<bool> seen(std::size_t(group.size()));
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        const int place = places[i];
-        if (place < 0 || place >= group.size())
-            fail(error_class, "ranks[{}] is {}, expected 0 to {} in a group of {}", i, place,
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        const int position = positions[i];
+        if (position < 0 || position >= group.size())
+            fail(error_class, "ranks[{}] is {}, expected 0 to {} in a group of {}", i, position,
                  group.size() - 1, group.size());
-        if (seen[std::size_t(place)])
-            fail(error_class, "rank {} stands twice in ranks, expected each once", place);
-        seen[std::size_t(place)] = true;
+        if (seen[std::size_t(position)])
+            fail(error_class, "rank {} stands twice in ranks, expected each once", position);
+        seen[std::size_t(position)] = true;
     }
 }
 
 std::vector<int> places_in(const Members& group, int n, int ranges[][3]) {
     check_list(n, ranges, "ranges");
-    std::vector<int> places;
+    std::vector<int> positions;
     for (int i = 0; i < n; ++i) {
         const auto [first, last, stride] = std::array{ranges[i][0], ranges[i][1], ranges[i][2]};
         for (const int end : {first, last})
@@ -53,10 +53,11 @@ std::vector<int> places_in(const Members& group, int n, int ranges[][3]) {
         if (stride > 0 ? first > last : first < last)
             fail(MPI_ERR_ARG, "ranges[{}] leads from {} away from {} with stride {}", i, first,
                  last, stride);
-        for (const int place : places_in_range(first, last, stride)) places.push_back(place);
+        for (const int position : positions_in_range(first, last, stride))
+            positions.push_back(position);
     }
-    check_places(group, places, MPI_ERR_ARG);
-    return places;
+    check_positions(group, positions, MPI_ERR_ARG);
+    return positions;
 }
 
 template <class Combine>
@@ -91,8 +92,8 @@ int PMPI_Group_rank(MPI_Group group, int* rank) {
     return api("MPI_Group_rank", [&] {
         const Members& members = members_of(group);
         check_output("rank", rank);
-        const int place = members.index_of(runtime().rank());
-        *rank = place < 0 ? MPI_UNDEFINED : place;
+        const int position = members.index_of(runtime().rank());
+        *rank = position < 0 ? MPI_UNDEFINED : position;
     });
 }
 
@@ -113,8 +114,8 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
             if (rank < 0 || rank >= from.size())
                 fail(MPI_ERR_RANK, "ranks1[{}] is {}, expected 0 to {} in a group of {}", i, rank,
                      from.size() - 1, from.size());
-            const int place = to.index_of(from[rank]);
-            ranks2[i] = place < 0 ? MPI_UNDEFINED : place;
+            const int position = to.index_of(from[rank]);
+            ranks2[i] = position < 0 ? MPI_UNDEFINED : position;
         }
     });
 }
@@ -169,9 +170,9 @@ int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
         const Members& members = members_of(group);
         check_list(n, ranks, "ranks");
         check_output("newgroup", newgroup);
-        const std::span places(ranks, std::size_t(n));
-        check_places(members, places, MPI_ERR_RANK);
-        *newgroup = make_group(include(members, places));
+        const std::span positions(ranks, std::size_t(n));
+        check_positions(members, positions, MPI_ERR_RANK);
+        *newgroup = make_group(include(members, positions));
     });
 }
 
@@ -181,9 +182,9 @@ int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
         const Members& members = members_of(group);
         check_list(n, ranks, "ranks");
         check_output("newgroup", newgroup);
-        const std::span places(ranks, std::size_t(n));
-        check_places(members, places, MPI_ERR_RANK);
-        *newgroup = make_group(exclude(members, places));
+        const std::span positions(ranks, std::size_t(n));
+        check_positions(members, positions, MPI_ERR_RANK);
+        *newgroup = make_group(exclude(members, positions));
     });
 }
 

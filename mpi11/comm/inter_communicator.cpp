@@ -43,7 +43,7 @@ Meeting meet(Communicator& local, const Peer& peer) {
     Claim claim;
     std::vector<int> ours = local.members();
     ours.insert(ours.begin(), int(claim.first()));
-    std::vector<int> theirs = swap_lists(between.context(Lane::leaders), other, peer.tag, ours);
+    std::vector<int> theirs = swap_lists(between.context(Traffic::leaders), other, peer.tag, ours);
     Meeting meeting;
     meeting.first = runtime().rank() < other ? claim.use() : Context(theirs.at(0));
     meeting.remote.assign(theirs.begin() + 1, theirs.end());

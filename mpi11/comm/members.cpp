@@ -38,15 +38,15 @@ Members subtract(const Members& first, const Members& second) {
     return Members(those(first, [&](Rank rank) { return !second.contains(rank); }));
 }
 
-Members include(const Members& group, std::span<const int> places) {
+Members include(const Members& group, std::span<const int> positions) {
     std::vector<Rank> ranks;
-    ranks.reserve(places.size());
-    for (const int place : places) ranks.push_back(group[place]);
+    ranks.reserve(positions.size());
+    for (const int position : positions) ranks.push_back(group[position]);
     return Members(std::move(ranks));
 }
 
-Members exclude(const Members& group, std::span<const int> places) {
-    return subtract(group, include(group, places));
+Members exclude(const Members& group, std::span<const int> positions) {
+    return subtract(group, include(group, positions));
 }
 
 Likeness compare(const Members& a, const Members& b) {
@@ -57,11 +57,12 @@ Likeness compare(const Members& a, const Members& b) {
     return all ? Likeness::permuted : Likeness::different;
 }
 
-std::vector<int> places_in_range(int first, int last, int stride) {
-    std::vector<int> places;
-    for (long long place = first; stride > 0 ? place <= last : place >= last; place += stride)
-        places.push_back(int(place));
-    return places;
+std::vector<int> positions_in_range(int first, int last, int stride) {
+    std::vector<int> positions;
+    for (long long position = first; stride > 0 ? position <= last : position >= last;
+         position += stride)
+        positions.push_back(int(position));
+    return positions;
 }
 
 }  // namespace torusmp::mpi

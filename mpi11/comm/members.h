@@ -23,7 +23,7 @@ class Members {
     int size() const { return int(ranks_.size()); }
     Rank operator[](int index) const { return ranks_[std::size_t(index)]; }
     const std::vector<Rank>& ranks() const { return ranks_; }
-    // The place of a machine rank; -1: it is no member. Constant time.
+    // The position of a machine rank; -1: it is no member. Constant time.
     int index_of(Rank rank) const {
         const long long i = static_cast<long long>(rank) - lowest_;
         return i < 0 || i >= static_cast<long long>(index_.size()) ? -1 : index_[std::size_t(i)];
@@ -41,15 +41,15 @@ Members unite(const Members& first, const Members& second);
 // Those of the first that are in the second too, or are not; in the order of the first.
 Members intersect(const Members& first, const Members& second);
 Members subtract(const Members& first, const Members& second);
-// Those at these places, in this order; or all others, in their own. Precondition: places of the
-// group, each once.
-Members include(const Members& group, std::span<const int> places);
-Members exclude(const Members& group, std::span<const int> places);
+// Those at these positions, in this order; or all others, in their own. Precondition: positions of
+// the group, each once.
+Members include(const Members& group, std::span<const int> positions);
+Members exclude(const Members& group, std::span<const int> positions);
 
 enum class Likeness { same, permuted, different };  // same members and order; same members; neither
 Likeness compare(const Members& a, const Members& b);
 
-// first, first + stride, ... up to last: the places of one range. Precondition: stride is not 0.
-std::vector<int> places_in_range(int first, int last, int stride);
+// first, first + stride, ... up to last: the positions of one range. Precondition: stride is not 0.
+std::vector<int> positions_in_range(int first, int last, int stride);
 
 }  // namespace torusmp::mpi

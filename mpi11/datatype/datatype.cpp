@@ -20,19 +20,19 @@ std::ptrdiff_t sum(std::ptrdiff_t a, std::ptrdiff_t b) {
 template <class Better>
 class Bound {
   public:
-    void offer(std::ptrdiff_t place, bool marked) {
-        if (!found_ || (marked && !marked_) || (marked == marked_ && Better()(place, place_)))
-            place_ = place;
+    void offer(std::ptrdiff_t position, bool marked) {
+        if (!found_ || (marked && !marked_) || (marked == marked_ && Better()(position, position_)))
+            position_ = position;
         else
             return;
         found_ = true;
         marked_ = marked;
     }
-    std::ptrdiff_t place() const { return place_; }
+    std::ptrdiff_t position() const { return position_; }
     bool marked() const { return marked_; }
 
   private:
-    std::ptrdiff_t place_ = 0;
+    std::ptrdiff_t position_ = 0;
     bool found_ = false;
     bool marked_ = false;
 };
@@ -117,12 +117,12 @@ TypeMap::TypeMap(std::span<const Part> parts) {
         shapes.push_back({part.displacement, map.shape});
         signatures.push_back({map.signature, 1});
     }
-    lb = lowest.place();
+    lb = lowest.position();
     marked_lb = lowest.marked();
-    ub = highest.place();
+    ub = highest.position();
     marked_ub = highest.marked();
-    true_lb = lowest_data.place();
-    true_ub = highest_data.place();
+    true_lb = lowest_data.position();
+    true_ub = highest_data.position();
     shape = core::Shape::sequence(shapes);
     signature = Signature(signatures);
 }

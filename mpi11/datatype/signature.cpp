@@ -18,13 +18,13 @@ Signature::Signature(Basic basic) {
 }
 
 Signature::Signature(std::span<const Part> parts) {
-    auto places = std::make_shared<Places>();
+    auto runs = std::make_shared<Runs>();
     bool same = true;
     for (const auto& [part, count] : parts) {
         if (part.elements_ == 0 || count == 0) continue;
         if (elements_ == 0) uniform_ = part.uniform_;
         same = same && part.uniform_ != Basic::none && part.uniform_ == uniform_;
-        Place* const last = places->empty() ? nullptr : &places->back();
+        Run* const last = runs->empty() ? nullptr : &runs->back();
         if (last != nullptr && part.uniform_ != Basic::none &&
             last->part.uniform_ == part.uniform_) {
             // A row of equal elements is one part.
@@ -32,18 +32,17 @@ Signature::Signature(std::span<const Part> parts) {
             last->part.bytes_ += part.bytes_ * count;
             last->part.elements_ += part.elements_ * count;
             last->count = 1;
-        } else if (last != nullptr && part.places_ != nullptr &&
-                   last->part.places_ == part.places_) {
+        } else if (last != nullptr && part.runs_ != nullptr && last->part.runs_ == part.runs_) {
             last->count += count;
         } else {
-            places->push_back({part, count, bytes_, elements_});
+            runs->push_back({part, count, bytes_, elements_});
         }
         bytes_ += part.bytes_ * count;
         elements_ += part.elements_ * count;
     }
     if (same) return;
     uniform_ = Basic::none;
-    places_ = std::move(places);
+    runs_ = std::move(runs);
 }
 
 Signature Signature::repeated(std::size_t count) const {
@@ -71,13 +70,13 @@ std::optional<std::size_t> Signature::elements_in(std::size_t message_bytes) con
     const std::size_t whole = message_bytes / bytes_ * elements_;
     const std::size_t rest = message_bytes % bytes_;
     if (rest == 0) return whole;
-    const auto behind = std::upper_bound(
-        places_->begin(), places_->end(), rest,
-        [](std::size_t byte, const Place& place) { return byte < place.first_byte; });
-    const Place& place = *(behind - 1);
-    const std::optional<std::size_t> inside = place.part.elements_in(rest - place.first_byte);
+    const auto behind =
+        std::upper_bound(runs_->begin(), runs_->end(), rest,
+                         [](std::size_t byte, const Run& run) { return byte < run.first_byte; });
+    const Run& run = *(behind - 1);
+    const std::optional<std::size_t> inside = run.part.elements_in(rest - run.first_byte);
     if (!inside) return std::nullopt;
-    return whole + place.first_element + *inside;
+    return whole + run.first_element + *inside;
 }
 
 std::size_t Signature::bytes_of(std::size_t elements) const {
@@ -87,10 +86,10 @@ std::size_t Signature::bytes_of(std::size_t elements) const {
     const std::size_t rest = elements % elements_;
     if (rest == 0) return whole;
     const auto behind = std::upper_bound(
-        places_->begin(), places_->end(), rest,
-        [](std::size_t element, const Place& place) { return element < place.first_element; });
-    const Place& place = *(behind - 1);
-    return whole + place.first_byte + place.part.bytes_of(rest - place.first_element);
+        runs_->begin(), runs_->end(), rest,
+        [](std::size_t element, const Run& run) { return element < run.first_element; });
+    const Run& run = *(behind - 1);
+    return whole + run.first_byte + run.part.bytes_of(rest - run.first_element);
 }
 
 }  // namespace torusmp::mpi

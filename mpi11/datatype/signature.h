@@ -41,16 +41,16 @@ class Signature {
     void for_each(Visit&& visit) const;
 
   private:
-    struct Place;
-    using Places = std::vector<Place>;
+    struct Run;
+    using Runs = std::vector<Run>;
 
     Basic uniform_ = Basic::none;
     std::size_t bytes_ = 0;
     std::size_t elements_ = 0;
-    std::shared_ptr<const Places> places_;  // null: uniform, or empty
+    std::shared_ptr<const Runs> runs_;  // null: uniform, or empty
 };
 
-struct Signature::Place {
+struct Signature::Run {
     Signature part;
     std::size_t count;
     std::size_t first_byte;
@@ -61,8 +61,8 @@ template <class Visit>
 void Signature::for_each(Visit&& visit) const {
     if (elements_ == 0) return;
     if (uniform_ != Basic::none) return visit(uniform_, elements_);
-    for (const Place& place : *places_)
-        for (std::size_t i = 0; i < place.count; ++i) place.part.for_each(visit);
+    for (const Run& run : *runs_)
+        for (std::size_t i = 0; i < run.count; ++i) run.part.for_each(visit);
 }
 
 }  // namespace torusmp::mpi

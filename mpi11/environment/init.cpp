@@ -19,7 +19,7 @@
 #include "mpi11/environment/info.h"
 #include "mpi11/error/check.h"
 #include "mpi11/error/error_codes.h"
-#include "mpi11/error/leftovers.h"
+#include "mpi11/error/leak_report.h"
 #include "mpi11/pt2pt/buffered.h"
 #include "mpi11/pt2pt/request.h"
 
@@ -49,7 +49,7 @@ void make_communicators(Library& lib) {
     std::vector<Rank> all(std::size_t(runtime.size()));
     for (Rank rank = 0; rank < runtime.size(); ++rank) all[std::size_t(rank)] = rank;
     lib.world = &make_communicator(std::move(all), 0, MPI_COMM_WORLD, "MPI_COMM_WORLD");
-    lib.self = &make_communicator({runtime.rank()}, lanes, MPI_COMM_SELF, "MPI_COMM_SELF");
+    lib.self = &make_communicator({runtime.rank()}, contexts_each, MPI_COMM_SELF, "MPI_COMM_SELF");
     hot.world = lib.world;
 }
 
@@ -106,7 +106,7 @@ void end() {
     delete_attributes(*lib.world);
     finish_buffered_sends();
     lib.process->runtime().progress();
-    if (lib.process->settings()[job::setting::mpi_check]) list_leftovers();
+    if (lib.process->settings()[job::setting::mpi_check]) report_leaks();
     finish_orphans();
     if (!up_for_qmp) job::go_down(*lib.process);
     up_for_qmp = false;

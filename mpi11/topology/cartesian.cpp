@@ -1,5 +1,5 @@
 // Cartesian topologies (MPI-1.1, section 6.5). With reorder, neighbours in the grid become
-// neighbours on the wires as far as routing knows how.
+// neighbours in the torus as far as routing knows how.
 #include <algorithm>
 #include <numeric>
 

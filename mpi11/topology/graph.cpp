@@ -1,5 +1,5 @@
 // Graph topologies (MPI-1.1, section 6.5.3). With reorder, processes that are neighbours in the
-// graph come near each other on the wires.
+// graph come near each other in the torus.
 #include <algorithm>
 
 #include "mpi11/comm/group.h"

@@ -68,7 +68,7 @@ const Neighbourhood& neighbourhood_of(const Communicator& comm);
 MPI_Comm make_with_topology(Communicator& from, const std::vector<Rank>& ranks,
                             Topology::Shape shape);
 
-// A rank for each vertex of a graph, near those it talks to on the wires. Between processes of one
+// A rank for each vertex of a graph, near those it talks to in the torus. Between processes of one
 // host every way is as long, so there they keep their order. (Grids do not: collectives in them run
 // along the machine's dimensions, inside a host too.)
 std::vector<Rank> place_graph(const Communicator& comm, int vertices,

@@ -29,12 +29,12 @@ std::string quote_toml(const std::string& text) {
     return out + "\"";
 }
 
-// ---- Wires ----
+// ---- Cables ----
 
-class WireMap {
+class CableMap {
   public:
-    WireMap(const std::vector<HostResult>& results,
-            const std::function<bool(const std::string&)>& wanted) {
+    CableMap(const std::vector<HostResult>& results,
+             const std::function<bool(const std::string&)>& wanted) {
         for (std::size_t node = 0; node < results.size(); ++node)
             for (const Heard& heard : results[node].report.heard)
                 if (wanted(heard.device) && wanted(heard.from)) {
@@ -85,30 +85,31 @@ class WireMap {
 // ---- The file ----
 
 // The device that most nodes use in a direction.
-std::string usual_device(const Recognized& torus, const WireMap& wires, int index) {
+std::string usual_device(const Recognized& torus, const CableMap& cable_map, int index) {
     std::map<std::string, int> count;
     for (const auto& ports : torus.ports)
         if (ports[std::size_t(index)] != Recognized::no_port)
-            ++count[wires.device(ports[std::size_t(index)])];
+            ++count[cable_map.device(ports[std::size_t(index)])];
     return std::max_element(count.begin(), count.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; })
         ->first;
 }
 
-std::string write_links(const Recognized& torus, const WireMap& wires,
+std::string write_links(const Recognized& torus, const CableMap& cable_map,
                         const std::vector<std::string>& hosts) {
     std::string common = "[links]\n";
     std::map<std::string, std::string> own;  // host -> lines of its table
     for (int i = 0; i < 2 * torus.torus.dimensions(); ++i) {
         const Direction direction = Direction::from_index(i);
         if (torus.torus.extent(direction.dimension) == 1) continue;
-        const std::string usual = usual_device(torus, wires, i);
+        const std::string usual = usual_device(torus, cable_map, i);
         const std::string name = quote_toml(config::direction_name(direction));
         common += fmt::format("{} = {}\n", name, quote_toml(usual));
         for (std::size_t node = 0; node < hosts.size(); ++node) {
             const int port = torus.ports[node][std::size_t(i)];
-            if (port != Recognized::no_port && wires.device(port) != usual)
-                own[hosts[node]] += fmt::format("{} = {}\n", name, quote_toml(wires.device(port)));
+            if (port != Recognized::no_port && cable_map.device(port) != usual)
+                own[hosts[node]] +=
+                    fmt::format("{} = {}\n", name, quote_toml(cable_map.device(port)));
         }
     }
     for (const auto& [host, lines] : own)
@@ -116,7 +117,7 @@ std::string write_links(const Recognized& torus, const WireMap& wires,
     return torus.torus.size() == 1 ? std::string() : common;
 }
 
-std::string write_geometry(const Recognized& torus, const WireMap& wires,
+std::string write_geometry(const Recognized& torus, const CableMap& cable_map,
                            const std::vector<std::string>& hosts, const std::string& agent) {
     std::vector<std::string> periodic, by_rank(hosts.size());
     for (int d = 0; d < torus.torus.dimensions(); ++d)
@@ -124,10 +125,10 @@ std::string write_geometry(const Recognized& torus, const WireMap& wires,
     for (std::size_t node = 0; node < hosts.size(); ++node)
         by_rank[std::size_t(torus.rank_of[node])] = quote_toml(hosts[node]);
     std::string out = fmt::format(
-        "# Written by torus-check --discover from what was found on the wires.\n[torus]\n"
+        "# Written by torus-check --discover from what was found on the cables.\n[torus]\n"
         "dims = [{}]\nperiodic = [{}]\n\n[nodes]\nhosts = [\n    {}\n]\n\n{}",
         fmt::join(torus.torus.extents(), ", "), fmt::join(periodic, ", "),
-        fmt::join(by_rank, ",\n    "), write_links(torus, wires, hosts));
+        fmt::join(by_rank, ",\n    "), write_links(torus, cable_map, hosts));
     if (!agent.empty()) out += fmt::format("\n[launch]\nagent = {}\n", quote_toml(agent));
     return out;
 }
@@ -138,8 +139,8 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
                    const std::function<bool(const std::string&)>& wanted,
                    const std::string& agent) {
     Discovery discovery;
-    const WireMap wires(results, wanted);
-    const std::vector<Cable> cables = wires.cables(discovery.notes);
+    const CableMap cable_map(results, wanted);
+    const std::vector<Cable> cables = cable_map.cables(discovery.notes);
     discovery.cables = cables.size();
     for (std::size_t node = 0; node < hosts.size(); ++node)
         if (!results[node].trouble.empty())
@@ -149,7 +150,8 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
     routing::Recognition recognition = routing::recognize_torus(hosts, cables);
     discovery.reason = recognition.reason;
     discovery.torus = std::move(recognition.found);
-    if (discovery.torus) discovery.geometry = write_geometry(*discovery.torus, wires, hosts, agent);
+    if (discovery.torus)
+        discovery.geometry = write_geometry(*discovery.torus, cable_map, hosts, agent);
     return discovery;
 }
 

@@ -1,4 +1,4 @@
-// A geometry file from what the hosts heard on their wires. Pure; any thread may call.
+// A geometry file from what the hosts heard on their cables. Pure; any thread may call.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "programs/torus_check/crew.h"
+#include "programs/torus_check/coordinator.h"
 #include "routing/recognize.h"
 
 namespace torusmp::check {
@@ -14,8 +14,8 @@ namespace torusmp::check {
 struct Discovery {
     std::optional<routing::Recognized> torus;
     std::size_t cables = 0;
-    std::string reason;              // why the wires make no torus; empty where they do
-    std::vector<std::string> notes;  // wires that were left out, and why
+    std::string reason;              // why the cables make no torus; empty where they do
+    std::vector<std::string> notes;  // cables that were left out, and why
     std::string geometry;            // the text of the file; empty where there is no torus
 };
 

@@ -1,4 +1,4 @@
-// torus-check: tests every cable of a geometry file at once, or writes the file from the wires.
+// torus-check: tests every cable of a geometry file at once, or writes the file from the cabling.
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #include "core/transport/machine.h"
 #include "job/settings.h"
 #include "launch/settings.h"
-#include "programs/torus_check/crew.h"
+#include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/discover.h"
 #include "programs/torus_check/probe.h"
 #include "programs/torus_check/report.h"
@@ -41,7 +41,7 @@ Examples:
   torus-check --config cluster.toml                 test every cable
   torus-check --config cluster.toml --json -        the same for a script
   torus-check --discover cluster.toml --hosts n0,n1,n2,n3
-                                                    write a geometry file from the wires
+                                                    write a geometry file from the cabling
 
 Every host sends its name out of every device and tells what it heard. A table names each cable
 that is crossed, swapped, misplaced, missing, slow, lossy or has a small MTU, by host and device.
@@ -57,7 +57,7 @@ po::options_description make_options() {
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
     options.add_options()  //
         ("discover", text("FILE"),
-         "write a geometry file from what is found on the wires; - is standard output")       //
+         "write a geometry file from what is found on the cables; - is standard output")      //
         ("hosts", text("A,B,C"), "the hosts to ask with --discover, instead of nodes.hosts")  //
         ("devices", text("GLOBS"),
          "with --discover: only devices like these, for example \"enp*,eth1\"")               //
@@ -172,9 +172,9 @@ class Terminal {
     std::string told_;
 };
 
-check::CrewPlan make_plan(const po::variables_map& given, const config::Settings& settings,
-                          const std::vector<std::string>& hosts) {
-    check::CrewPlan plan;
+check::SurveyPlan make_plan(const po::variables_map& given, const config::Settings& settings,
+                            const std::vector<std::string>& hosts) {
+    check::SurveyPlan plan;
     plan.agent = settings[launch::setting::agent];
     plan.program = given.count("program") ? given["program"].as<std::string>() : own_path();
     plan.hosts = hosts;
@@ -198,7 +198,7 @@ check::CrewPlan make_plan(const po::variables_map& given, const config::Settings
     return plan;
 }
 
-std::vector<check::HostResult> question(const check::CrewPlan& plan) {
+std::vector<check::HostResult> question(const check::SurveyPlan& plan) {
     Terminal terminal(plan.timeout);
     return check::question_hosts(
         plan, [&](const char* what, std::size_t done, std::size_t of, const std::string& late) {
@@ -207,7 +207,7 @@ std::vector<check::HostResult> question(const check::CrewPlan& plan) {
 }
 
 // Only the devices named in the geometry file send; all listen.
-void restrict_devices(const config::Settings& settings, check::CrewPlan& plan) {
+void restrict_devices(const config::Settings& settings, check::SurveyPlan& plan) {
     const routing::Torus torus = *node_torus(settings);
     for (int node = 0; node < torus.size(); ++node)
         for (int i = 0; i < 2 * torus.dimensions(); ++i) {
@@ -226,7 +226,7 @@ void compare_settings(const config::Settings& settings,
         if (!result.trouble.empty()) return;
         facts.push_back(result.facts);
     }
-    report.messages = transport::check_machine(settings, facts, config::read_places(settings),
+    report.messages = transport::check_machine(settings, facts, config::read_locations(settings),
                                                config::file_hash(settings.file()));
     report.notes = transport::machine_notes(settings, facts);
 }
@@ -237,7 +237,7 @@ int test_cables(const po::variables_map& given) {
         throw UsageError(
             "no hosts are named: expected a geometry file with nodes.hosts (--config FILE), or "
             "--discover FILE --hosts a,b,c to write one");
-    check::CrewPlan plan = make_plan(given, settings, host_names(settings));
+    check::SurveyPlan plan = make_plan(given, settings, host_names(settings));
     restrict_devices(settings, plan);
     const std::vector<check::HostResult> results = question(plan);
     check::CheckReport report;

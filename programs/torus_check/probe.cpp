@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto tick = std::chrono::milliseconds(1);  // between two probes on one device
 constexpr int largest_burst = 8;
 constexpr auto patience = std::chrono::seconds(5);  // with a device that takes no packets
-constexpr std::size_t most_far_ends = 4096;         // a wire that has more is no cable
+constexpr std::size_t most_far_ends = 4096;         // a device that has more is on no cable
 constexpr int receive_buffer = 1 << 20;
 
 // ---- Sockets ----
@@ -85,9 +85,9 @@ base::Descriptor open_v4(const config::Device& device, int port) {
 
 // ---- One device ----
 
-class Wire {
+class DeviceProbe {
   public:
-    Wire(const config::Device& device, const Job& job, bool sends)
+    DeviceProbe(const config::Device& device, const Job& job, bool sends)
         : device_(device), job_(job), sends_(sends) {
         v6_ = open_v6(device, job.port);
         v4_ = open_v4(device, job.port);
@@ -257,7 +257,7 @@ class Probe {
         say(fmt::format("{} {}\n", hello_word, TORUSMP_VERSION));
         if (!read_job()) return config::exit_ok;
         const config::HostFacts facts = transport::this_host(job_.geometry, job_.routes);
-        open_wires(facts);
+        open_devices(facts);
         say(config::format_facts(facts) + "ready\n");
         while (!finished_ && step()) {
         }
@@ -279,20 +279,20 @@ class Probe {
     }
 
     // It listens on every device, since a cable may be plugged in where none should be.
-    void open_wires(const config::HostFacts& facts) {
+    void open_devices(const config::HostFacts& facts) {
         for (const config::Device& device : facts.devices)
-            if (!device.loopback && device.up) wires_.emplace_back(device, job_, sends_on(device));
+            if (!device.loopback && device.up) probes_.emplace_back(device, job_, sends_on(device));
     }
 
     // Waits for an order, an arrival or the next probe, and acts. False: nobody is left to report
     // to.
     bool step() {
         std::vector<pollfd> polls{{STDIN_FILENO, POLLIN, 0}};
-        for (const Wire& wire : wires_) wire.add_polls(polls);
+        for (const DeviceProbe& probe : probes_) probe.add_polls(polls);
         const int wait = sending_ ? int(tick.count()) : -1;
         if (::poll(polls.data(), polls.size(), wait) < 0 && errno != EINTR)
             throw std::system_error(errno, std::generic_category(), "poll");
-        for (Wire& wire : wires_) wire.receive();
+        for (DeviceProbe& probe : probes_) probe.receive();
         if (sending_ && Clock::now() >= next_tick_) send();
         if (polls[0].revents == 0) return true;
         if (!orders_.read_more()) return false;
@@ -307,9 +307,9 @@ class Probe {
         const auto due = std::clamp<std::int64_t>((now - next_tick_) / tick + 1, 1, largest_burst);
         next_tick_ = now + tick;
         bool done = true;
-        for (Wire& wire : wires_) {
-            for (std::int64_t i = 0; i < due && !wire.done(); ++i) wire.send();
-            done = done && wire.done();
+        for (DeviceProbe& probe : probes_) {
+            for (std::int64_t i = 0; i < due && !probe.done(); ++i) probe.send();
+            done = done && probe.done();
         }
         if (!done) return;
         sending_ = false;
@@ -322,9 +322,9 @@ class Probe {
             next_tick_ = Clock::now();
         } else if (order == "report") {
             ProbeReport report;
-            for (Wire& wire : wires_) {
-                wire.receive();
-                wire.add_to(report);
+            for (DeviceProbe& probe : probes_) {
+                probe.receive();
+                probe.add_to(report);
             }
             say(format_report(report));
             finished_ = true;
@@ -335,7 +335,7 @@ class Probe {
 
     Job job_;
     Orders orders_;
-    std::vector<Wire> wires_;
+    std::vector<DeviceProbe> probes_;
     bool sending_ = false, finished_ = false;
     Clock::time_point next_tick_{};
 };

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "config/network.h"
-#include "programs/torus_check/wire.h"
+#include "programs/torus_check/probe_packet.h"
 
 namespace torusmp::check {
 

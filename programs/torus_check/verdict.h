@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "programs/torus_check/crew.h"
+#include "programs/torus_check/coordinator.h"
 #include "routing/torus.h"
 
 namespace torusmp::check {

@@ -29,7 +29,7 @@ int run(int argc, char** argv) {
         fmt::print("torus-run of torusmp {}\n", TORUSMP_VERSION);
         return config::exit_ok;
     }
-    if (options.keeper_timeout) return launch::run_remote_keeper(*options.keeper_timeout);
+    if (options.daemon_timeout) return launch::run_remote_daemon(*options.daemon_timeout);
     return launch::run_job(launch::plan_job(options));
 }
 

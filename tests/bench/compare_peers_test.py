@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_beds
+from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_testbeds
 
 SCRIPT = SOURCE / "bench/compare-peers"
 PEERS = ("openmpi", "mpich")
@@ -125,9 +125,9 @@ class Measures(Comparison):
             self.assertIn(name, names)
 
 
-class Beds(Comparison):
+class Testbeds(Comparison):
     def setUp(self):
-        skip_without_beds()
+        skip_without_testbeds()
         super().setUp()
 
     def test_bare_sockets_and_the_wire_stand_beside_ours(self):
@@ -140,8 +140,8 @@ class Beds(Comparison):
                                r"raw=[\d.]+us to_raw=[\d.]+$")
         diagonal = next(l for l in lines if l.startswith("relay.tcp.diagonal"))
         self.assertRegex(diagonal, r"ours=[\d.]+MB/s .* of_wire=[\d.]+$")
-        beds = self.run_program(SOURCE / "tests/testbed/torus-netns", "list")
-        self.assertNotIn("cmp", beds.stdout, "a bed was left behind")
+        testbeds = self.run_program(SOURCE / "tests/testbed/torus-netns", "list")
+        self.assertNotIn("cmp", testbeds.stdout, "a testbed was left behind")
 
 
 class Absent(Comparison):

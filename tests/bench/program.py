@@ -49,12 +49,12 @@ class Case(unittest.TestCase):
             self.assertIn(part, done.stderr)
 
 
-def skip_without_beds():
+def skip_without_testbeds():
     """Ends the test as skipped where no namespaces can be made."""
     possible = subprocess.run([SOURCE / "tests/testbed/torus-netns", "possible"],
                               capture_output=True, text=True)
     if possible.returncode or os.geteuid():
-        print(possible.stderr.strip() or "a bed that stays needs root")
+        print(possible.stderr.strip() or "a testbed that stays needs root")
         sys.exit(77)
 
 

@@ -10,7 +10,7 @@ import time
 import xml.etree.ElementTree as xml
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_beds
+from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_testbeds
 
 BENCH = BUILD / "bench/torus-bench"
 TORUS_RUN = BUILD / "bin/torus-run"
@@ -329,25 +329,25 @@ class BadInput(Program):
         self.assertIn("give the option to the launcher", done.stderr)
 
 
-class Beds(Program):
+class Testbeds(Program):
     """Over links between hosts, each a network namespace."""
 
     def setUp(self):
-        skip_without_beds()
+        skip_without_testbeds()
         super().setUp()
-        self.bed = f"bench{os.getpid()}-{time.monotonic_ns() % 10**6}"
+        self.testbed = f"bench{os.getpid()}-{time.monotonic_ns() % 10**6}"
 
-    def on_bed(self, torus, *words, bed=()):
+    def on_testbed(self, torus, *words, testbed=()):
         done = self.run_program(SOURCE / "tests/testbed/torus-netns", "run", torus, "--name",
-                                self.bed, *bed, "--", BENCH, *words, *QUICK, "--json", "out.json",
+                                self.testbed, *testbed, "--", BENCH, *words, *QUICK, "--json", "out.json",
                                 environment=clean_environment() | {"TMPDIR": str(self.work)})
         self.assert_ok(done)
         return json.loads((self.work / "out.json").read_text()), done.stdout
 
     def test_a_bare_socket_stands_beside_us_on_the_same_link(self):
         for what, columns in (("latency", 5), ("bandwidth", 9), ("sweep", 5)):
-            document, printed = self.on_bed("2", what, "--raw", "--sizes", "1:64KiB", "--step",
-                                            "1024", bed=("--open", "0"))
+            document, printed = self.on_testbed("2", what, "--raw", "--sizes", "1:64KiB", "--step",
+                                            "1024", testbed=("--open", "0"))
             with self.subTest(what=what):
                 self.assertEqual(len(document["columns"]), columns)
                 for row in document["rows"]:
@@ -360,7 +360,7 @@ class Beds(Program):
                 self.assertIn("d0p", printed)
 
     def test_all_link_ends_at_once(self):
-        document, _ = self.on_bed("2x2", "aggregate", "--raw", "--sizes", "256KiB:256KiB")
+        document, _ = self.on_testbed("2x2", "aggregate", "--raw", "--sizes", "256KiB:256KiB")
         self.assertEqual([c["name"] for c in document["columns"]],
                          ["a link", "a node", "all nodes", "bare node", "ratio"] * 2)
         links = self.check_links(document, [(r, d) for r in range(4)

@@ -27,9 +27,9 @@ inline void compose(void* inout, const void* in, std::size_t count, const void*)
             then(static_cast<Affine*>(inout)[i], static_cast<const Affine*>(in)[i]);
 }
 
-// What a node contributes at position i: different for each node, and never the identity.
-inline Affine contribution(std::uint64_t seed, int node, std::size_t i) {
-    std::uint64_t x = seed * 0x9e3779b97f4a7c15u + std::uint64_t(node) * 0xbf58476d1ce4e5b9u +
+// What a member contributes at position i: different for each member, and never the identity.
+inline Affine contribution(std::uint64_t seed, int member, std::size_t i) {
+    std::uint64_t x = seed * 0x9e3779b97f4a7c15u + std::uint64_t(member) * 0xbf58476d1ce4e5b9u +
                       (i + 1) * 0x94d049bb133111ebu;
     x ^= x >> 29;
     x *= 0xbf58476d1ce4e5b9u;
@@ -37,16 +37,17 @@ inline Affine contribution(std::uint64_t seed, int node, std::size_t i) {
     return {std::uint32_t(x) | 1u, std::uint32_t(x >> 32)};
 }
 
-inline std::vector<Affine> contributions(std::uint64_t seed, int node, std::size_t count) {
+inline std::vector<Affine> contributions(std::uint64_t seed, int member, std::size_t count) {
     std::vector<Affine> values(count);
-    for (std::size_t i = 0; i < count; ++i) values[i] = contribution(seed, node, i);
+    for (std::size_t i = 0; i < count; ++i) values[i] = contribution(seed, member, i);
     return values;
 }
 
 // Nodes [from, to) in order, at position i.
 inline Affine composed(std::uint64_t seed, int from, int to, std::size_t i) {
     Affine result;
-    for (int node = from; node < to; ++node) result = then(result, contribution(seed, node, i));
+    for (int member = from; member < to; ++member)
+        result = then(result, contribution(seed, member, i));
     return result;
 }
 

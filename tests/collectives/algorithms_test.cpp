@@ -68,7 +68,7 @@ TEST_CASE("Every row of every operation gives the right answer on random groups"
     const std::vector<std::vector<int>> machines{{5}, {2, 2}, {3, 4}, {2, 3, 2}, {4, 2, 3}};
     JobOptions options = job_of(machines[std::size_t(random.below(machines.size()))],
                                 random.below(3) == 0, std::uint64_t(seed));
-    options.tokens = options.relay_tokens = 2;
+    options.credits = options.relay_credits = 2;
     std::vector<Team> teams = random_teams(torusmp::routing::Torus(options.dims), random);
     std::unique_ptr<SoakTask> task;
     Job job(options);
@@ -80,14 +80,14 @@ TEST_CASE("Every row of every operation gives the right answer on random groups"
                 task = task_of(*table, algorithm, team, random);
                 REQUIRE(task != nullptr);
                 INFO(task->describe() << " on " << team.name << " of seed " << seed);
-                for (int node = 0; node < team.size(); ++node) task->start(node);
+                for (int member = 0; member < team.size(); ++member) task->start(member);
                 REQUIRE(job.run_until([&] {
-                    for (int node = 0; node < team.size(); ++node)
-                        if (!task->schedule(node).complete()) return false;
+                    for (int member = 0; member < team.size(); ++member)
+                        if (!task->schedule(member).complete()) return false;
                     return true;
                 }));
-                for (int node = 0; node < team.size(); ++node)
-                    REQUIRE(task->schedule(node).error() == torusmp::core::Error::none);
+                for (int member = 0; member < team.size(); ++member)
+                    REQUIRE(task->schedule(member).error() == torusmp::core::Error::none);
                 REQUIRE(task->wrong() == "");
                 task.reset();
             }

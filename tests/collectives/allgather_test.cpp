@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "collectives/crew.h"
 #include "collectives/group/bundles.h"
 #include "collectives/scenes.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -18,12 +18,12 @@ namespace {
 // Sizes by node; each member starts twice, with its own block apart and in place.
 void check_allgather(const Scene& scene, const std::vector<std::size_t>& sizes, bool even,
                      Wanted algorithm) {
-    Crew<Allgather> crew;
+    SimulatedGroup<Allgather> simulated;
     std::vector<std::vector<std::byte>> in;
     std::vector<std::vector<std::byte>> out;
     Job job(scene.options);
-    crew.sign_on(job, scene.members_of(job));
-    const auto nodes = std::size_t(crew.size());
+    simulated.sign_on(job, scene.members_of(job));
+    const auto nodes = std::size_t(simulated.size());
     // Blocks of different sizes lie backwards and apart from each other.
     std::vector<std::size_t> offsets(nodes);
     std::size_t total = 0;
@@ -41,10 +41,11 @@ void check_allgather(const Scene& scene, const std::vector<std::size_t>& sizes, 
             std::fill(in[node].begin(), in[node].end(), std::byte{0});
             std::byte* own = in_place ? in[node].data() + offsets[node] : out[node].data();
             fill(own, sizes[node], round + node);
-            crew[int(node)].start(in[node].data(), blocks, in_place ? nullptr : own, algorithm);
+            simulated[int(node)].start(in[node].data(), blocks, in_place ? nullptr : own,
+                                       algorithm);
         }
         INFO(job.report());
-        REQUIRE(job.run_until([&] { return crew.complete(); }));
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
         for (const auto& all : in) {
             bool right = all[total] == std::byte{0};
             for (std::size_t node = 0; node < nodes; ++node)
@@ -56,7 +57,7 @@ void check_allgather(const Scene& scene, const std::vector<std::size_t>& sizes, 
         }
     }
     job.settle();
-    CHECK(job.tokens_home());
+    CHECK(job.credits_home());
 }
 
 }  // namespace

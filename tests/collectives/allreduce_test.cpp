@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "collectives/crew.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -23,28 +23,28 @@ void append(void* inout, const void* in, std::size_t count, const void*) {
         std::strcat(static_cast<Word*>(inout)[i].letters, static_cast<const Word*>(in)[i].letters);
 }
 
-float contribution(int node, std::size_t i) {
-    return float(1.0 / (3.0 + node * 7 + double(i % 97))) * (node % 3 == 0 ? -1e3f : 1.0f);
+float contribution(int member, std::size_t i) {
+    return float(1.0 / (3.0 + member * 7 + double(i % 97))) * (member % 3 == 0 ? -1e3f : 1.0f);
 }
 
 // The result on all; the test fails unless all have the same bits.
 std::vector<float> sum_of(const JobOptions& options, Wanted algorithm, std::size_t count) {
-    Crew<Allreduce> crew;
+    SimulatedGroup<Allreduce> simulated;
     std::vector<std::vector<float>> values;
     Job job(options);
-    crew.sign_on(job, all_ranks(job));
-    for (int node = 0; node < crew.size(); ++node) {
+    simulated.sign_on(job, all_ranks(job));
+    for (int member = 0; member < simulated.size(); ++member) {
         values.emplace_back(count);
-        for (std::size_t i = 0; i < count; ++i) values.back()[i] = contribution(node, i);
+        for (std::size_t i = 0; i < count; ++i) values.back()[i] = contribution(member, i);
     }
-    for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(values[std::size_t(node)].data(), count, float_sum, algorithm);
+    for (int member = 0; member < simulated.size(); ++member)
+        simulated[member].start(values[std::size_t(member)].data(), count, float_sum, algorithm);
     INFO(job.report());
-    REQUIRE(job.run_until([&] { return crew.complete(); }));
+    REQUIRE(job.run_until([&] { return simulated.complete(); }));
     for (const auto& other : values)
         REQUIRE(std::memcmp(other.data(), values[0].data(), count * sizeof(float)) == 0);
     job.settle();
-    CHECK(job.tokens_home());
+    CHECK(job.credits_home());
     return values[0];
 }
 
@@ -62,7 +62,7 @@ TEST_CASE(
             double expected = 0.0;
             int ranks = 1;
             for (const int extent : dims) ranks *= extent;
-            for (int node = 0; node < ranks; ++node) expected += contribution(node, 0);
+            for (int member = 0; member < ranks; ++member) expected += contribution(member, 0);
             CHECK(tree[0] == Approx(expected).margin(1e-2));
             for (const bool direct : {true, false})
                 for (const Wanted algorithm : automatic_and_every(allreduce::algorithms())) {
@@ -77,25 +77,25 @@ TEST_CASE(
 TEST_CASE("An operation that does not commute sees the members in the order of their places") {
     for (const Wanted algorithm : every(allreduce::algorithms())) {
         for (const bool direct : {true, false}) {
-            Crew<Allreduce> crew;
+            SimulatedGroup<Allreduce> simulated;
             std::vector<std::array<Word, 3>> words;
             Job job(job_of({2, 4, 3}, direct));
-            crew.sign_on(job, all_ranks(job));
+            simulated.sign_on(job, all_ranks(job));
             Operation operation{append, sizeof(Word)};
             // Disjoint trees keep no order: the operation must say that it needs one.
             operation.commutative = algorithm != named(allreduce::algorithms(), "disjoint");
             std::string expected;
-            for (int node = 0; node < crew.size(); ++node) {
-                expected += char('a' + node);
+            for (int member = 0; member < simulated.size(); ++member) {
+                expected += char('a' + member);
                 words.emplace_back();
                 for (auto& word : words.back()) {
                     std::memset(&word, 0, sizeof word);
-                    word.letters[0] = char('a' + node);
+                    word.letters[0] = char('a' + member);
                 }
             }
-            for (int node = 0; node < crew.size(); ++node)
-                crew[node].start(words[std::size_t(node)].data(), 3, operation, algorithm);
-            REQUIRE(job.run_until([&] { return crew.complete(); }));
+            for (int member = 0; member < simulated.size(); ++member)
+                simulated[member].start(words[std::size_t(member)].data(), 3, operation, algorithm);
+            REQUIRE(job.run_until([&] { return simulated.complete(); }));
             for (const auto& three : words)
                 for (const auto& word : three) REQUIRE(word.letters == expected);
         }
@@ -140,47 +140,50 @@ TEST_CASE("A schedule is used again, and many run at once without disturbing eac
 
 TEST_CASE("Nobody leaves a barrier before the last has come") {
     for (const auto& dims : shapes) {
-        Crew<Allreduce> crew;
+        SimulatedGroup<Allreduce> simulated;
         Job job(job_of(dims, false));
-        crew.sign_on(job, all_ranks(job));
-        for (int node = 0; node + 1 < crew.size(); ++node) crew[node].start_barrier();
+        simulated.sign_on(job, all_ranks(job));
+        for (int member = 0; member + 1 < simulated.size(); ++member)
+            simulated[member].start_barrier();
         job.settle();
-        for (int node = 0; node + 1 < crew.size(); ++node) CHECK_FALSE(crew[node].complete());
-        crew[crew.size() - 1].start_barrier();
-        CHECK(job.run_until([&] { return crew.complete(); }));
+        for (int member = 0; member + 1 < simulated.size(); ++member)
+            CHECK_FALSE(simulated[member].complete());
+        simulated[simulated.size() - 1].start_barrier();
+        CHECK(job.run_until([&] { return simulated.complete(); }));
     }
 }
 
 TEST_CASE("A schedule that waits says for whom") {
-    Crew<Allreduce> crew;
+    SimulatedGroup<Allreduce> simulated;
     float value = 1.0f;
     Job job(job_of({2}, true));
-    crew.sign_on(job, all_ranks(job));
-    crew[0].start(&value, 1, float_sum);
+    simulated.sign_on(job, all_ranks(job));
+    simulated[0].start(&value, 1, float_sum);
     job.settle();
-    CHECK_THAT(crew[0].describe(), Catch::Contains("allreduce waits for rank 1"));
+    CHECK_THAT(simulated[0].describe(), Catch::Contains("allreduce waits for rank 1"));
     float other = 2.0f;
-    crew[1].start(&other, 1, float_sum);
-    CHECK(job.run_until([&] { return crew.complete(); }));
+    simulated[1].start(&other, 1, float_sum);
+    CHECK(job.run_until([&] { return simulated.complete(); }));
     CHECK(value == 3.0f);
 }
 
 TEST_CASE("A rank that dies under a reduction ends it with an error that names the rank") {
-    Crew<Allreduce> crew;
+    SimulatedGroup<Allreduce> simulated;
     std::vector<float> values(4, 1.0f);
     Job job(job_of({4}, true));
-    crew.sign_on(job, all_ranks(job));
-    for (int node = 0; node < 3; ++node)
-        crew[node].start(&values[std::size_t(node)], 1, float_sum,
-                         named(allreduce::algorithms(), "exchange"));
+    simulated.sign_on(job, all_ranks(job));
+    for (int member = 0; member < 3; ++member)
+        simulated[member].start(&values[std::size_t(member)], 1, float_sum,
+                                named(allreduce::algorithms(), "exchange"));
     job.settle();
     job.kill(3);
     for (Rank rank = 0; rank < 3; ++rank) job[rank].peer_died(3, "killed by the test");
-    REQUIRE(job.run_until(
-        [&] { return crew[0].complete() && crew[1].complete() && crew[2].complete(); }));
-    for (int node = 0; node < 3; ++node) {
-        CHECK(crew[node].error() == torusmp::core::Error::unreachable);
-        CHECK(crew[node].failed_peer() == 3);
+    REQUIRE(job.run_until([&] {
+        return simulated[0].complete() && simulated[1].complete() && simulated[2].complete();
+    }));
+    for (int member = 0; member < 3; ++member) {
+        CHECK(simulated[member].error() == torusmp::core::Error::unreachable);
+        CHECK(simulated[member].failed_peer() == 3);
     }
 }
 

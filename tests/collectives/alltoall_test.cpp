@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "collectives/crew.h"
 #include "collectives/scenes.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -47,23 +47,23 @@ bool gaps_untouched(const Laid& laid) {
 }
 
 void check_even(const Scene& scene, std::size_t block, Wanted algorithm) {
-    Crew<Alltoall> crew;
+    SimulatedGroup<Alltoall> simulated;
     std::vector<std::vector<std::byte>> out;
     std::vector<std::vector<std::byte>> in;
     Job job(scene.options);
-    crew.sign_on(job, scene.members_of(job));
-    const auto nodes = std::size_t(crew.size());
+    simulated.sign_on(job, scene.members_of(job));
+    const auto nodes = std::size_t(simulated.size());
     in.assign(nodes, std::vector<std::byte>(block * nodes + 1));
     out = in;
     for (std::size_t round : {0, 1}) {
         for (std::size_t a = 0; a < nodes; ++a) {
             for (std::size_t b = 0; b < nodes; ++b)
                 fill(out[a].data() + b * block, block, round + a * 1000 + b);
-            crew[int(a)].start(in[a].data(), Blocks::even(block), out[a].data(),
-                               Blocks::even(block), algorithm);
+            simulated[int(a)].start(in[a].data(), Blocks::even(block), out[a].data(),
+                                    Blocks::even(block), algorithm);
         }
         INFO(job.report());
-        REQUIRE(job.run_until([&] { return crew.complete(); }));
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
         bool right = true;
         for (std::size_t a = 0; a < nodes; ++a) {
             right = right && in[a].back() == std::byte{0};
@@ -73,7 +73,7 @@ void check_even(const Scene& scene, std::size_t block, Wanted algorithm) {
         REQUIRE(right);
     }
     job.settle();
-    CHECK(job.tokens_home());
+    CHECK(job.credits_home());
 }
 
 }  // namespace
@@ -95,12 +95,12 @@ TEST_CASE("In an alltoall every pair of nodes may have a size of its own") {
             const std::size_t mixed = from * 31 + to * 17;
             return mixed % 4 == 0 ? 0 : mixed % 9 == 1 ? 4000 + mixed : mixed % 50;
         };
-        Crew<Alltoall> crew;
+        SimulatedGroup<Alltoall> simulated;
         std::vector<Laid> out;
         std::vector<Laid> in;
         Job job(scene.options);
-        crew.sign_on(job, scene.members_of(job));
-        const auto nodes = std::size_t(crew.size());
+        simulated.sign_on(job, scene.members_of(job));
+        const auto nodes = std::size_t(simulated.size());
         for (std::size_t a = 0; a < nodes; ++a) {
             out.push_back(lay(nodes, a, [&](std::size_t b) { return size_of(a, b); }));
             in.push_back(lay(nodes, 2 * a, [&](std::size_t b) { return size_of(b, a); }));
@@ -108,10 +108,10 @@ TEST_CASE("In an alltoall every pair of nodes may have a size of its own") {
                 fill(out[a].memory.data() + out[a].offsets[b], out[a].sizes[b], a * 1000 + b);
         }
         for (std::size_t a = 0; a < nodes; ++a)
-            crew[int(a)].start(in[a].memory.data(), in[a].blocks(), out[a].memory.data(),
-                               out[a].blocks());
+            simulated[int(a)].start(in[a].memory.data(), in[a].blocks(), out[a].memory.data(),
+                                    out[a].blocks());
         INFO(job.report());
-        REQUIRE(job.run_until([&] { return crew.complete(); }));
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
         bool right = true;
         for (std::size_t a = 0; a < nodes; ++a) {
             right = right && gaps_untouched(in[a]);
@@ -121,28 +121,28 @@ TEST_CASE("In an alltoall every pair of nodes may have a size of its own") {
         }
         CHECK(right);
         job.settle();
-        CHECK(job.tokens_home());
+        CHECK(job.credits_home());
     }
 }
 
 TEST_CASE("A member for which all is there when it comes to an alltoall is through at once") {
     // Its sends are complete at once too, so nothing moves afterwards to wake it.
     for (const Wanted algorithm : automatic_and_every(alltoall::algorithms())) {
-        Crew<Alltoall> crew;
+        SimulatedGroup<Alltoall> simulated;
         std::vector<std::vector<std::byte>> out(3, std::vector<std::byte>(3 * 5));
         std::vector<std::vector<std::byte>> in = out;
         Job job(job_of({3}, true));
-        crew.sign_on(job, all_ranks(job));
+        simulated.sign_on(job, all_ranks(job));
         const auto start = [&](int node) {
-            crew[node].start(in[std::size_t(node)].data(), Blocks::even(5),
-                             out[std::size_t(node)].data(), Blocks::even(5), algorithm);
+            simulated[node].start(in[std::size_t(node)].data(), Blocks::even(5),
+                                  out[std::size_t(node)].data(), Blocks::even(5), algorithm);
         };
         start(0);
         start(1);
         job.settle();
         start(2);
-        CHECK(crew[2].complete());
-        CHECK(job.run_until([&] { return crew.complete(); }));
+        CHECK(simulated[2].complete());
+        CHECK(job.run_until([&] { return simulated.complete(); }));
     }
 }
 

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "collectives/crew.h"
 #include "collectives/reduce/reduce.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -22,33 +22,33 @@ const Policy& checking() {
     return policy;
 }
 
-// Starts a broadcast on all; node 5 calls it in its own way. All end with the same message.
+// Starts a broadcast on all; member 5 calls it in its own way. All end with the same message.
 template <class Odd>
 std::string words_of(bool direct, Odd&& odd) {
-    Crew<Broadcast> crew;
+    SimulatedGroup<Broadcast> simulated;
     std::vector<std::vector<std::byte>> data(12, std::vector<std::byte>(64));
     Job job(job_of({3, 2, 2}, direct));
-    crew.sign_on(job, all_ranks(job), 7, checking());
-    for (int node = 0; node < 12; ++node) {
-        if (node == 5)
-            odd(crew[node], *data[5].data());
+    simulated.sign_on(job, all_ranks(job), 7, checking());
+    for (int member = 0; member < 12; ++member) {
+        if (member == 5)
+            odd(simulated[member], *data[5].data());
         else
-            crew[node].start(data[std::size_t(node)].data(), 64, 2);
+            simulated[member].start(data[std::size_t(member)].data(), 64, 2);
     }
     const auto ended = [&] {
-        for (int node = 0; node < 12; ++node)
-            if (!crew[node].complete()) return false;
+        for (int member = 0; member < 12; ++member)
+            if (!simulated[member].complete()) return false;
         return true;
     };
     INFO(job.report());
     REQUIRE(job.run_until(ended));
-    for (int node = 0; node < 12; ++node) {
-        REQUIRE(crew[node].error() == Error::mismatch);
-        REQUIRE(crew[node].failure() == crew[0].failure());
+    for (int member = 0; member < 12; ++member) {
+        REQUIRE(simulated[member].error() == Error::mismatch);
+        REQUIRE(simulated[member].failure() == simulated[0].failure());
     }
     job.settle();
     REQUIRE(job.quiet());
-    return crew[0].failure();
+    return simulated[0].failure();
 }
 
 }  // namespace
@@ -66,17 +66,17 @@ TEST_CASE("Different sizes and roots are found, and both ranks are named, on eve
 }
 
 TEST_CASE("Different collectives are found") {
-    Crew<Broadcast> broadcasts;
-    Crew<Allreduce> sums;
+    SimulatedGroup<Broadcast> broadcasts;
+    SimulatedGroup<Allreduce> sums;
     std::vector<float> data(4);
     Job job(job_of({4}, false));
     broadcasts.sign_on(job, all_ranks(job), 7, checking());
     sums.sign_on(job, all_ranks(job), 7, checking());
-    for (int node = 0; node < 4; ++node) {
-        if (node == 3)
-            sums[node].start(&data[3], 1, float_sum);
+    for (int member = 0; member < 4; ++member) {
+        if (member == 3)
+            sums[member].start(&data[3], 1, float_sum);
         else
-            broadcasts[node].start(&data[std::size_t(node)], 4, 0);
+            broadcasts[member].start(&data[std::size_t(member)], 4, 0);
     }
     REQUIRE(job.run_until([&] {
         return sums[3].complete() && broadcasts[0].complete() && broadcasts[1].complete() &&
@@ -88,18 +88,19 @@ TEST_CASE("Different collectives are found") {
 }
 
 TEST_CASE("Calls that agree go on as without the checking mode, again and again") {
-    Crew<Reduce> crew;
+    SimulatedGroup<Reduce> simulated;
     std::vector<std::vector<float>> data(24, std::vector<float>(9000));
     std::vector<float> result(9000);
     Job job(job_of({4, 3, 2}, false));
-    crew.sign_on(job, all_ranks(job), 7, checking());
+    simulated.sign_on(job, all_ranks(job), 7, checking());
     for (const std::size_t count : {std::size_t(9000), std::size_t(1)}) {
-        for (int node = 0; node < 24; ++node) {
-            data[std::size_t(node)].assign(count, float(node));
-            crew[node].start(result.data(), data[std::size_t(node)].data(), count, float_sum, 7);
+        for (int member = 0; member < 24; ++member) {
+            data[std::size_t(member)].assign(count, float(member));
+            simulated[member].start(result.data(), data[std::size_t(member)].data(), count,
+                                    float_sum, 7);
         }
         INFO(job.report());
-        REQUIRE(job.run_until([&] { return crew.complete(); }));
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
         REQUIRE(result[count - 1] == 276.0f);
     }
 }

@@ -1,8 +1,8 @@
 // Random collectives in sequence and at once, on random groups of a torus of simulated ranks with
-// two tokens a class and random delays, on 4x8x8 ranks: all end, with the right answers, and all
-// tokens return. With --kills each round, on 3x4x4, also kills a rank in the middle; then every
-// other member's call must end, and those that fail must name the dead rank. No job leaves memory
-// behind.
+// two credits per virtual channel and random delays, on 4x8x8 ranks: all end, with the right
+// answers, and all credits return. With --kills each round, on 3x4x4, also kills a rank in the
+// middle; then every other member's call must end, and those that fail must name the dead rank. No
+// job leaves memory behind.
 //
 //   collectives_soak [--rounds 10000] [--seed 1] [--kills 0]
 //
@@ -53,7 +53,7 @@ JobOptions options_of(std::uint64_t seed, std::vector<int> dims, Random& random)
     JobOptions options;
     options.dims = std::move(dims);
     options.seed = seed;
-    options.tokens = options.relay_tokens = 2;
+    options.credits = options.relay_credits = 2;
     options.direct = random.below(8) == 0;
     if (random.below(3) == 0) options.periodic = {random.below(2) == 0, true, random.below(2) == 0};
     options.world.packet = {Time(1000), Time(std::int64_t(2000 + random.below(100'000)))};
@@ -187,9 +187,9 @@ Outcome run_job(std::uint64_t seed, std::uint64_t rounds) {
                             job.torus().describe(), options.direct ? ", direct" : "", wrong);
     if (outcome.failure.empty()) {
         job.settle();
-        if (!job.tokens_home() || !job.quiet())
+        if (!job.credits_home() || !job.quiet())
             outcome.failure =
-                "tokens are missing, or something is still on its way:\n" + job.report();
+                "credits are missing, or something is still on its way:\n" + job.report();
     }
     outcome.packets = job.world().counters().packets;
     return outcome;

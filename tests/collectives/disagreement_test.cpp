@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "collectives/allgather/allgather.h"
-#include "collectives/crew.h"
 #include "collectives/gather/gather.h"
 #include "collectives/reduce/reduce.h"
 #include "collectives/reduce_scatter/reduce_scatter.h"
 #include "collectives/scan/scan.h"
 #include "collectives/scatter/scatter.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "collectives/crew.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -21,7 +21,7 @@ TEST_CASE("All ranks form the machine's grid without its dimensions of extent 1"
     Job job(job_of({3, 1, 4}, false));
     const Group group(job[5], all_ranks(job), 1);
     CHECK(dims_of(group) == std::vector<int>{3, 4});
-    CHECK(group.node() == 5);
+    CHECK(group.member() == 5);
     CHECK(group.coordinate(0) == 1);
     CHECK(group.coordinate(1) == 1);
     CHECK(group.line_rank(0, 2) == 9);
@@ -34,10 +34,10 @@ TEST_CASE("A slice of the machine keeps its shape, in whatever order its members
     // Columns 1 and 3, named backwards.
     const Group group(job[5], {15, 13, 11, 9, 7, 5, 3, 1}, 1);
     CHECK(dims_of(group) == std::vector<int>{4, 2});
-    CHECK(group.node() == 5);
+    CHECK(group.member() == 5);
     CHECK(group.place() == 2);
     CHECK(group.place_of(0) == 7);
-    CHECK(group.node_at(7) == 0);
+    CHECK(group.member_at(7) == 0);
     CHECK(group.line_rank(1, 1) == 7);
     CHECK(group.direct());
 }

@@ -2,7 +2,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "collectives/crew.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -22,20 +22,20 @@ TEST_CASE("A broadcast reaches everybody from any root, by every algorithm and s
             for (const bool direct : {true, false})
                 for (const std::size_t bytes :
                      {std::size_t(0), std::size_t(3), std::size_t(5000)}) {
-                    Crew<Broadcast> crew;
+                    SimulatedGroup<Broadcast> simulated;
                     std::vector<std::vector<std::byte>> data;
                     Job job(job_of(dims, direct, bytes));
-                    crew.sign_on(job, all_ranks(job));
-                    data.assign(std::size_t(crew.size()), std::vector<std::byte>(bytes + 1));
-                    for (int root = 0; root < crew.size(); root += 3) {
+                    simulated.sign_on(job, all_ranks(job));
+                    data.assign(std::size_t(simulated.size()), std::vector<std::byte>(bytes + 1));
+                    for (int root = 0; root < simulated.size(); root += 3) {
                         for (auto& bytes_of_one : data)
                             std::fill(bytes_of_one.begin(), bytes_of_one.end(), std::byte{0});
                         fill(data[std::size_t(root)].data(), bytes, std::uint64_t(root) + 1);
-                        for (int node = 0; node < crew.size(); ++node)
-                            crew[node].start(data[std::size_t(node)].data(), bytes, root,
-                                             algorithm);
+                        for (int member = 0; member < simulated.size(); ++member)
+                            simulated[member].start(data[std::size_t(member)].data(), bytes, root,
+                                                    algorithm);
                         INFO(job.report());
-                        REQUIRE(job.run_until([&] { return crew.complete(); }));
+                        REQUIRE(job.run_until([&] { return simulated.complete(); }));
                         for (const auto& bytes_of_one : data) {
                             REQUIRE(filled(bytes_of_one.data(), bytes, std::uint64_t(root) + 1));
                             REQUIRE(bytes_of_one[bytes] == std::byte{0});
@@ -44,29 +44,29 @@ TEST_CASE("A broadcast reaches everybody from any root, by every algorithm and s
                 }
 }
 
-TEST_CASE("In an alltoall each block comes from the node it was sent by") {
+TEST_CASE("In an alltoall each block comes from the member it was sent by") {
     for (const auto& dims : shapes)
         for (const bool direct : {true, false})
             for (const std::size_t block : {std::size_t(0), std::size_t(5), std::size_t(700)}) {
-                Crew<Alltoall> crew;
+                SimulatedGroup<Alltoall> simulated;
                 std::vector<std::vector<std::byte>> out;
                 std::vector<std::vector<std::byte>> in;
                 Job job(job_of(dims, direct, block + 1));
                 // Nodes in another order than ranks.
                 auto members = all_ranks(job);
                 std::reverse(members.begin(), members.end());
-                crew.sign_on(job, members);
-                const auto nodes = std::size_t(crew.size());
+                simulated.sign_on(job, members);
+                const auto nodes = std::size_t(simulated.size());
                 in.assign(nodes, std::vector<std::byte>(block * nodes));
                 out = in;
                 for (std::size_t a = 0; a < nodes; ++a)
                     for (std::size_t b = 0; b < nodes; ++b)
                         fill(out[a].data() + b * block, block, a * 1000 + b);
                 for (std::size_t a = 0; a < nodes; ++a)
-                    crew[int(a)].start(in[a].data(), Blocks::even(block), out[a].data(),
-                                       Blocks::even(block));
+                    simulated[int(a)].start(in[a].data(), Blocks::even(block), out[a].data(),
+                                            Blocks::even(block));
                 INFO(job.report());
-                REQUIRE(job.run_until([&] { return crew.complete(); }));
+                REQUIRE(job.run_until([&] { return simulated.complete(); }));
                 for (std::size_t a = 0; a < nodes; ++a)
                     for (std::size_t b = 0; b < nodes; ++b)
                         REQUIRE(filled(in[a].data() + b * block, block, b * 1000 + a));
@@ -75,8 +75,8 @@ TEST_CASE("In an alltoall each block comes from the node it was sent by") {
 
 TEST_CASE("Members that fill no box of the machine broadcast and exchange as well") {
     const std::vector<torusmp::core::Rank> members{11, 0, 3, 7, 5};
-    Crew<Broadcast> broadcasts;
-    Crew<Alltoall> exchanges;
+    SimulatedGroup<Broadcast> broadcasts;
+    SimulatedGroup<Alltoall> exchanges;
     std::vector<int> values(5, 0);
     std::vector<std::array<int, 5>> out(5);
     std::vector<std::array<int, 5>> in(5);

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "collectives/affine.h"
-#include "collectives/crew.h"
 #include "collectives/scenes.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -40,22 +40,22 @@ template <class Value>
 std::vector<Value> result_of(const Scene& scene, const std::vector<std::size_t>& counts,
                              const std::vector<std::vector<Value>>& values,
                              const Operation& operation, Wanted algorithm) {
-    Crew<ReduceScatter> crew;
+    SimulatedGroup<ReduceScatter> simulated;
     std::vector<Value> result(values[0].size() + 1);
     Job job(scene.options);
-    crew.sign_on(job, scene.members_of(job));
+    simulated.sign_on(job, scene.members_of(job));
     for (int again = 0; again < 2; ++again) {
         std::size_t offset = 0;
-        for (int node = 0; node < crew.size(); ++node) {
-            crew[node].start(result.data() + offset, values[std::size_t(node)].data(), counts,
-                             operation, algorithm);
+        for (int node = 0; node < simulated.size(); ++node) {
+            simulated[node].start(result.data() + offset, values[std::size_t(node)].data(), counts,
+                                  operation, algorithm);
             offset += counts[std::size_t(node)];
         }
         INFO(job.report());
-        REQUIRE(job.run_until([&] { return crew.complete(); }));
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
     }
     job.settle();
-    CHECK(job.tokens_home());
+    CHECK(job.credits_home());
     result.pop_back();
     return result;
 }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "collectives/crew.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -46,12 +46,12 @@ const std::vector<Machine> machines{{{1}, {}},
 JobOptions job_on(const Machine& machine, std::uint64_t seed) {
     JobOptions options = job_of(machine.dims, false, seed);
     options.periodic = machine.periodic;
-    options.tokens = options.relay_tokens = 2;
+    options.credits = options.relay_credits = 2;
     return options;
 }
 
-float contribution(int node, std::size_t i) {
-    return float(1.0 / (3.0 + node * 7 + double(i % 97))) * (node % 3 == 0 ? -1e3f : 1.0f);
+float contribution(int member, std::size_t i) {
+    return float(1.0 / (3.0 + member * 7 + double(i % 97))) * (member % 3 == 0 ? -1e3f : 1.0f);
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -63,55 +63,56 @@ using Vectors = std::vector<std::vector<float>>;
 
 Vectors contributions(int nodes, std::size_t count) {
     Vectors values(static_cast<std::size_t>(nodes));
-    for (int node = 0; node < nodes; ++node)
+    for (int member = 0; member < nodes; ++member)
         for (std::size_t i = 0; i < count; ++i)
-            values[std::size_t(node)].push_back(contribution(node, i));
+            values[std::size_t(member)].push_back(contribution(member, i));
     return values;
 }
 
 std::vector<float> allreduced(const Machine& machine, std::size_t count, std::uint64_t seed) {
-    Crew<Allreduce> crew;
+    SimulatedGroup<Allreduce> simulated;
     Vectors values;
     Job job(job_on(machine, seed));
-    crew.sign_on(job, all_ranks(job));
-    values = contributions(crew.size(), count);
-    for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(values[std::size_t(node)].data(), count, float_sum,
-                         named(allreduce::algorithms(), "disjoint"));
+    simulated.sign_on(job, all_ranks(job));
+    values = contributions(simulated.size(), count);
+    for (int member = 0; member < simulated.size(); ++member)
+        simulated[member].start(values[std::size_t(member)].data(), count, float_sum,
+                                named(allreduce::algorithms(), "disjoint"));
     INFO(job.report());
-    REQUIRE(job.run_until([&] { return crew.complete(); }));
+    REQUIRE(job.run_until([&] { return simulated.complete(); }));
     for (const auto& other : values) REQUIRE(same_bits(other, values[0]));
     job.settle();
-    CHECK(job.tokens_home());
+    CHECK(job.credits_home());
     return values[0];
 }
 
 std::vector<float> reduced(const Machine& machine, std::size_t count, int root, Wanted algorithm,
                            std::uint64_t seed) {
-    Crew<Reduce> crew;
+    SimulatedGroup<Reduce> simulated;
     Vectors values;
     std::vector<float> result(count + 1, 42.0f);
     Job job(job_on(machine, seed));
-    crew.sign_on(job, all_ranks(job));
-    values = contributions(crew.size(), count);
+    simulated.sign_on(job, all_ranks(job));
+    values = contributions(simulated.size(), count);
     const Vectors before = values;
-    for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(node == root ? result.data() : nullptr, values[std::size_t(node)].data(),
-                         count, float_sum, root, algorithm);
+    for (int member = 0; member < simulated.size(); ++member)
+        simulated[member].start(member == root ? result.data() : nullptr,
+                                values[std::size_t(member)].data(), count, float_sum, root,
+                                algorithm);
     INFO(job.report());
-    REQUIRE(job.run_until([&] { return crew.complete(); }));
+    REQUIRE(job.run_until([&] { return simulated.complete(); }));
     REQUIRE(values == before);  // what members give stays as it is
     REQUIRE(result.back() == 42.0f);
     result.pop_back();
     job.settle();
-    CHECK(job.tokens_home());
+    CHECK(job.credits_home());
     return result;
 }
 
 void check_sum(const std::vector<float>& result, int nodes) {
     for (std::size_t i = 0; i < result.size(); i += 61) {
         double expected = 0;
-        for (int node = 0; node < nodes; ++node) expected += contribution(node, i);
+        for (int member = 0; member < nodes; ++member) expected += contribution(member, i);
         REQUIRE(result[i] == Approx(expected).margin(2e-2));
     }
 }
@@ -149,8 +150,8 @@ TEST_CASE("A reduction reaches any root by every algorithm, and has the same bit
 TEST_CASE("Reductions that do not commute are taken in the order of the nodes") {
     for (const bool direct : {true, false})
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-            Crew<Reduce> reduces;
-            Crew<Allreduce> allreduces;
+            SimulatedGroup<Reduce> reduces;
+            SimulatedGroup<Allreduce> allreduces;
             std::vector<std::vector<Map>> given, all;
             const std::size_t count = seed % 2 == 0 ? 2000 : 1;
             Job job(job_of({3, 2, 4}, direct, seed));
@@ -160,20 +161,20 @@ TEST_CASE("Reductions that do not commute are taken in the order of the nodes") 
             reduces.sign_on(job, members, 7);
             allreduces.sign_on(job, members, 8);
             std::vector<Map> expected(count, Map{1, 0});
-            for (int node = 0; node < reduces.size(); ++node) {
+            for (int member = 0; member < reduces.size(); ++member) {
                 given.emplace_back();
                 for (std::size_t i = 0; i < count; ++i) {
-                    given.back().push_back({std::uint32_t(node * 2 + 3), std::uint32_t(i + 7)});
+                    given.back().push_back({std::uint32_t(member * 2 + 3), std::uint32_t(i + 7)});
                     expected[i] = then(expected[i], given.back().back());
                 }
             }
             all = given;
             // In place at the root.
             const int root = int(seed) % reduces.size();
-            for (int node = 0; node < reduces.size(); ++node) {
-                auto* own = given[std::size_t(node)].data();
-                reduces[node].start(nullptr, own, count, composition(), root);
-                allreduces[node].start(all[std::size_t(node)].data(), count, composition());
+            for (int member = 0; member < reduces.size(); ++member) {
+                auto* own = given[std::size_t(member)].data();
+                reduces[member].start(nullptr, own, count, composition(), root);
+                allreduces[member].start(all[std::size_t(member)].data(), count, composition());
             }
             INFO(job.report());
             REQUIRE(job.run_until([&] { return reduces.complete() && allreduces.complete(); }));
@@ -193,18 +194,18 @@ TEST_CASE("An operation that wants the vector whole gets it whole") {
     Closure closure{30000};
     const Operation operation{whole_sum, sizeof(float), &closure, true};
     for (const Wanted algorithm : automatic_and_every(reduce::algorithms())) {
-        Crew<Reduce> crew;
+        SimulatedGroup<Reduce> simulated;
         Vectors values;
         Job job(job_on(machines[3], 5));
-        crew.sign_on(job, all_ranks(job));
-        values = contributions(crew.size(), closure.expected);
-        for (int node = 0; node < crew.size(); ++node) {
-            auto* own = values[std::size_t(node)].data();
-            crew[node].start(own, own, closure.expected, operation, 9, algorithm);
+        simulated.sign_on(job, all_ranks(job));
+        values = contributions(simulated.size(), closure.expected);
+        for (int member = 0; member < simulated.size(); ++member) {
+            auto* own = values[std::size_t(member)].data();
+            simulated[member].start(own, own, closure.expected, operation, 9, algorithm);
         }
         INFO(job.report());
-        REQUIRE(job.run_until([&] { return crew.complete(); }));
-        check_sum(values[9], crew.size());
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
+        check_sum(values[9], simulated.size());
     }
 }
 

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "collectives/affine.h"
-#include "collectives/crew.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -15,37 +15,37 @@ namespace {
 
 void check_scan(const JobOptions& options, std::vector<Rank> members, std::size_t count,
                 ScanKind kind, Wanted algorithm) {
-    Crew<Scan> crew;
+    SimulatedGroup<Scan> simulated;
     std::vector<std::vector<Affine>> values;
     Job job(options);
-    crew.sign_on(job, members.empty() ? all_ranks(job) : members);
-    for (int node = 0; node < crew.size(); ++node)
-        values.push_back(contributions(options.seed, node, count));
-    for (int node = 0; node < crew.size(); ++node)
-        crew[node].start(values[std::size_t(node)].data(), count, affine_operation(), kind,
-                         algorithm);
+    simulated.sign_on(job, members.empty() ? all_ranks(job) : members);
+    for (int member = 0; member < simulated.size(); ++member)
+        values.push_back(contributions(options.seed, member, count));
+    for (int member = 0; member < simulated.size(); ++member)
+        simulated[member].start(values[std::size_t(member)].data(), count, affine_operation(), kind,
+                                algorithm);
     INFO(job.report());
-    REQUIRE(job.run_until([&] { return crew.complete(); }));
+    REQUIRE(job.run_until([&] { return simulated.complete(); }));
     std::vector<Affine> sum(count);
-    for (int node = 0; node < crew.size(); ++node) {
-        std::vector<Affine> expected = contributions(options.seed, node, count);
+    for (int member = 0; member < simulated.size(); ++member) {
+        std::vector<Affine> expected = contributions(options.seed, member, count);
         for (std::size_t i = 0; i < count; ++i) {
             const Affine before = sum[i];
             sum[i] = then(before, expected[i]);
             if (kind == ScanKind::inclusive)
                 expected[i] = sum[i];
-            else if (node > 0)
+            else if (member > 0)
                 expected[i] = before;
         }
-        REQUIRE(values[std::size_t(node)] == expected);
+        REQUIRE(values[std::size_t(member)] == expected);
     }
     job.settle();
-    CHECK(job.tokens_home());
+    CHECK(job.credits_home());
 }
 
 }  // namespace
 
-TEST_CASE("A scan combines what stands before each node in order, by every algorithm") {
+TEST_CASE("A scan combines what stands before each member in order, by every algorithm") {
     const std::vector<std::vector<int>> shapes{{1},    {2},       {5},       {2, 2},
                                                {3, 4}, {2, 1, 3}, {4, 2, 3}, {6, 6}};
     for (const auto& dims : shapes)
@@ -56,10 +56,10 @@ TEST_CASE("A scan combines what stands before each node in order, by every algor
                         check_scan(job_of(dims, direct, 3 + count), {}, count, kind, algorithm);
 }
 
-TEST_CASE("A scan on an open mesh with two tokens a class and long delays") {
+TEST_CASE("A scan on an open mesh with two credits per virtual channel and long delays") {
     auto options = job_of({5, 4}, false, 11);
     options.periodic = {false, true};
-    options.tokens = options.relay_tokens = 2;
+    options.credits = options.relay_credits = 2;
     options.world.packet = {torusmp::core::testing::sim::Time(1000),
                             torusmp::core::testing::sim::Time(90000)};
     for (const Wanted algorithm : automatic_and_every(scan::algorithms()))

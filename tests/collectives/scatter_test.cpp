@@ -6,8 +6,8 @@
 #include <random>
 
 #include "collectives/algorithm/frames.h"
-#include "collectives/crew.h"
 #include "collectives/gather/gather.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
@@ -38,7 +38,7 @@ const std::vector<Machine> machines{{{1}, {}},
 JobOptions job_on(const Machine& machine, bool direct, std::uint64_t seed) {
     JobOptions options = job_of(machine.dims, direct, seed);
     options.periodic = machine.periodic;
-    options.tokens = options.relay_tokens = 2;
+    options.credits = options.relay_credits = 2;
     return options;
 }
 
@@ -128,7 +128,7 @@ struct Exchange {
             fill(given.back().data(), given.back().size(), seed + 1000 + node);
         }
     }
-    void start(Crew<Scatter>& scatters, Crew<Gather>& gathers, Random& random) {
+    void start(SimulatedGroup<Scatter>& scatters, SimulatedGroup<Gather>& gathers, Random& random) {
         const Wanted scatter_by = any_of(scatter::algorithms(), random);
         const Wanted gather_by = any_of(gather::algorithms(), random);
         for (int node = 0; node < scatters.size(); ++node) {
@@ -164,8 +164,8 @@ TEST_CASE(
     const Machine& machine = machines[random() % machines.size()];
     const bool direct = random() % 4 == 0;
     CAPTURE(seed, machine.dims, direct);
-    Crew<Scatter> scatters;
-    Crew<Gather> gathers;
+    SimulatedGroup<Scatter> scatters;
+    SimulatedGroup<Gather> gathers;
     std::vector<Exchange> exchanges;
     Job job(job_on(machine, direct, std::uint64_t(seed)));
     const std::vector<Rank> members = members_of(job, random);
@@ -183,15 +183,15 @@ TEST_CASE(
     }
     job.settle();
     CHECK(job.quiet());
-    CHECK(job.tokens_home());
+    CHECK(job.credits_home());
 }
 
 TEST_CASE("Small blocks of a region travel together: one packet over each arc of the trees") {
-    Crew<Scatter> scatters;
-    Crew<Gather> gathers;
+    SimulatedGroup<Scatter> scatters;
+    SimulatedGroup<Gather> gathers;
     std::vector<std::byte> all(32 * 64), own(32 * 64);
     JobOptions options = job_of({4, 4, 2}, false);
-    options.tokens = 64;  // so that none has to return in a packet of its own
+    options.credits = 64;  // so that none has to return in a packet of its own
     Job job(options);
     scatters.sign_on(job, all_ranks(job), 7);
     gathers.sign_on(job, all_ranks(job), 8);
@@ -221,8 +221,8 @@ TEST_CASE("A block without room is an error where it arrives, and the others get
                  every(scatter ? Table(scatter::algorithms()) : Table(gather::algorithms()))) {
                 CAPTURE(bytes, scatter, algorithm->name);
                 constexpr int root = 1, small = 4;
-                Crew<Scatter> scatters;
-                Crew<Gather> gathers;
+                SimulatedGroup<Scatter> scatters;
+                SimulatedGroup<Gather> gathers;
                 std::vector<std::byte> all(9 * bytes), own(9 * bytes);
                 std::vector<std::size_t> sizes(9, bytes), offsets;
                 for (std::size_t node = 0; node < 9; ++node) offsets.push_back(node * bytes);
@@ -230,8 +230,8 @@ TEST_CASE("A block without room is an error where it arrives, and the others get
                 Job job(job_of({3, 3}, false, bytes));
                 scatters.sign_on(job, all_ranks(job), 7);
                 gathers.sign_on(job, all_ranks(job), 8);
-                const auto ended = [&](const auto& crew) {
-                    for (const auto& schedule : crew.schedules)
+                const auto ended = [&](const auto& simulated) {
+                    for (const auto& schedule : simulated.schedules)
                         if (!schedule.complete()) return false;
                     return true;
                 };
@@ -302,21 +302,21 @@ TEST_CASE("A frame that cannot be ends the collective with an error that names i
     };
     for (const Lie& lie : lies) {
         CAPTURE(lie.piece.place, lie.piece.bytes, lie.piece.about, lie.bytes);
-        Crew<Scatter> crew;
+        SimulatedGroup<Scatter> simulated;
         torusmp::core::SendRequest request;
         std::vector<std::byte> frame(64), own(10);
         std::memcpy(frame.data(), &lie.piece, sizeof lie.piece);
         JobOptions options = job_of({3}, false);
         options.periodic = {false};
         Job job(options);
-        crew.sign_on(job, all_ranks(job), 7);
-        crew[1].start(own.data(), 10, nullptr, {}, 0);
+        simulated.sign_on(job, all_ranks(job), 7);
+        simulated[1].start(own.data(), 10, nullptr, {}, 0);
         // As the root's first region would send it: see Schedule on tags.
-        const int tag = crew.groups[0]->next_tag() * 32;
+        const int tag = simulated.groups[0]->next_tag() * 32;
         job[0].send(request, {frame.data(), lie.bytes}, 1, 7, tag);
-        REQUIRE(job.run_until([&] { return crew[1].complete(); }));
-        CHECK(crew[1].error() == Error::protocol);
-        CHECK(crew[1].failed_peer() == 0);
+        REQUIRE(job.run_until([&] { return simulated[1].complete(); }));
+        CHECK(simulated[1].error() == Error::protocol);
+        CHECK(simulated[1].failed_peer() == 0);
     }
 }
 

@@ -1,11 +1,11 @@
 // Jobs and groups on which every collective must work: tori and open meshes, odd and even, rings of
-// two, slices, arbitrary members, links and direct paths, few tokens.
+// two, slices, arbitrary members, links and direct paths, few credits.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "collectives/crew.h"
+#include "collectives/simulated_group.h"
 
 namespace torusmp::collectives::testing {
 
@@ -38,9 +38,9 @@ inline std::vector<Scene> scenes() {
     all.push_back({"open mesh", open});
     auto half_open = job_of({5, 4}, false, 32);
     half_open.periodic = {false, true};
-    half_open.tokens = half_open.relay_tokens = 2;
+    half_open.credits = half_open.relay_credits = 2;
     half_open.world.packet = {core::testing::sim::Time(1000), core::testing::sim::Time(90000)};
-    all.push_back({"half open, two tokens, long delays", half_open});
+    all.push_back({"half open, two credits, long delays", half_open});
 
     for (const bool direct : {true, false}) {
         all.push_back(

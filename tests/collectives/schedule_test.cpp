@@ -1,14 +1,14 @@
 // The base of all schedules, tested by schedules made for it.
 #include <catch2/catch.hpp>
 
-#include "collectives/crew.h"
+#include "collectives/simulated_group.h"
 
 using namespace torusmp::collectives;
 using namespace torusmp::collectives::testing;
 
 namespace {
 
-// Node 0 sends a word to node 1, and looks at the request before it posts it, not after.
+// Member 0 sends a word to member 1, and looks at the request before it posts it, not after.
 class OneWord final : public Schedule {
   public:
     explicit OneWord(Group& group) : Schedule(group) {}
@@ -21,10 +21,10 @@ class OneWord final : public Schedule {
 
   private:
     bool move() override {
-        if (posted_) return group().node() == 0 ? sent(0) : received(0);
+        if (posted_) return group().member() == 0 ? sent(0) : received(0);
         use_requests(1, 1);
         posted_ = true;
-        if (group().node() == 0)
+        if (group().member() == 0)
             send(0, {&word_, sizeof word_}, group().rank_of(1));
         else
             receive(0, {&word_, sizeof word_}, group().rank_of(0));
@@ -38,15 +38,15 @@ class OneWord final : public Schedule {
 }  // namespace
 
 TEST_CASE("A schedule sees requests that are complete as soon as they are posted") {
-    Crew<OneWord> crew;
+    SimulatedGroup<OneWord> simulated;
     Job job(job_of({2}, true));
-    crew.sign_on(job, all_ranks(job));
+    simulated.sign_on(job, all_ranks(job));
     job.settle();
-    // An eager message leaves at once, and then nothing more happens on node 0.
-    crew[0].start();
+    // An eager message leaves at once, and then nothing more happens on member 0.
+    simulated[0].start();
     job.settle();
-    CHECK(crew[0].complete());
-    crew[1].start();
+    CHECK(simulated[0].complete());
+    simulated[1].start();
     job.settle();
-    CHECK(crew.complete());
+    CHECK(simulated.complete());
 }

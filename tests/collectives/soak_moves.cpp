@@ -18,9 +18,9 @@ struct Laid {
         }
         memory.resize(end);
     }
-    std::byte* at(int node) { return memory.data() + offsets[std::size_t(node)]; }
-    const std::byte* at(int node) const { return memory.data() + offsets[std::size_t(node)]; }
-    std::size_t size(int node) const { return sizes[std::size_t(node)]; }
+    std::byte* at(int member) { return memory.data() + offsets[std::size_t(member)]; }
+    const std::byte* at(int member) const { return memory.data() + offsets[std::size_t(member)]; }
+    std::size_t size(int member) const { return sizes[std::size_t(member)]; }
     Blocks blocks() const { return Blocks::each(sizes, offsets); }
 };
 
@@ -32,16 +32,17 @@ class BroadcastTask final : public Task<Broadcast> {
           data_(std::size_t(team.size()), Bytes(any_size(random, 16 * 1024) + 1)) {
         fill(data_[std::size_t(root_)].data(), data_[0].size(), seed(root_));
     }
-    void start(int node) override {
-        mine(node).start(data_[std::size_t(node)].data(), data_[0].size(), root_, algorithm());
+    void start(int member) override {
+        mine(member).start(data_[std::size_t(member)].data(), data_[0].size(), root_, algorithm());
     }
     std::string wrong() const override {
-        return first_wrong([&](int node) {
-            return filled(data_[std::size_t(node)].data(), data_[0].size(), seed(root_));
+        return first_wrong([&](int member) {
+            return filled(data_[std::size_t(member)].data(), data_[0].size(), seed(root_));
         });
     }
     std::string describe() const override {
-        return fmt::format("broadcast of {} bytes from node {}, {}", data_[0].size(), root_, by());
+        return fmt::format("broadcast of {} bytes from member {}, {}", data_[0].size(), root_,
+                           by());
     }
 
   private:
@@ -60,18 +61,18 @@ class AllgatherTask final : public Task<Allgather> {
   public:
     AllgatherTask(Team& team, Random& random) : Task(team, random) {
         const Sizes sizes = any_sizes(team.size(), random);
-        for (int node = 0; node < team.size(); ++node) {
+        for (int member = 0; member < team.size(); ++member) {
             in_.emplace_back(sizes);
-            fill(in_.back().at(node), sizes[std::size_t(node)], seed(node));
+            fill(in_.back().at(member), sizes[std::size_t(member)], seed(member));
         }
     }
-    void start(int node) override {
-        Laid& in = in_[std::size_t(node)];
-        mine(node).start(in.memory.data(), in.blocks(), nullptr, algorithm());
+    void start(int member) override {
+        Laid& in = in_[std::size_t(member)];
+        mine(member).start(in.memory.data(), in.blocks(), nullptr, algorithm());
     }
     std::string wrong() const override {
-        return first_wrong([&](int node) {
-            const Laid& in = in_[std::size_t(node)];
+        return first_wrong([&](int member) {
+            const Laid& in = in_[std::size_t(member)];
             bool right = true;
             for (int from = 0; from < size(); ++from)
                 right = right && filled(in.at(from), in.size(from), seed(from));
@@ -90,36 +91,36 @@ class AlltoallTask final : public Task<Alltoall> {
   public:
     AlltoallTask(Team& team, Random& random)
         : Task(team, random), even_(random.below(2) == 0), block_(any_block(random, team.size())) {
-        for (int node = 0; node < team.size(); ++node) {
+        for (int member = 0; member < team.size(); ++member) {
             Sizes out;
             Sizes in;
             for (int other = 0; other < team.size(); ++other) {
-                out.push_back(size_of(node, other));
-                in.push_back(size_of(other, node));
+                out.push_back(size_of(member, other));
+                in.push_back(size_of(other, member));
             }
             out_.emplace_back(std::move(out));
             in_.emplace_back(std::move(in));
             for (int to = 0; to < team.size(); ++to)
                 fill(out_.back().memory.data() + start_of(out_.back(), to), out_.back().size(to),
-                     seed(node, to));
+                     seed(member, to));
         }
     }
-    void start(int node) override {
-        Laid& out = out_[std::size_t(node)];
-        Laid& in = in_[std::size_t(node)];
+    void start(int member) override {
+        Laid& out = out_[std::size_t(member)];
+        Laid& in = in_[std::size_t(member)];
         if (even_)
-            mine(node).start(in.memory.data(), Blocks::even(block_), out.memory.data(),
-                             Blocks::even(block_), algorithm());
+            mine(member).start(in.memory.data(), Blocks::even(block_), out.memory.data(),
+                               Blocks::even(block_), algorithm());
         else
-            mine(node).start(in.memory.data(), in.blocks(), out.memory.data(), out.blocks());
+            mine(member).start(in.memory.data(), in.blocks(), out.memory.data(), out.blocks());
     }
     std::string wrong() const override {
-        return first_wrong([&](int node) {
-            const Laid& in = in_[std::size_t(node)];
+        return first_wrong([&](int member) {
+            const Laid& in = in_[std::size_t(member)];
             bool right = true;
             for (int from = 0; from < size(); ++from)
                 right = right && filled(in.memory.data() + start_of(in, from), in.size(from),
-                                        seed(from, node));
+                                        seed(from, member));
             return right;
         });
     }
@@ -132,8 +133,8 @@ class AlltoallTask final : public Task<Alltoall> {
     std::size_t size_of(int from, int to) const {
         return even_ ? block_ : std::size_t(Random(seed(from, to)).below(2 * block_ + 1));
     }
-    std::size_t start_of(const Laid& laid, int node) const {
-        return even_ ? block_ * std::size_t(node) : laid.offsets[std::size_t(node)];
+    std::size_t start_of(const Laid& laid, int member) const {
+        return even_ ? block_ * std::size_t(member) : laid.offsets[std::size_t(member)];
     }
 
     bool even_;
@@ -149,27 +150,27 @@ class ScatterTask final : public Task<Scatter> {
           root_(int(random.below(std::uint64_t(team.size())))),
           in_place_(random.below(2) == 0),
           out_(any_sizes(team.size(), random)) {
-        for (int node = 0; node < team.size(); ++node) {
-            fill(out_.at(node), out_.size(node), seed(node));
-            in_.emplace_back(out_.size(node));
+        for (int member = 0; member < team.size(); ++member) {
+            fill(out_.at(member), out_.size(member), seed(member));
+            in_.emplace_back(out_.size(member));
         }
     }
-    void start(int node) override {
-        Bytes& in = in_[std::size_t(node)];
-        const bool root = node == root_;
-        mine(node).start(root && in_place_ ? nullptr : in.data(), in.size(),
-                         root ? out_.memory.data() : nullptr, root ? out_.blocks() : Blocks(),
-                         root_, algorithm());
+    void start(int member) override {
+        Bytes& in = in_[std::size_t(member)];
+        const bool root = member == root_;
+        mine(member).start(root && in_place_ ? nullptr : in.data(), in.size(),
+                           root ? out_.memory.data() : nullptr, root ? out_.blocks() : Blocks(),
+                           root_, algorithm());
     }
     std::string wrong() const override {
-        return first_wrong([&](int node) {
-            const Bytes& in = in_[std::size_t(node)];
-            const bool stays = node == root_ && in_place_;
-            return filled(stays ? out_.at(node) : in.data(), in.size(), seed(node));
+        return first_wrong([&](int member) {
+            const Bytes& in = in_[std::size_t(member)];
+            const bool stays = member == root_ && in_place_;
+            return filled(stays ? out_.at(member) : in.data(), in.size(), seed(member));
         });
     }
     std::string describe() const override {
-        return fmt::format("scatter of {} bytes from node {}{}, {}", out_.memory.size(), root_,
+        return fmt::format("scatter of {} bytes from member {}{}, {}", out_.memory.size(), root_,
                            in_place_ ? " in place" : "", by());
     }
 
@@ -187,26 +188,27 @@ class GatherTask final : public Task<Gather> {
           root_(int(random.below(std::uint64_t(team.size())))),
           in_place_(random.below(2) == 0),
           in_(any_sizes(team.size(), random)) {
-        for (int node = 0; node < team.size(); ++node) {
-            out_.emplace_back(in_.size(node));
-            fill(node == root_ && in_place_ ? in_.at(node) : out_.back().data(), in_.size(node),
-                 seed(node));
+        for (int member = 0; member < team.size(); ++member) {
+            out_.emplace_back(in_.size(member));
+            fill(member == root_ && in_place_ ? in_.at(member) : out_.back().data(),
+                 in_.size(member), seed(member));
         }
     }
-    void start(int node) override {
-        const Bytes& out = out_[std::size_t(node)];
-        const bool root = node == root_;
-        mine(node).start(root ? in_.memory.data() : nullptr, root ? in_.blocks() : Blocks(),
-                         root && in_place_ ? nullptr : out.data(), out.size(), root_, algorithm());
+    void start(int member) override {
+        const Bytes& out = out_[std::size_t(member)];
+        const bool root = member == root_;
+        mine(member).start(root ? in_.memory.data() : nullptr, root ? in_.blocks() : Blocks(),
+                           root && in_place_ ? nullptr : out.data(), out.size(), root_,
+                           algorithm());
     }
     std::string wrong() const override {
-        for (int node = 0; node < size(); ++node)
-            if (!filled(in_.at(node), in_.size(node), seed(node)))
-                return fmt::format("the block of node {} is wrong", node);
+        for (int member = 0; member < size(); ++member)
+            if (!filled(in_.at(member), in_.size(member), seed(member)))
+                return fmt::format("the block of member {} is wrong", member);
         return {};
     }
     std::string describe() const override {
-        return fmt::format("gather of {} bytes to node {}{}, {}", in_.memory.size(), root_,
+        return fmt::format("gather of {} bytes to member {}{}, {}", in_.memory.size(), root_,
                            in_place_ ? " in place" : "", by());
     }
 

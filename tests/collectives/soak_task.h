@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "collectives/crew.h"
+#include "collectives/simulated_group.h"
 #include "collectives/soak_tasks.h"
 
 namespace torusmp::collectives::testing {
@@ -54,19 +54,19 @@ class Task : public SoakTask {
     Task(Team& team, Random& random)
         : team_(&team),
           bench_(&std::get<Bench<ScheduleType>>(team.benches)),
-          crew_(bench_->take(team.groups)),
-          algorithm_(any_algorithm(random, crew_->front().algorithms())),
+          schedules_(bench_->take(team.groups)),
+          algorithm_(any_algorithm(random, schedules_->front().algorithms())),
           seed_(random.next()) {}
-    ~Task() override { bench_->give_back(crew_); }
+    ~Task() override { bench_->give_back(schedules_); }
     Task(const Task&) = delete;
     Task& operator=(const Task&) = delete;
 
-    const Schedule& schedule(int node) const override { return (*crew_)[std::size_t(node)]; }
+    const Schedule& schedule(int node) const override { return (*schedules_)[std::size_t(node)]; }
     Team& team() const override { return *team_; }
     void choose(Wanted algorithm) override { algorithm_ = algorithm; }
 
   protected:
-    ScheduleType& mine(int node) { return (*crew_)[std::size_t(node)]; }
+    ScheduleType& mine(int node) { return (*schedules_)[std::size_t(node)]; }
     int size() const { return team_->size(); }
     // Of the block that one node has for another.
     std::uint64_t seed(int from, int to = 0) const {
@@ -86,7 +86,7 @@ class Task : public SoakTask {
   private:
     Team* team_;
     Bench<ScheduleType>* bench_;
-    typename Bench<ScheduleType>::Crew* crew_;
+    typename Bench<ScheduleType>::Schedules* schedules_;
     Wanted algorithm_;
     std::uint64_t seed_;
 };

@@ -15,12 +15,12 @@
 #include "collectives/allreduce/allreduce.h"
 #include "collectives/alltoall/alltoall.h"
 #include "collectives/broadcast/broadcast.h"
-#include "collectives/crew.h"
 #include "collectives/gather/gather.h"
 #include "collectives/reduce/reduce.h"
 #include "collectives/reduce_scatter/reduce_scatter.h"
 #include "collectives/scan/scan.h"
 #include "collectives/scatter/scatter.h"
+#include "collectives/simulated_group.h"
 #include "core/job.h"
 
 namespace torusmp::collectives::testing {
@@ -31,28 +31,28 @@ using core::testing::sim::Random;
 template <class ScheduleType>
 class Bench {
   public:
-    using Crew = std::deque<ScheduleType>;  // by node
-    Crew* take(std::vector<std::unique_ptr<Group>>& groups) {
+    using Schedules = std::deque<ScheduleType>;  // by member
+    Schedules* take(std::vector<std::unique_ptr<Group>>& groups) {
         if (free_.empty()) {
-            crews_.push_back(std::make_unique<Crew>());
-            for (auto& group : groups) crews_.back()->emplace_back(*group);
-            free_.push_back(crews_.back().get());
+            schedules_.push_back(std::make_unique<Schedules>());
+            for (auto& group : groups) schedules_.back()->emplace_back(*group);
+            free_.push_back(schedules_.back().get());
         }
-        Crew* crew = free_.back();
+        Schedules* schedules = free_.back();
         free_.pop_back();
-        return crew;
+        return schedules;
     }
-    void give_back(Crew* crew) { free_.push_back(crew); }
+    void give_back(Schedules* schedules) { free_.push_back(schedules); }
 
   private:
-    std::vector<std::unique_ptr<Crew>> crews_;
-    std::vector<Crew*> free_;
+    std::vector<std::unique_ptr<Schedules>> schedules_;
+    std::vector<Schedules*> free_;
 };
 
 struct Team {
     std::string name;
     std::vector<core::Rank> members;
-    std::vector<std::unique_ptr<Group>> groups;  // by node
+    std::vector<std::unique_ptr<Group>> groups;  // by member
     std::tuple<Bench<Allgather>, Bench<Allreduce>, Bench<Alltoall>, Bench<Broadcast>, Bench<Gather>,
                Bench<Reduce>, Bench<ReduceScatter>, Bench<Scan>, Bench<Scatter>>
         benches;
@@ -67,8 +67,8 @@ std::vector<Team> random_teams(const routing::Torus& torus, Random& random);
 class SoakTask {
   public:
     virtual ~SoakTask() = default;
-    virtual void start(int node) = 0;
-    virtual const Schedule& schedule(int node) const = 0;
+    virtual void start(int member) = 0;
+    virtual const Schedule& schedule(int member) const = 0;
     // Empty: the answer is right on all members.
     virtual std::string wrong() const = 0;
     virtual std::string describe() const = 0;

@@ -455,10 +455,10 @@ TEST_CASE("Every cut of a whole file is either refused or a whole file itself") 
     int refused = 0;
     for (std::size_t length = 0; length < text.size(); ++length) {
         Settings settings(schema());
-        Places places;
+        Locations locations;
         try {
-            apply_geometry(text.substr(0, length), "cut.toml", settings, places);
-            complete(settings, places);
+            apply_geometry(text.substr(0, length), "cut.toml", settings, locations);
+            complete(settings, locations);
         } catch (const ConfigError& error) {
             ++refused;
             CHECK_THAT(error.what(), StartsWith("cut.toml:"));

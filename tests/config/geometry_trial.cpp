@@ -15,9 +15,9 @@ std::string try_geometry(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     Settings settings(schema());
     try {
-        Places places;
-        apply_geometry(text, "fuzz.toml", settings, places);
-        complete(settings, places);
+        Locations locations;
+        apply_geometry(text, "fuzz.toml", settings, locations);
+        complete(settings, locations);
     } catch (const ConfigError& error) {
         const std::string_view message = error.what();
         if (!message.starts_with("fuzz.toml:")) return "names no file: " + std::string(message);

@@ -87,7 +87,7 @@ inline config::Settings load_file(const TemporaryFile& file) {
 struct Machine {
     TemporaryFile file;
     config::Settings settings;
-    config::Places places;
+    config::Locations locations;
     std::vector<config::HostFacts> hosts;
 
     explicit Machine(const std::string& more = "")
@@ -96,7 +96,7 @@ struct Machine {
               "[links]\n\"0+\" = \"eth0\"\n\"0-\" = \"eth1\"\n" +
               more),
           settings(load_file(file)),
-          places(config::read_places(settings)),
+          locations(config::read_locations(settings)),
           hosts(good_ring(4)) {}
     virtual ~Machine() = default;
     Machine(const Machine&) = default;
@@ -114,7 +114,7 @@ struct Machine {
     // What the hosts tell of themselves.
     virtual std::vector<config::HostFacts> told() const { return hosts; }
     std::vector<std::string> check() const {
-        return transport::check_machine(settings, told(), places, "0123456789abcdef");
+        return transport::check_machine(settings, told(), locations, "0123456789abcdef");
     }
     // The one message there is.
     std::string complaint() const { return only(check()); }

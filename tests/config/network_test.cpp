@@ -178,9 +178,8 @@ TEST_CASE(
     CHECK_THAT(machine.complaint(), Contains(machine.file.path()) && Contains("host c") &&
                                         Contains("fedcba9876543210") && Contains("differs"));
     // Without a hash of our own the hosts are compared with each other.
-    CHECK(
-        torusmp::transport::check_machine(machine.settings, machine.hosts, machine.places).size() ==
-        1);
+    CHECK(torusmp::transport::check_machine(machine.settings, machine.hosts, machine.locations)
+              .size() == 1);
 }
 
 TEST_CASE("Routing by the kernel needs an address of each node and routes between all") {

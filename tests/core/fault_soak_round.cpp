@@ -93,12 +93,12 @@ JobOptions random_job(std::uint64_t seed, sim::Random& random) {
         options.dims[0] = 2 + int(random.below(4));
     options.direct = random.below(4) == 0;
     options.eager_limit = 128u << random.below(5);
-    options.tokens = int(random.below(2) == 0 ? 2 : 2 + random.below(7));
-    options.relay_tokens = int(random.below(2) == 0 ? 2 : 2 + random.below(3));
+    options.credits = int(random.below(2) == 0 ? 2 : 2 + random.below(7));
+    options.relay_credits = int(random.below(2) == 0 ? 2 : 2 + random.below(3));
     options.world.write = sim::Remote(random.below(4));
     options.world.read = sim::Remote(random.below(4));
     options.world.places = random.below(2) == 0;
-    options.wires = int(random.below(3));
+    options.link_transports = int(random.below(3));
     if (random.below(3) == 0)
         options.world.packet = {sim::Time(500), sim::Time(4000), 0.02, sim::Time(100'000)};
     return options;
@@ -203,9 +203,9 @@ Round::Round(std::uint64_t seed) : random_(seed * 7 + 3), seed_(seed) {
     job_ = std::make_unique<Job>(options);
     dead_.assign(std::size_t(job_->size()), false);
     captured_ = dead_;
-    result_.scene = fmt::format("torus {}{}, eager limit {}, tokens {} and {}, write {}, read {}",
+    result_.scene = fmt::format("torus {}{}, eager limit {}, credits {} and {}, write {}, read {}",
                                 job_->torus().describe(), direct_ ? ", direct" : "", eager_limit_,
-                                options.tokens, options.relay_tokens, int(options.world.write),
+                                options.credits, options.relay_credits, int(options.world.write),
                                 int(options.world.read));
     plan_messages();
 }
@@ -509,8 +509,8 @@ void Round::strike() {
 
 // A packet that a captured rank may send to a neighbour. Anything is allowed except three lies that
 // are known to be believed: that a link between others is dead, a packet in the name of a rank
-// whose packets to there do not pass the enemy, and a wrong class in a packet that goes on to
-// others.
+// whose packets to there do not pass the enemy, and a wrong virtual channel in a packet that goes
+// on to others.
 bool Round::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port) {
     const auto ranks = std::uint64_t(job_->size());
     const auto rank_or_nonsense = [&](Rank usual) {
@@ -524,7 +524,7 @@ bool Round::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port)
                                    : random_.below(std::uint64_t(PacketKind::last_kind) + 1));
     header.source = rank_or_nonsense(enemy);
     header.destination = rank_or_nonsense(at);
-    header.slot_class = std::uint8_t(random_.below(10) == 0 ? random_.below(9) : 0);
+    header.virtual_channel = std::uint8_t(random_.below(10) == 0 ? random_.below(9) : 0);
     header.grants = random_.below(15) == 0 ? random_.next() : random_.below(40) == 0 ? 1 : 0;
     header.hops = std::uint8_t(random_.below(4));
     header.context = std::uint32_t(random_.below(4));
@@ -540,7 +540,7 @@ bool Round::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port)
     int turns = -1;
     for (const auto& hop : job_->torus().path(here, Rank(header.destination))) {
         if (std::exchange(dimension, hop.direction.dimension) != hop.direction.dimension) ++turns;
-        header.slot_class = std::uint8_t(turns);
+        header.virtual_channel = std::uint8_t(turns);
         if (here == enemy && hop.rank == at && hop.direction == into) return true;
         here = hop.rank;
     }
@@ -758,7 +758,7 @@ void Round::judge_log() {
 
 void Round::judge_what_is_left() {
     if (!job_->quiet()) bad("something still waits");
-    if (!job_->tokens_home()) bad("tokens are missing");
+    if (!job_->credits_home()) bad("credits are missing");
     if (job_->world().in_flight() != 0) bad("packets are left on live links");
 }
 

@@ -1,7 +1,7 @@
 // One round of the fault soak: a job over the simulated transport, traffic of every kind, and one
 // or more faults at random moments; then every request is checked.
 //
-// A round is a pure function of its seed: torus, tokens, traffic, faults and their moments. It
+// A round is a pure function of its seed: torus, credits, traffic, faults and their moments. It
 // makes and ends its job itself. One thread; nothing is kept between rounds.
 #pragma once
 
@@ -18,7 +18,7 @@ std::string_view describe(Fault fault);
 
 struct RoundResult {
     std::string failure;  // what must never happen, with what the ranks said; empty: all was right
-    std::string scene;    // the torus, its tokens, what was done to it
+    std::string scene;    // the torus, its credits, what was done to it
     std::array<std::uint64_t, fault_kinds> faults{};
     std::uint64_t hostile_packets = 0;
     std::uint64_t requests = 0;     // of ranks that survived

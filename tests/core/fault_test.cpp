@@ -21,8 +21,8 @@ JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
     options.dims = std::move(dims);
     options.seed = seed;
     options.eager_limit = 512;
-    options.tokens = 3;
-    options.relay_tokens = 2;
+    options.credits = 3;
+    options.relay_credits = 2;
     options.world.write = sim::Remote(seed % 4);
     options.world.read = sim::Remote(seed / 4 % 4);
     return options;
@@ -303,7 +303,7 @@ TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, an
     CHECK(other.status().error == Error::unreachable);
     // Reported once, with the reason.
     const auto tells = [](const std::string& line) {
-        return line.starts_with("0: the connection to rank 2 does not come about: ") &&
+        return line.starts_with("0: the connection to rank 2 cannot be established: ") &&
                line.find("no address of this world") != std::string::npos;
     };
     CHECK(std::count_if(job.log().begin(), job.log().end(), tells) == 1);
@@ -327,13 +327,13 @@ TEST_CASE("a link that does not come up is the error of the start, or a fault li
     Job job(options);
     SECTION("the error of the start") {
         CHECK_THROWS_WITH(job[0].await_links(false),
-                          Catch::Contains("link 0+ to rank 1 does not come about: ") &&
+                          Catch::Contains("link 0+ to rank 1 cannot be established: ") &&
                               Catch::Contains("no address of this world"));
         CHECK(job.log().empty());
     }
     SECTION("a fault like any other") {
         job[0].await_links(true);
-        CHECK(said(job, "0: link 0+ to rank 1 does not come about: "));
+        CHECK(said(job, "0: link 0+ to rank 1 cannot be established: "));
         job[0].send(send, {&byte, 1}, 1, 0, 0);
         REQUIRE(send.complete());
         CHECK(send.status().error == Error::unreachable);

@@ -151,8 +151,8 @@ class Scene {
         options.dims = {4};
         options.seed = 5;
         options.eager_limit = limit;
-        options.tokens = 4;
-        options.relay_tokens = 2;
+        options.credits = 4;
+        options.relay_credits = 2;
         return options;
     }
     static void prepare(Receiving& receive, std::size_t bytes) {
@@ -237,9 +237,9 @@ std::vector<std::uint8_t> plausible_attack(transport::sim::Random& random) {
         header.kind = std::uint8_t(small(std::uint64_t(PacketKind::last_kind) + 2));
         header.source = random.below(8) == 0 ? small(6) : std::uint32_t(enemy);
         header.destination = random.below(8) == 0 ? small(6) : std::uint32_t(us);
-        header.slot_class = std::uint8_t(random.below(10) == 0 ? random.below(256) : 0);
+        header.virtual_channel = std::uint8_t(random.below(10) == 0 ? random.below(256) : 0);
         header.grants = random.below(12) == 0 ? random.next() : 0;
-        header.place = std::uint8_t(random.below(8) == 0 ? random.next() : 0);
+        header.transport_byte = std::uint8_t(random.below(8) == 0 ? random.next() : 0);
         header.hops = std::uint8_t(random.below(3));
         header.context = small(2);
         header.tag = std::int32_t(small(3));

@@ -86,7 +86,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         REQUIRE(closed(0, from_enemy(PacketKind(200))));
     }
     SECTION("bodies that are too short") {
-        for (int kind = int(PacketKind::request); kind <= int(PacketKind::last_kind); ++kind) {
+        for (int kind = int(PacketKind::rts); kind <= int(PacketKind::last_kind); ++kind) {
             // Messages, and notes, which mean something to their readers alone.
             if (PacketKind(kind) == PacketKind::flow_eager) continue;
             if (PacketKind(kind) == PacketKind::note) continue;
@@ -94,11 +94,11 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
             REQUIRE(closed(0xff, from_enemy(PacketKind(kind))));
         }
     }
-    SECTION("a class that the link does not have") {
+    SECTION("a virtual channel that the link does not have") {
         PacketHeader header = from_enemy(PacketKind::eager);
-        header.slot_class = 1;
+        header.virtual_channel = 1;
         REQUIRE(closed(0, header));
-        header.slot_class = 255;
+        header.virtual_channel = 255;
         REQUIRE(closed(0, header));
     }
     SECTION("ranks that there are not") {
@@ -109,7 +109,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         header.source = 0xffffffff;
         REQUIRE(closed(0, header));
     }
-    SECTION("tokens that nobody took") {
+    SECTION("credits that nobody took") {
         PacketHeader header = from_enemy(PacketKind::eager);
         header.grants = 120;
         REQUIRE(closed(0, header));
@@ -130,13 +130,13 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         REQUIRE(closed(0x40, from_enemy(PacketKind::eager), std::vector<std::byte>(512)));
     }
     SECTION("ids that were never given out") {
-        REQUIRE(closed(0, from_enemy(PacketKind::clear), bytes_of(ClearBody{77, 1, {}})));
-        REQUIRE(closed(0, from_enemy(PacketKind::pulled), bytes_of(DepartureBody{0, 0})));
+        REQUIRE(closed(0, from_enemy(PacketKind::cts), bytes_of(CtsBody{77, 1, {}})));
+        REQUIRE(closed(0, from_enemy(PacketKind::fin), bytes_of(SendHandleBody{0, 0})));
         REQUIRE(closed(0, from_enemy(PacketKind::written), bytes_of(WrittenBody{0, 0})));
         REQUIRE(closed(0, from_enemy(PacketKind::matched), bytes_of(MatchedBody{3, 1, 5})));
         REQUIRE(closed(0, from_enemy(PacketKind::data), bytes_of(DataBody{9, 0, 0})));
     }
-    SECTION("data past the end of a landing") {
+    SECTION("data past the end of a receive handle") {
         PacketHeader matched = from_enemy(PacketKind::matched);
         const auto body = bytes_of(MatchedBody{first_id, 0, 900});
         const std::uint32_t placed = GENERATE(0u, 8u);  // 8: it says that the bytes are there

@@ -27,8 +27,8 @@ Job::Job(const JobOptions& options)
         mine.eager_limit = options.eager_limit;
         mine.spread_limit =
             options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;
-        mine.tokens = options.tokens;
-        mine.relay_tokens = options.relay_tokens;
+        mine.credits = options.credits;
+        mine.relay_credits = options.relay_credits;
         mine.watchdog = std::chrono::nanoseconds(0);
         mine.log = [this, rank](std::string_view text) {
             log_.push_back(fmt::format("{}: {}", rank, text));
@@ -44,10 +44,12 @@ Job::Job(const JobOptions& options)
 
 namespace {
 
-// The wire of a link, the same for both its ends: told by the end with the lower rank.
-int wire_of(int wires, Rank rank, Rank peer, std::optional<routing::Direction> link) {
+// The link transport of a link, the same for both its ends: told by the end with the lower rank.
+int link_transport_of(int link_transports, Rank rank, Rank peer,
+                      std::optional<routing::Direction> link) {
     if (!link) return 0;
-    return (std::min(rank, peer) + (rank < peer ? *link : link->opposite()).index()) % wires;
+    return (std::min(rank, peer) + (rank < peer ? *link : link->opposite()).index()) %
+           link_transports;
 }
 
 }  // namespace
@@ -58,12 +60,14 @@ void Job::open(const JobOptions& options, Rank rank, Options mine) {
         interfaces_.push_back({rank, interface.get(), ports});
         return std::unique_ptr<transport::Interface>(std::move(interface));
     };
-    std::vector<Runtime::Wire> wires;
-    for (int i = 0; i < options.wires; ++i)
-        wires.push_back({make, [=](Rank peer, std::optional<routing::Direction> link) {
-                             return wire_of(options.wires, rank, peer, link) == i;
-                         }});
-    runtimes_.push_back(std::make_unique<Runtime>(std::move(mine), make, std::move(wires)));
+    std::vector<Runtime::LinkTransport> link_transports;
+    for (int i = 0; i < options.link_transports; ++i)
+        link_transports.push_back({make, [=](Rank peer, std::optional<routing::Direction> link) {
+                                       return link_transport_of(options.link_transports, rank, peer,
+                                                                link) == i;
+                                   }});
+    runtimes_.push_back(
+        std::make_unique<Runtime>(std::move(mine), make, std::move(link_transports)));
 }
 
 sim::Interface& Job::interface(Rank rank, std::uint32_t port) {
@@ -156,9 +160,9 @@ bool Job::quiet() const {
     return true;
 }
 
-bool Job::tokens_home() const {
+bool Job::credits_home() const {
     for (std::size_t i = 0; i < runtimes_.size(); ++i)
-        if (alive_[i] && !runtimes_[i]->state().tokens_home()) return false;
+        if (alive_[i] && !runtimes_[i]->state().credits_home()) return false;
     return true;
 }
 

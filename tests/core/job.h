@@ -24,11 +24,11 @@ struct JobOptions {
     std::uint64_t seed = 1;
     std::size_t eager_limit = 2048;
     std::size_t spread_limit = 0;  // 0: three times the eager limit
-    int tokens = 8;
-    int relay_tokens = 4;
-    bool direct = false;  // all ranks reach each other without relay
-    int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
-    int wires = 0;        // further interfaces, which share the links; 0: the first serves all
+    int credits = 8;
+    int relay_credits = 4;
+    bool direct = false;      // all ranks reach each other without relay
+    int per_host = 1;         // consecutive ranks that do so; the others are reached over the links
+    int link_transports = 0;  // further interfaces, which share the links; 0: the first serves all
     sim::WorldOptions world{};
     std::optional<Rank> misnamed = {};  // whose address nobody can connect to
 };
@@ -72,7 +72,7 @@ class Job {
     // What every wait waits for, for the report of a failed test.
     std::string report() const;
     bool quiet() const;
-    bool tokens_home() const;
+    bool credits_home() const;
 
   private:
     void make_ready(std::size_t index);

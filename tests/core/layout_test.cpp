@@ -173,15 +173,15 @@ TEST_CASE("A regular list of blocks becomes a loop, and a face of an array one n
     std::vector<Shape::Placed> blocks;
     for (int i = 0; i < 1000; ++i) blocks.push_back({i * 24, Shape::block(8)});
     const Shape list = Shape::sequence(blocks);
-    CHECK(list.node()->sequence == nullptr);
-    CHECK(list.node()->depth == 1);
+    CHECK(list.nest()->sequence == nullptr);
+    CHECK(list.nest()->depth == 1);
     CHECK(list.blocks() == 1000);
 
     const Shape rows = Shape::block(8).repeated(64, 528).repeated(64, 64 * 528);
-    CHECK(rows.node()->depth == 1);  // one loop: the outer goes on where the inner ends
+    CHECK(rows.nest()->depth == 1);  // one loop: the outer goes on where the inner ends
     const Shape face = Shape::block(8).repeated(64, 528).repeated(64, 66 * 528);
-    CHECK(face.node()->depth == 2);
-    CHECK(face.node()->sequence == nullptr);
+    CHECK(face.nest()->depth == 2);
+    CHECK(face.nest()->sequence == nullptr);
 }
 
 TEST_CASE("A shape used in many places is there once") {
@@ -192,8 +192,8 @@ TEST_CASE("A shape used in many places is there once") {
     for (std::ptrdiff_t i = 0; i < 500; ++i) uses.push_back({i * i * 1000000, irregular});
     const Shape many = Shape::sequence(uses);
     CHECK(many.size() == 250000);
-    CHECK(many.node()->sequence->parts.size() == 501);
-    CHECK(many.node()->sequence->nodes.size() == 1);
+    CHECK(many.nest()->sequence->parts.size() == 501);
+    CHECK(many.nest()->sequence->nests.size() == 1);
 }
 
 TEST_CASE("Runs make a layout of their blocks in order") {

@@ -137,8 +137,8 @@ JobOptions small_job(std::vector<int> dims, std::uint64_t seed) {
     options.dims = std::move(dims);
     options.seed = seed;
     options.eager_limit = 256;
-    options.tokens = 4;
-    options.relay_tokens = 2;
+    options.credits = 4;
+    options.relay_credits = 2;
     return options;
 }
 

@@ -21,8 +21,8 @@ JobOptions line(std::uint64_t seed, sim::Remote write, sim::Remote read) {
     options.dims = {5};
     options.seed = seed;
     options.eager_limit = limit;
-    options.tokens = 3;
-    options.relay_tokens = 2;
+    options.credits = 3;
+    options.relay_credits = 2;
     options.world.write = write;
     options.world.read = read;
     return options;
@@ -146,7 +146,7 @@ TEST_CASE("a message arrives whole whoever comes first, however long, near and f
             REQUIRE(in.holds(bytes, seed));
             REQUIRE(in.guards_stand());
             REQUIRE(job.quiet());
-            REQUIRE(job.tokens_home());
+            REQUIRE(job.credits_home());
         }
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("a message longer than its receive ends as truncated and the sender we
             REQUIRE(next_receive.complete());
             REQUIRE(next_receive.status().error == Error::none);
             REQUIRE(next_in.holds(8, 1));
-            REQUIRE(job.tokens_home());
+            REQUIRE(job.credits_home());
         }
 }
 
@@ -388,7 +388,7 @@ TEST_CASE("a cancelled receive ends once, cancelled or with its message, announc
     REQUIRE(lonely.complete());
     REQUIRE(lonely.status().error == Error::cancelled);
     REQUIRE(job.quiet());
-    REQUIRE(job.tokens_home());
+    REQUIRE(job.credits_home());
 }
 
 namespace {
@@ -441,7 +441,7 @@ TEST_CASE("a cancelled send ends once: cancelled if no receive had met it, else 
             }
             job.settle();
             REQUIRE(job.quiet());
-            REQUIRE(job.tokens_home());
+            REQUIRE(job.credits_home());
         }
 }
 
@@ -507,22 +507,22 @@ TEST_CASE("messages by named cables of a ring of two use each, and match in orde
         for (const auto& info : job[0].state().connections())
             if (info.link)
                 REQUIRE(info.statistics.bytes_sent + info.statistics.bytes_written >= 6 * bytes);
-        REQUIRE(job.tokens_home());
+        REQUIRE(job.credits_home());
     }
 }
 
-TEST_CASE("a report tells of packets to the rank itself that wait for a token",
+TEST_CASE("a report tells of packets to the rank itself that wait for a credit",
           "[core][protocol][report]") {
     std::vector<std::byte> bytes(8, std::byte{1});
     std::vector<std::byte> room(8);
     std::deque<SendRequest> sends(300);
     ReceiveRequest receive;
     JobOptions options;
-    options.tokens = 4;
+    options.credits = 4;
     Job job(options);
     for (SendRequest& send : sends) job[0].send(send, Buffer(bytes.data(), bytes.size()), 0, 0, 1);
     CHECK_THAT(job[0].state().report(),
-               Catch::Contains("the self connection to rank 0: packets wait for a token"));
+               Catch::Contains("the self connection to rank 0: packets wait for a credit"));
     for (std::size_t i = 0; i < sends.size(); ++i) {
         job[0].receive(receive, Buffer(room.data(), room.size()), 0, 0, 1);
         REQUIRE(job.run_until([&] { return receive.complete(); }));
@@ -634,7 +634,7 @@ TEST_CASE("the n-th send of a flow meets its n-th receive, whatever the lengths 
         }
     }
     REQUIRE(job.quiet());
-    REQUIRE(job.tokens_home());
+    REQUIRE(job.credits_home());
 }
 
 TEST_CASE("a flow that is known costs one packet, or one write and one packet, a message",

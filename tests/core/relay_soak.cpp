@@ -1,8 +1,9 @@
 // Random messages of random sizes between random pairs of a torus, over simulated links with two
-// tokens a class: all arrive, in order, without deadlock. Prints progress and the cost of a hop.
+// credits per virtual channel: all arrive, in order, without deadlock. Prints progress and the cost
+// of a hop.
 //
-//   relay_soak [--torus 4x4x4] [--open 0,1,0] [--messages 1000000] [--tokens 2] [--seed 1]
-//   [--large] [--place] [--wires 0]
+//   relay_soak [--torus 4x4x4] [--open 0,1,0] [--messages 1000000] [--credits 2] [--seed 1]
+//   [--large] [--place] [--link-transports 0]
 //
 // Environment: RELAY_SOAK_MESSAGES is the default of --messages. Exit code: 0 all arrived, 1 not,
 // 2 bad arguments.
@@ -28,23 +29,23 @@ struct Arguments {
     std::vector<int> dims{4, 4, 4};
     std::vector<bool> periodic;
     std::uint64_t messages = 1'000'000;
-    int tokens = 2;
+    int credits = 2;
     std::uint64_t seed = 1;
     bool large = false;
     bool place = false;
-    int wires = 0;
+    int link_transports = 0;
 };
 
 constexpr const char* usage =
-    "usage: relay_soak [--torus DIMS] [--open FLAGS] [--messages N] [--tokens N] [--seed N] "
-    "[--large] [--place] [--wires N]\n"
+    "usage: relay_soak [--torus DIMS] [--open FLAGS] [--messages N] [--credits N] [--seed N] "
+    "[--large] [--place] [--link-transports N]\n"
     "  --torus 3x5x2     dimensions of the torus\n"
     "  --open 0,1,0      1 for each dimension that does not wrap around\n"
     "  --messages N      how many messages; default RELAY_SOAK_MESSAGES or 1000000\n"
-    "  --tokens N        tokens of each slot class of each link, 2 to 120\n"
+    "  --credits N        credits of each virtual channel of each link, 2 to 120\n"
     "  --large           a tenth of the messages larger than the eager limit\n"
     "  --place           the last hop of their packets writes into the receiver's memory\n"
-    "  --wires N         transports that share the links; 0 to 3\n"
+    "  --link-transports N         transports that share the links; 0 to 3\n"
     "example: relay_soak --torus 3x5x2 --messages 20000\n";
 
 Arguments parse(int argc, char** argv) {
@@ -57,8 +58,8 @@ Arguments parse(int argc, char** argv) {
             (name == "--large" ? arguments.large : arguments.place) = true;
             continue;
         }
-        if (name != "--torus" && name != "--open" && name != "--messages" && name != "--tokens" &&
-            name != "--seed" && name != "--wires")
+        if (name != "--torus" && name != "--open" && name != "--messages" && name != "--credits" &&
+            name != "--seed" && name != "--link-transports")
             throw std::invalid_argument(fmt::format("unknown argument '{}'", name));
         if (i + 1 == argc) throw std::invalid_argument(name + ": its value is missing");
         const std::string value = argv[++i];
@@ -70,10 +71,10 @@ Arguments parse(int argc, char** argv) {
             }
         else if (name == "--messages")
             arguments.messages = whole_number(name, value);
-        else if (name == "--tokens")
-            arguments.tokens = int(whole_number(name, value));
-        else if (name == "--wires")
-            arguments.wires = int(whole_number(name, value));
+        else if (name == "--credits")
+            arguments.credits = int(whole_number(name, value));
+        else if (name == "--link-transports")
+            arguments.link_transports = int(whole_number(name, value));
         else
             arguments.seed = whole_number(name, value);
     }
@@ -90,9 +91,9 @@ int soak(const Arguments& arguments) {
     job.dims = arguments.dims;
     job.periodic = arguments.periodic;
     job.seed = arguments.seed;
-    job.tokens = job.relay_tokens = arguments.tokens;
+    job.credits = job.relay_credits = arguments.credits;
     job.world.places = arguments.place;
-    job.wires = arguments.wires;
+    job.link_transports = arguments.link_transports;
     TrafficOptions traffic_options;
     traffic_options.messages = arguments.messages;
     if (arguments.large) traffic_options.length = large_length;
@@ -119,17 +120,17 @@ int soak(const Arguments& arguments) {
     traffic.job().settle();
     const auto& counters = traffic.job().world().counters();
     // Nobody dies here, so each payload that is put into memory finds it open.
-    const bool home = traffic.job().tokens_home() && traffic.job().quiet() &&
+    const bool home = traffic.job().credits_home() && traffic.job().quiet() &&
                       counters.misplaced == 0 && (counters.placed != 0) == arguments.place;
     const double time = seconds();
     const double busy = double(std::clock()) / CLOCKS_PER_SEC;  // others may share the machine
     fmt::print(
-        "relay_soak {} tokens={} seed={}: {} messages arrived in order over {} links in {:.1f} s "
+        "relay_soak {} credits={} seed={}: {} messages arrived in order over {} links in {:.1f} s "
         "({:.1f} s of CPU)\n"
         "  {} packets, {} held, {} placed, {} misplaced; CPU: {:.2f} us a message, {:.2f} us a "
         "hop, {:.2f} us a packet\n"
-        "  virtual time {:.3f} ms, {:.0f} ns a message; tokens {}\n",
-        traffic.job().torus().describe(), arguments.tokens, arguments.seed, traffic.arrived(),
+        "  virtual time {:.3f} ms, {:.0f} ns a message; credits {}\n",
+        traffic.job().torus().describe(), arguments.credits, arguments.seed, traffic.arrived(),
         traffic.hops(), time, busy, counters.packets, counters.held, counters.placed,
         counters.misplaced, 1e6 * busy / double(traffic.arrived()),
         1e6 * busy / double(traffic.hops()), 1e6 * busy / double(counters.packets),

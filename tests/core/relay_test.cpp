@@ -1,5 +1,5 @@
-// The relay: packets of others, hop by hop, with two tokens a class, on tori and meshes of every
-// shape. No deadlock, order kept, every packet and token accounted for.
+// The relay: packets of others, hop by hop, with two credits per virtual channel, on tori and
+// meshes of every shape. No deadlock, order kept, every packet and credit accounted for.
 
 #include <catch2/catch.hpp>
 #include <deque>
@@ -19,13 +19,13 @@ struct Wiring {
     std::vector<bool> periodic;
 };
 
-JobOptions two_tokens(const Wiring& shape, std::uint64_t seed) {
+JobOptions two_credits(const Wiring& shape, std::uint64_t seed) {
     JobOptions options;
     options.dims = shape.dims;
     options.periodic = shape.periodic;
     options.seed = seed;
     options.eager_limit = 512;
-    options.tokens = options.relay_tokens = 2;
+    options.credits = options.relay_credits = 2;
     options.world.packet = {sim::Time(500), sim::Time(5000), 0.02, sim::Time(40'000)};
     return options;
 }
@@ -35,7 +35,7 @@ void run_to_rest(Traffic& traffic) {
     traffic.job().settle();
     INFO(traffic.job().report());
     REQUIRE(traffic.job().quiet());
-    REQUIRE(traffic.job().tokens_home());
+    REQUIRE(traffic.job().credits_home());
     REQUIRE(traffic.job().world().in_flight() == 0);
     REQUIRE(traffic.job().log().empty());
 }
@@ -82,7 +82,7 @@ void check_links(Job& job) {
 
 }  // namespace
 
-TEST_CASE("with two tokens a class all messages arrive in order on any torus or mesh",
+TEST_CASE("with two credits per virtual channel all messages arrive in order on any torus or mesh",
           "[core][relay]") {
     const Wiring shape = GENERATE(
         Wiring{{4, 4, 4}, {}}, Wiring{{3, 5, 2}, {}}, Wiring{{2, 2, 2}, {}}, Wiring{{3, 3, 1}, {}},
@@ -94,13 +94,13 @@ TEST_CASE("with two tokens a class all messages arrive in order on any torus or 
     if (!full.periodic.empty()) full.periodic.resize(full.dims.size(), true);
     TrafficOptions options;
     options.messages = 1500;
-    Traffic traffic(two_tokens(full, seed), options);
+    Traffic traffic(two_credits(full, seed), options);
     INFO("torus " << traffic.job().torus().describe() << " seed " << seed);
     run_to_rest(traffic);
     check_links(traffic.job());
 }
 
-TEST_CASE("with two tokens a class large messages flow through the relay in packets",
+TEST_CASE("with two credits per virtual channel large messages flow through the relay in packets",
           "[core][relay]") {
     const sim::Remote way = GENERATE(sim::Remote::refused, sim::Remote::mixed);
     TrafficOptions options;
@@ -108,7 +108,7 @@ TEST_CASE("with two tokens a class large messages flow through the relay in pack
     options.length = [](sim::Random& random, std::size_t limit) {
         return std::size_t(random.below(40 * limit));
     };
-    JobOptions job = two_tokens({{3, 4, 2}, {}}, 5);
+    JobOptions job = two_credits({{3, 4, 2}, {}}, 5);
     job.world.write = job.world.read = way;
     Traffic traffic(job, options);
     run_to_rest(traffic);
@@ -117,7 +117,7 @@ TEST_CASE("with two tokens a class large messages flow through the relay in pack
 
 TEST_CASE("hosts of several ranks relay to those of their own too", "[core][relay]") {
     const int per_host = GENERATE(2, 4, 8);
-    JobOptions job = two_tokens({{3, 4, 4}, {}}, std::uint64_t(per_host));
+    JobOptions job = two_credits({{3, 4, 4}, {}}, std::uint64_t(per_host));
     job.per_host = per_host;  // of 4 and more: some ranks of a host are no neighbours
     TrafficOptions options;
     options.messages = 1000;
@@ -131,7 +131,7 @@ TEST_CASE("rings filled from all sides at once do not deadlock", "[core][relay]"
     // Everybody sends as far as can be, the same way round: the worst for finite slots on a ring.
     const std::vector<int> dims = GENERATE(std::vector{7}, std::vector{5, 5}, std::vector{5, 4, 3});
     const std::uint64_t seed = GENERATE(range(1, 5));
-    JobOptions options = two_tokens({dims, {}}, seed);
+    JobOptions options = two_credits({dims, {}}, seed);
     std::deque<SendRequest> sends;
     std::deque<ReceiveRequest> receives;
     std::deque<std::vector<std::byte>> buffers;
@@ -159,7 +159,7 @@ TEST_CASE("rings filled from all sides at once do not deadlock", "[core][relay]"
     for (const SendRequest& send : sends) open += !send.complete();
     REQUIRE(open == 0);
     for (std::size_t i = 0; i < buffers.size(); i += 2) REQUIRE(buffers[i] == buffers[i + 1]);
-    REQUIRE(job.tokens_home());
+    REQUIRE(job.credits_home());
 }
 
 TEST_CASE("the statistics of all connections add up to the paths of the messages",
@@ -171,7 +171,7 @@ TEST_CASE("the statistics of all connections add up to the paths of the messages
         return std::size_t(random.below(limit));  // each message is one packet
     };
     const Wiring shape = GENERATE(Wiring{{4, 3, 2}, {}}, Wiring{{6}, {false}});
-    Traffic traffic(two_tokens(shape, 11), options);
+    Traffic traffic(two_credits(shape, 11), options);
     run_to_rest(traffic);
     check_links(traffic.job());
     const Sums sums = add_up(traffic.job());
@@ -182,8 +182,8 @@ TEST_CASE("the statistics of all connections add up to the paths of the messages
 }
 
 TEST_CASE("256 runtimes of a 4x8x8 torus exchange messages in one process", "[core][relay]") {
-    JobOptions options = two_tokens({{4, 8, 8}, {}}, 1);
-    options.tokens = 4;
+    JobOptions options = two_credits({{4, 8, 8}, {}}, 1);
+    options.credits = 4;
     TrafficOptions traffic_options;
     traffic_options.messages = 4000;
     Traffic traffic(options, traffic_options);

@@ -1,6 +1,6 @@
 """What somebody who does not belong to a job does to its ports; run inside a node's namespace.
 
-  attack.py KIND SEED ADDRESS... -- PORT...     KIND: garbage, stranger, half-open, replay
+  attack.py KIND SEED ADDRESS... -- PORT...     KIND: garbage, outsider, half-open, replay
   attack.py record FILE                         writes down what callers say first, until killed
 
 It ends when it has tried; half-open connections stay for a second. Whether anybody answers does not
@@ -45,7 +45,7 @@ def garbage(dice, addresses, ports):
                 heard(caller)
 
 
-def stranger(dice, addresses, ports):
+def outsider(dice, addresses, ports):
     """Says the same thing that it was told, with a few bits changed."""
     for caller in connections(dice, addresses, ports):
         with caller, contextlib.suppress(OSError):
@@ -141,7 +141,7 @@ def main():
         return record(sys.argv[2])
     kind, seed, words = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     at = words.index("--")
-    act = {"garbage": garbage, "stranger": stranger, "half-open": half_open, "replay": replay}[kind]
+    act = {"garbage": garbage, "outsider": outsider, "half-open": half_open, "replay": replay}[kind]
     act(random.Random(seed), words[:at], words[at + 1:])
 
 

@@ -208,8 +208,9 @@ int run(const Settings& settings) {
     }
     if (runtime.rank() == 0)
         fmt::print(
-            "{}: {} messages over {} links, {} token(s) a class, {}: {:.2f} s, {:.2f} us a hop\n",
-            runtime.torus().describe(), settings.messages, hops, runtime.options().tokens,
+            "{}: {} messages over {} links, {} credit(s) per virtual channel, {}: {:.2f} s, {:.2f} "
+            "us a hop\n",
+            runtime.torus().describe(), settings.messages, hops, runtime.options().credits,
             right ? "all right and in order" : "WRONG", seconds.count(),
             1e6 * seconds.count() / double(std::max<std::uint64_t>(hops, 1)));
     print_counts(runtime);

@@ -28,7 +28,7 @@ class Door final : public transport::Interface {
         throw std::runtime_error("a door leads nowhere");
     }
     int poll(transport::Sink&) override { return 0; }
-    transport::RemoteMemory expose(transport::Bytes, const transport::Channel*) override {
+    transport::RemoteMemory register_memory(transport::Bytes, const transport::Channel*) override {
         return {};
     }
     void* allocate(std::size_t, std::size_t) override { return nullptr; }

@@ -43,9 +43,9 @@ TEST_CASE("An agent without words, or with an open quote, is refused") {
 
 TEST_CASE("ssh gets a command that the other host's shell reads back word by word") {
     CHECK(
-        agent_command("/usr/bin/ssh -p 22", "qcd001", {"/opt/my tools/run", "--keeper", "it's"}) ==
+        agent_command("/usr/bin/ssh -p 22", "qcd001", {"/opt/my tools/run", "--daemon", "it's"}) ==
         Words{"/usr/bin/ssh", "-x", "-T", "-o", "BatchMode=yes", "-p", "22", "qcd001",
-              "'/opt/my tools/run'", "--keeper", "'it'\\''s'"});
+              "'/opt/my tools/run'", "--daemon", "'it'\\''s'"});
 }
 
 TEST_CASE("Other agents get the command as it is") {

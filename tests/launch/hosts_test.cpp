@@ -1,4 +1,4 @@
-// torus-run over several hosts. The hosts are made up: the agent is a script that starts the keeper
+// torus-run over several hosts. The hosts are made up: the agent is a script that starts the daemon
 // on this one, in another folder and with another HOME, and some hosts have something wrong.
 #include <fmt/format.h>
 #include <signal.h>
@@ -38,8 +38,8 @@ class Cluster {
                 "  noisy*) echo 'Welcome!'; echo 'Use of this machine is watched.' >&2;;\n"
                 "  down*) echo 'connect to host port 22: No route to host' >&2; exit 255;;\n"
                 "  bare*) exec /no/such/folder/torus-run \"$@\";;\n"
-                "  old*) printf '\\0torus-keeper 0.0.1 (protocol 0.1)\\n'; exec cat;;\n"
-                "  talks*) while :; do echo I am no keeper, but I talk a lot; done;;\n"
+                "  old*) printf '\\0torus-daemon 0.0.1 (protocol 0.1)\\n'; exec cat;;\n"
+                "  talks*) while :; do echo I am no daemon, but I talk a lot; done;;\n"
                 "  other*) exec 9< " +
                 folder_.file("other") +
                 ";;\n"
@@ -83,15 +83,15 @@ pid_t only(const std::vector<pid_t>& pids) {
 pid_t guard_of(const Process& process, const std::string& host) {
     return only(process.marked("torus-run", "FAKE_HOST=" + host));
 }
-pid_t keeper_of(const Process& process, const std::string& host) {
-    return only(process.marked("torus-keeper", "FAKE_HOST=" + host));
+pid_t daemon_of(const Process& process, const std::string& host) {
+    return only(process.marked("torus-daemon", "FAKE_HOST=" + host));
 }
 // Not one of the processes that it leaves behind, in sessions of their own. Long names are cut in
 // comm.
 pid_t rank_of(const Process& process, const std::string& host) {
     auto found =
         process.marked(std::string("launch_rank_program").substr(0, 15), "HOME=/home/of/" + host);
-    const pid_t session = getsid(keeper_of(process, host));
+    const pid_t session = getsid(daemon_of(process, host));
     std::erase_if(found, [session](pid_t pid) { return getsid(pid) != session; });
     return only(found);
 }
@@ -417,13 +417,13 @@ TEST_CASE("Every part of torus-run on every host may be killed: all is gone, and
         std::string expected;
     };
     const Case cases[] = {
-        {"the keeper of a host", [](const Process& p) { return keeper_of(p, "qb"); },
+        {"the daemon of a host", [](const Process& p) { return daemon_of(p, "qb"); },
          "host qb (node 1, rank 1) is lost: its agent 'agent' "},
         {"the front of a host", [](const Process& p) { return guard_of(p, "qb"); },
          "host qb (node 1, rank 1) is lost: its agent 'agent' was killed by SIGKILL"},
         {"a rank", [](const Process& p) { return rank_of(p, "qb"); }, "rank 1 (host qb, pid "},
         {"torus-run", [](const Process& p) { return p.pid(); }, ""},
-        {"the head", [](const Process& p) { return p.head(); }, "its keeper process"},
+        {"the head", [](const Process& p) { return p.head(); }, "its daemon process"},
     };
     for (const Case& killed : cases) {
         INFO(killed.name);
@@ -439,13 +439,13 @@ TEST_CASE("Every part of torus-run on every host may be killed: all is gone, and
     }
 }
 
-TEST_CASE("A keeper that stands still is found out by its silence, and everything ends") {
+TEST_CASE("A daemon that stands still is found out by its silence, and everything ends") {
     const Cluster cluster("[2]", {"qa", "qb"});
     Process process(
         cluster.job({"connect", "spawn-orphan", "print=ready", "sleep"}, {"--set", short_timeout}));
     REQUIRE(process.wait_for_output("ready\n", 2));
     SECTION("on another host") {
-        kill(keeper_of(process, "qb"), SIGSTOP);
+        kill(daemon_of(process, "qb"), SIGSTOP);
         CHECK(process.all_gone());
         const Outcome outcome = process.wait();
         INFO(outcome.errors);
@@ -457,23 +457,23 @@ TEST_CASE("A keeper that stands still is found out by its silence, and everythin
         const pid_t head = process.head();
         kill(head, SIGSTOP);
         const auto end = std::chrono::steady_clock::now() + hang_guard;
-        while (!process.marked("torus-keeper", "FAKE_HOST=qa").empty() &&
+        while (!process.marked("torus-daemon", "FAKE_HOST=qa").empty() &&
                std::chrono::steady_clock::now() < end)
             usleep(10'000);
-        CHECK(process.marked("torus-keeper", "FAKE_HOST=qa").empty());
+        CHECK(process.marked("torus-daemon", "FAKE_HOST=qa").empty());
         kill(head, SIGCONT);
         CHECK(process.all_gone());
         const Outcome outcome = process.wait();
         INFO(outcome.errors);
         CHECK(outcome.code != 0);
         CHECK_CONTAINS(outcome.errors,
-                       fmt::format("torus-run: its keeper process (pid {}) is stopped by SIGSTOP "
+                       fmt::format("torus-run: its daemon process (pid {}) is stopped by SIGSTOP "
                                    "(Stopped (signal)): ",
                                    head));
         CHECK_CONTAINS(outcome.errors,
                        "lets it go on before transport.timeout = 2s, when the other hosts end");
         CHECK_CONTAINS(outcome.errors,
-                       fmt::format("gave up torus-run, whose keeper process here (pid {}) stood "
+                       fmt::format("gave up torus-run, whose daemon process here (pid {}) stood "
                                    "still for ",
                                    head));
         CHECK(outcome.lines_of_torus_run() == 2);
@@ -486,8 +486,8 @@ TEST_CASE("A job that is stopped as a whole for longer than the timeout loses no
     Process process(cluster.job({"connect", "print=ready", "wait-for=" + go, "barrier", "finalize"},
                                 {"--set", short_timeout}));
     REQUIRE(process.wait_for_output("ready\n", 2));
-    // Each keeper before the process that watches it, which goes on first.
-    std::vector<pid_t> order{process.head(), keeper_of(process, "qa")};
+    // Each daemon before the process that watches it, which goes on first.
+    std::vector<pid_t> order{process.head(), daemon_of(process, "qa")};
     for (const pid_t pid : process.marked())
         if (std::find(order.begin(), order.end(), pid) == order.end()) order.push_back(pid);
     for (const pid_t pid : order) {
@@ -541,7 +541,7 @@ TEST_CASE(
         {"connect", "watch", "print=ready", "deaths=3", "barrier", "exchange-living", "finalize"},
         {"--keep-going", "--set", short_timeout}));
     REQUIRE(process.wait_for_output("ready\n", 6));
-    kill(keeper_of(process, "qb"), SIGKILL);
+    kill(daemon_of(process, "qb"), SIGKILL);
     const auto ranks =
         process.marked(std::string("launch_rank_program").substr(0, 15), "TORUSMP_RANK=1");
     kill(only(ranks), SIGSTOP);
@@ -645,7 +645,7 @@ TEST_CASE("What is wrong with a host is told in one message, before any rank sta
         {{"talks-a", "qb"},
          {},
          rank_program,
-         {"host talks-a answers with something that is not torus-run: \"I am no keeper"}},
+         {"host talks-a answers with something that is not torus-run: \"I am no daemon"}},
         {{"dies-a", "qb"}, {}, rank_program, {"host dies-a cannot be used", "exited with code 3"}},
         {{"down-a", "old-b"},
          {},

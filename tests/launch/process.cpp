@@ -226,14 +226,14 @@ pid_t Process::head() const {
         char state = 0;
         pid_t parent = 0;
         words >> state >> parent;
-        if (parent == pid_ && stat.find("(torus-keeper)") != std::string::npos) return pid;
+        if (parent == pid_ && stat.find("(torus-daemon)") != std::string::npos) return pid;
     }
     return -1;
 }
 
-pid_t Process::keeper() const {
+pid_t Process::daemon() const {
     for (const pid_t pid : marked())
-        if (read_file(fmt::format("/proc/{}/comm", pid)) == "torus-keeper\n") return pid;
+        if (read_file(fmt::format("/proc/{}/comm", pid)) == "torus-daemon\n") return pid;
     return -1;
 }
 

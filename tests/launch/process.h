@@ -53,8 +53,8 @@ class Process {
     std::vector<pid_t> marked() const;
     // Waits until none is left. False: some stay.
     bool all_gone() const;
-    pid_t keeper() const;
-    // The keeper that is a child of this process.
+    pid_t daemon() const;
+    // The daemon that is a child of this process.
     pid_t head() const;
     // Of those, the ones of this name (comm) whose environment has this "NAME=value".
     std::vector<pid_t> marked(const std::string& name, const std::string& variable) const;

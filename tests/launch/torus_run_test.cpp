@@ -457,19 +457,19 @@ TEST_CASE("SIGTSTP stops torus-run and its ranks, SIGCONT wakes them") {
     CHECK(count(outcome.output, "woken\n") == 2);
 }
 
-TEST_CASE("A keeper that is stopped is told with what to do, and the job goes on with it") {
+TEST_CASE("A daemon that is stopped is told with what to do, and the job goes on with it") {
     TemporaryFolder folder;
     Process process(
         job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "barrier", "finalize"}));
     REQUIRE(process.wait_for_output("ready\n", 2));
-    const pid_t keeper = process.keeper();
-    kill(keeper, SIGSTOP);
+    const pid_t daemon = process.daemon();
+    kill(daemon, SIGSTOP);
     folder.write("go", "");
     CHECK(process.wait_for_error(fmt::format(
-        "torus-run: its keeper process (pid {0}) is stopped by SIGSTOP (Stopped (signal)): the job "
+        "torus-run: its daemon process (pid {0}) is stopped by SIGSTOP (Stopped (signal)): the job "
         "cannot start, print or end without it; kill -CONT {0} lets it go on, kill -KILL {0} ends",
-        keeper)));
-    kill(keeper, SIGCONT);
+        daemon)));
+    kill(daemon, SIGCONT);
     const Outcome outcome = process.wait();
     CHECK(outcome.code == 0);
     CHECK(outcome.lines_of_torus_run() == 1);
@@ -511,30 +511,30 @@ TEST_CASE("What ranks leave behind is ended with the job, in whatever session it
 }
 
 TEST_CASE("SIGKILL of torus-run's processes leaves nothing behind") {
-    // Under a shell, so that the rank is no child of the keeper; one orphan in a session of its
+    // Under a shell, so that the rank is no child of the daemon; one orphan in a session of its
     // own.
     const bool kill_front = GENERATE(true, false);
     Process process(script(3, "$P connect spawn-orphan print=ready sleep; true"));
     REQUIRE(process.wait_for_output("ready\n", 3));
-    const pid_t keeper = process.keeper();
-    REQUIRE(keeper > 0);
+    const pid_t daemon = process.daemon();
+    REQUIRE(daemon > 0);
     REQUIRE(process.marked().size() == 2 + 3 * 3);
-    kill(kill_front ? process.pid() : keeper, SIGKILL);
+    kill(kill_front ? process.pid() : daemon, SIGKILL);
     CHECK(process.all_gone());
     const Outcome outcome = process.wait();
     CHECK(outcome.code == 128 + SIGKILL);
-    if (!kill_front) CHECK_CONTAINS(outcome.errors, "keeper process");
+    if (!kill_front) CHECK_CONTAINS(outcome.errors, "daemon process");
 }
 
 TEST_CASE("SIGKILL of both of torus-run's processes at once ends the ranks and their groups") {
     Process process(script(3, "setsid $P connect print=ready sleep & sleep 600 & wait"));
     REQUIRE(process.wait_for_output("ready\n", 3));
-    const pid_t keeper = process.keeper();
-    REQUIRE(keeper > 0);
-    // Both stand still first, so that neither can act on the death of the other. The keeper goes
+    const pid_t daemon = process.daemon();
+    REQUIRE(daemon > 0);
+    // Both stand still first, so that neither can act on the death of the other. The daemon goes
     // first: the death of its parent would let the kernel wake it.
-    for (const pid_t pid : {process.pid(), keeper}) kill(pid, SIGSTOP);
-    for (const pid_t pid : {keeper, process.pid()}) kill(pid, SIGKILL);
+    for (const pid_t pid : {process.pid(), daemon}) kill(pid, SIGSTOP);
+    for (const pid_t pid : {daemon, process.pid()}) kill(pid, SIGKILL);
     CHECK(process.all_gone());
 }
 

@@ -12,9 +12,9 @@
 #include "base/descriptor.h"
 #include "config/options.h"
 #include "folder.h"
+#include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/coordinator.h"
 #include "programs/torus_run/daemon/gathering.h"
-#include "programs/torus_run/daemon/keepers.h"
 #include "programs/torus_run/daemon/limits.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/front/host_list.h"
@@ -387,7 +387,7 @@ TEST_CASE("A gathering does not wait for who is gone, before or within a call") 
     CHECK(gathering.complete());
 }
 
-TEST_CASE("What keepers tell each other comes out as it went in") {
+TEST_CASE("What daemons tell each other comes out as it went in") {
     HostOrder order;
     order.job.node = 3;
     order.job.host = "qcd003";
@@ -433,7 +433,7 @@ TEST_CASE("What keepers tell each other comes out as it went in") {
     CHECK(decode_end(encode(HostEnd{{1, 2}, {3}})).stuck == std::vector<int>{3});
 }
 
-TEST_CASE("A message between keepers that is cut short, or lies about a count, is refused") {
+TEST_CASE("A message between daemons that is cut short, or lies about a count, is refused") {
     HostOrder order;
     order.job.ranks = {1, 2, 3};
     order.job.programs = {{0, "a", {"a", "b"}, {}, ""}};

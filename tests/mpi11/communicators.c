@@ -31,7 +31,7 @@ static void ring(MPI_Comm comm) {
 }
 
 /* The same between the two groups of an inter-communicator. */
-static void across(MPI_Comm inter) {
+static void talk_across(MPI_Comm inter) {
     int n, i, r = rank_in(inter), local = size_of(inter);
     CHECK(MPI_Comm_remote_size(inter, &n) == MPI_SUCCESS);
     for (i = 0; i < n; i++) {
@@ -226,17 +226,17 @@ static void inter(void) {
     CHECK(MPI_Group_size(remote, &i) == MPI_SUCCESS && i == n);
     CHECK(MPI_Group_rank(remote, &i) == MPI_SUCCESS && i == MPI_UNDEFINED);
     CHECK(MPI_Group_free(&remote) == MPI_SUCCESS);
-    across(both);
+    talk_across(both);
 
     CHECK(MPI_Comm_dup(both, &copy) == MPI_SUCCESS);
     CHECK(MPI_Comm_compare(both, copy, &result) == MPI_SUCCESS && result == MPI_CONGRUENT);
     CHECK(MPI_Comm_compare(both, half, &result) == MPI_SUCCESS && result == MPI_UNEQUAL);
-    across(copy);
+    talk_across(copy);
     CHECK(MPI_Comm_free(&copy) == MPI_SUCCESS);
     CHECK(MPI_Comm_idup(both, &copy, &request) == MPI_SUCCESS);
-    across(both);
+    talk_across(both);
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    across(copy);
+    talk_across(copy);
 
     /* In the order asked for. */
     for (i = 0; i < 2; i++) {
@@ -257,7 +257,7 @@ static void inter(void) {
     flag = (rank_in(half) % 2 == 0 ? n : n - 1) > 0;
     CHECK((part != MPI_COMM_NULL) == flag);
     if (flag) {
-        across(part);
+        talk_across(part);
         CHECK(MPI_Comm_free(&part) == MPI_SUCCESS);
     }
     CHECK(MPI_Comm_split(both, me < ranks / 2, 0, &part) == MPI_SUCCESS && part == MPI_COMM_NULL);
@@ -284,7 +284,7 @@ static void inter_by_type(void) {
         if (!expected) continue;
         CHECK(size_of(part) == near[side]);
         CHECK(MPI_Comm_remote_size(part, &n) == MPI_SUCCESS && n == near[!side]);
-        across(part);
+        talk_across(part);
         CHECK(MPI_Comm_free(&part) == MPI_SUCCESS);
     }
     for (kind = 0; kind < 2; kind++) {
@@ -307,7 +307,7 @@ static void inter_of_groups(void) {
     CHECK(MPI_Comm_create(both, first, &made) == MPI_SUCCESS);
     CHECK((made == MPI_COMM_NULL) == (rank_in(half) != 0));
     if (made != MPI_COMM_NULL) {
-        across(made);
+        talk_across(made);
         CHECK(MPI_Comm_free(&made) == MPI_SUCCESS);
     }
     CHECK(MPI_Comm_create(both, me < ranks / 2 ? first : MPI_GROUP_EMPTY, &made) == MPI_SUCCESS);

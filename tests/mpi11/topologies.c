@@ -359,7 +359,7 @@ static int dilation(MPI_Comm cart, int ndims) {
     return most;
 }
 
-static void check_wires(MPI_Comm comm, int ndims, const int* d, const int* wrap, int same_order) {
+static void check_links(MPI_Comm comm, int ndims, const int* d, const int* wrap, int same_order) {
     MPI_Comm cart;
     int r;
     CHECK(MPI_Cart_create(comm, ndims, d, wrap, 1, &cart) == MPI_SUCCESS);
@@ -368,42 +368,42 @@ static void check_wires(MPI_Comm comm, int ndims, const int* d, const int* wrap,
     CHECK(MPI_Comm_free(&cart) == MPI_SUCCESS);
 }
 
-/* With reorder, neighbours in the grid are neighbours on the wires: on the machine's own shape,
+/* With reorder, neighbours in the grid are neighbours in the torus: on the machine's own shape,
  * which keeps its order, and on its planes. */
-static void wires(void) {
+static void links(void) {
     int ndims, d[TORUSMP_MAX_DIMENSIONS], wrap[TORUSMP_MAX_DIMENSIONS], i;
     int at[TORUSMP_MAX_DIMENSIONS];
     int turned[TORUSMP_MAX_DIMENSIONS], turned_wrap[TORUSMP_MAX_DIMENSIONS];
     CHECK(TORUSMP_Dimensions(&ndims) == MPI_SUCCESS);
     CHECK(TORUSMP_Extents(ndims, d, wrap) == MPI_SUCCESS);
     CHECK(TORUSMP_Coords(MPI_COMM_WORLD, me, ndims, at) == MPI_SUCCESS);
-    check_wires(MPI_COMM_WORLD, ndims, d, wrap, 1);
+    check_links(MPI_COMM_WORLD, ndims, d, wrap, 1);
     for (i = 0; i < ndims; i++) {
         turned[i] = d[ndims - 1 - i];
         turned_wrap[i] = wrap[ndims - 1 - i];
     }
-    check_wires(MPI_COMM_WORLD, ndims, turned, turned_wrap, 0);
+    check_links(MPI_COMM_WORLD, ndims, turned, turned_wrap, 0);
     for (i = 0; i < ndims; i++) {
         MPI_Comm plane, shuffled;
         int k, n = 0;
         for (k = 0; k < ndims; k++)
             if (k != i) turned[n] = d[k], turned_wrap[n++] = wrap[k];
         CHECK(MPI_Comm_split(MPI_COMM_WORLD, at[i], me, &plane) == MPI_SUCCESS);
-        check_wires(plane, n, turned, turned_wrap, 0);
+        check_links(plane, n, turned, turned_wrap, 0);
         CHECK(MPI_Comm_split(plane, 0, me * 7 % 5, &shuffled) == MPI_SUCCESS);
-        check_wires(shuffled, n, turned, turned_wrap, 0);
+        check_links(shuffled, n, turned, turned_wrap, 0);
         CHECK(MPI_Comm_free(&shuffled) == MPI_SUCCESS);
         CHECK(MPI_Comm_free(&plane) == MPI_SUCCESS);
     }
 }
 
 /* On machines of 2x2x2 only: every grid that folds it, and the machine given as a graph. */
-static void wires_of_2x2x2(void) {
+static void links_of_2x2x2(void) {
     static const int grids[4][3] = {{8, 1, 1}, {4, 2, 1}, {2, 4, 1}, {2, 2, 2}};
     const int wrap[3] = {1, 1, 1};
     int index[8], edges[24], near[3], i, b;
     MPI_Comm cube;
-    for (i = 0; i < 4; i++) check_wires(MPI_COMM_WORLD, 3, grids[i], wrap, 0);
+    for (i = 0; i < 4; i++) check_links(MPI_COMM_WORLD, 3, grids[i], wrap, 0);
     /* Its corners numbered otherwise: neighbours differ in one bit of a Gray code. */
     for (i = 0; i < 8; i++) {
         const int code = i ^ i >> 1;
@@ -432,11 +432,11 @@ int main(int argc, char** argv) {
         {"adjacent_graph", adjacent_graph},
         {"distributed_graph", distributed_graph},
         {"machine", machine},
-        {"wires", wires},
+        {"links", links},
     };
-    static const Case of_2x2x2[] = {{"wires_of_2x2x2", wires_of_2x2x2}};
+    static const Case of_2x2x2[] = {{"links_of_2x2x2", links_of_2x2x2}};
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
-    if (argc > 1 && strcmp(argv[1], "wires_of_2x2x2") == 0)
+    if (argc > 1 && strcmp(argv[1], "links_of_2x2x2") == 0)
         RUN_CASES(argc, argv, of_2x2x2);
     else
         RUN_CASES(argc, argv, cases);

@@ -84,7 +84,7 @@ TEST_CASE("the machine's dimensions in another order are turned to fit") {
     CHECK(ranks[0] == 0);
 }
 
-TEST_CASE("a plane and a line of the machine are laid out by their own wires") {
+TEST_CASE("a plane and a line of the machine are laid out by their own links") {
     const Torus torus(std::vector{4, 4, 4});
     std::vector<Rank> plane, line;
     for (const Rank rank : all_of(torus)) {

@@ -1,4 +1,4 @@
-"""What tests in a bed share: the tool, beds with names of their own, and wires seen from inside.
+"""What tests in a testbed share: the tool, testbeds with names of their own, and links seen from inside.
 
 A test program calls main(), which gives exit 77 where namespaces cannot be made; as an ordinary user it
 goes on as root of a user namespace of its own.
@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from bed import kernel
+from netns import kernel
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOOL = os.path.join(HERE, "torus-netns")
@@ -45,8 +45,8 @@ def alive(pid):
         return False
 
 
-class BedTest(unittest.TestCase):
-    """Beds of this test have names of their own, and are gone after it however it ended."""
+class TestbedTest(unittest.TestCase):
+    """Testbeds of this test have names of their own, and are gone after it however it ended."""
     made = itertools.count()
 
     def setUp(self):
@@ -71,9 +71,9 @@ class BedTest(unittest.TestCase):
         self.assertNotIn(name, tool("list").stdout)
 
 
-# ---- wires, seen from inside the namespaces ----
+# ---- links, seen from inside the namespaces ----
 
-def wire_socket(namespace, device):
+def link_socket(namespace, device):
     """A UDP socket of a namespace that hears IPv6 link-local multicast on one device."""
     with kernel.inside(namespace):
         index = socket.if_nametoindex(device)
@@ -89,7 +89,7 @@ def wire_socket(namespace, device):
 def far_ends(plan, deaf=0):
     """{(node, device): what that device hears} when every device says who it is. `deaf`: how many should hear
     nothing; those get a little longer than the others needed."""
-    sockets = {end: wire_socket(plan.host(end[0]), end[1]) for end in plan.addresses}
+    sockets = {end: link_socket(plan.host(end[0]), end[1]) for end in plan.addresses}
     try:
         for (node, device), (s, index) in sockets.items():
             try:

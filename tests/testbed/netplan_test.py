@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torus-info netplan laid in a bed that has no routes: netplan_test.py TORUS_INFO [CLASS]."""
+"""torus-info netplan laid in a testbed that has no routes: netplan_test.py TORUS_INFO [CLASS]."""
 import itertools
 import os
 import subprocess
@@ -7,16 +7,16 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from bed.bed import Bed                                  # noqa: E402
-from bed.plan import Plan                                # noqa: E402
-from harness import TOOL, BedTest, main, tool, udp_arrives     # noqa: E402
+from netns.testbed import Testbed                                  # noqa: E402
+from netns.plan import Plan                                # noqa: E402
+from harness import TOOL, TestbedTest, main, tool, udp_arrives     # noqa: E402
 
 
-class Netplan(BedTest):
-    def bed(self, dims, *options, **planned):
+class Netplan(TestbedTest):
+    def testbed(self, dims, *options, **planned):
         name = self.name()
         tool("up", dims, "--name", name, "--no-routes", *options)
-        return Plan(name, [int(d) for d in dims.split("x")], routes=False, **planned), Bed(name).geometry_file
+        return Plan(name, [int(d) for d in dims.split("x")], routes=False, **planned), Testbed(name).geometry_file
 
     def netplan(self, plan, node, geometry, *options, status=0):
         done = subprocess.run([TOOL, "exec", plan.name, str(node), "--", TORUS_INFO, "netplan", "--config", geometry,
@@ -28,9 +28,9 @@ class Netplan(BedTest):
         return udp_arrives(plan.host(a), plan.node_address(a), plan.host(b), plan.node_address(b))
 
     def test_every_pair_of_nodes_is_reached_once_the_plan_is_laid_and_again_when_it_is_laid_twice(self):
-        plan, geometry = self.bed("3x2x2")
+        plan, geometry = self.testbed("3x2x2")
         far = plan.torus.size - 1
-        self.assertFalse(self.reaches(plan, 0, far), "a bed without routes must not forward")
+        self.assertFalse(self.reaches(plan, 0, far), "a testbed without routes must not forward")
         for _ in range(2):
             for node in plan.nodes():
                 self.assertIn("routes laid", self.netplan(plan, node, geometry).stdout)
@@ -38,7 +38,7 @@ class Netplan(BedTest):
             self.assertTrue(self.reaches(plan, a, b), f"{a} to {b}")
 
     def test_links_that_had_no_addresses_get_them(self):
-        plan, geometry = self.bed("4", "--ipv6-only", "--open", "0", open_dims=[0])
+        plan, geometry = self.testbed("4", "--ipv6-only", "--open", "0", open_dims=[0])
         for node in plan.nodes():
             self.netplan(plan, node, geometry, "--mtu", "4000")
         for a, b in itertools.permutations(plan.nodes(), 2):
@@ -47,7 +47,7 @@ class Netplan(BedTest):
         self.assertEqual(shown.count("mtu 4000"), 2)
 
     def test_a_plan_for_another_host_changes_nothing(self):
-        plan, geometry = self.bed("2")
+        plan, geometry = self.testbed("2")
         with open(geometry) as f:
             text = f.read().replace("d0m", "eth9")
         other = self.path("other.toml")

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 TORUS_INFO = sys.argv.pop(1)
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, HERE)
-from bed.plan import device_name, parse_dims   # noqa: E402
+from netns.plan import device_name, parse_dims   # noqa: E402
 from vm.wiring import Wiring                   # noqa: E402
 
 TORI = ("2", "3", "5", "2x2", "2x3", "4x3", "2x2x2", "3x2x4")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the test bed: testbed_test.py TORUS_INFO [CLASS]."""
+"""Tests of the testbed: testbed_test.py TORUS_INFO [CLASS]."""
 import itertools
 import os
 import signal
@@ -9,9 +9,9 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from bed import kernel                                                                    # noqa: E402
-from bed.plan import Plan                                                                 # noqa: E402
-from harness import PATIENCE, TOOL, BedTest, alive, eventually, far_ends, main, tool, udp_arrives   # noqa: E402
+from netns import kernel                                                                    # noqa: E402
+from netns.plan import Plan                                                                 # noqa: E402
+from harness import PATIENCE, TOOL, TestbedTest, alive, eventually, far_ends, main, tool, udp_arrives   # noqa: E402
 
 
 class PlannedRoutes(unittest.TestCase):
@@ -55,7 +55,7 @@ class PlannedRoutes(unittest.TestCase):
         self.assertEqual(Plan("p", [2], open_dims=[0]).cables, [[0, "d0p", 1, "d0m"]])
 
 
-class UpAndDown(BedTest):
+class UpAndDown(TestbedTest):
     def test_every_cable_leads_where_it_should_and_every_pair_of_nodes_is_routed(self):
         name = self.name()
         tool("up", "3x2x2", "--open", "0", "--name", name, "--mbit", "100")
@@ -108,7 +108,7 @@ class UpAndDown(BedTest):
         self.assertIn("12", told.stdout)
         self.assertIn(f"{name}-0", told.stdout)
 
-    def test_a_name_that_is_taken_is_refused_and_the_bed_of_that_name_stays(self):
+    def test_a_name_that_is_taken_is_refused_and_the_testbed_of_that_name_stays(self):
         name = self.name()
         tool("up", "2", "--name", name)
         before = self.namespaces(name)
@@ -117,17 +117,17 @@ class UpAndDown(BedTest):
         self.assertEqual(self.namespaces(name), before)
 
 
-class Running(BedTest):
+class Running(TestbedTest):
     def test_the_exit_code_is_that_of_the_command_and_nothing_is_left(self):
         for command, status in (("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)):
             name = self.name()
             tool("run", "2", "--name", name, "--", "sh", "-c", command, status=status)
             self.expect_no_trace(name)
 
-    def test_the_command_finds_the_bed_and_its_geometry_and_runs_where_it_was_told(self):
+    def test_the_command_finds_the_testbed_and_its_geometry_and_runs_where_it_was_told(self):
         name = self.name()
         said = tool("run", "2x2", "--name", name, "--", "sh", "-c",
-                    f'echo $TORUS_BED; cat $TORUSMP_CONFIG; ip -o link; ip netns exec {name}-3 echo agent works').stdout
+                    f'echo $TORUS_TESTBED; cat $TORUSMP_CONFIG; ip -o link; ip netns exec {name}-3 echo agent works').stdout
         self.assertIn(name, said.split("\n")[0])
         self.assertIn('agent = "ip netns exec"', said)
         self.assertIn("agent works", said)
@@ -144,7 +144,7 @@ class Running(BedTest):
             self.assertFalse(alive(int(f.read())))
         self.expect_no_trace(name)
 
-    def test_a_signal_ends_the_command_and_takes_the_bed_down(self):
+    def test_a_signal_ends_the_command_and_takes_the_testbed_down(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             name, file = self.name(), self.path(f"pid{number}")
             run = subprocess.Popen([TOOL, "run", "2", "--name", name, "--", "sh", "-c",
@@ -157,8 +157,8 @@ class Running(BedTest):
             self.expect_no_trace(name)
 
 
-class Killed(BedTest):
-    def test_a_bed_whose_run_was_killed_is_listed_as_orphaned_and_taken_down(self):
+class Killed(TestbedTest):
+    def test_a_testbed_whose_run_was_killed_is_listed_as_orphaned_and_taken_down(self):
         name, file = self.name(), self.path("pid")
         run = subprocess.Popen([TOOL, "run", "2x2", "--name", name, "--", "sh", "-c",
                                 f"setsid sleep 1000 & echo $! > {file}.new; mv {file}.new {file}; wait"])
@@ -171,33 +171,33 @@ class Killed(BedTest):
             self.assertFalse(alive(int(f.read())))
         self.expect_no_trace(name)
 
-    def test_a_bed_whose_making_was_killed_at_any_stage_is_taken_down(self):
+    def test_a_testbed_whose_making_was_killed_at_any_stage_is_taken_down(self):
         for stage in range(6):
             name = self.name()
             up = subprocess.Popen([TOOL, "up", "3x3", "--name", name], stdout=subprocess.DEVNULL)
             directory = os.path.join(os.environ["TORUS_NETNS_STATE"], name)
-            eventually("the bed begins", lambda: len(self.namespaces(name)) >= 2 * stage or up.poll() is not None)
+            eventually("the testbed begins", lambda: len(self.namespaces(name)) >= 2 * stage or up.poll() is not None)
             eventually("the state is kept", lambda: os.path.exists(directory) or up.poll() is not None)
             up.kill()
             up.wait()
             tool("down", name)
             self.expect_no_trace(name)
 
-    def test_a_bed_whose_state_is_lost_is_taken_down_by_name(self):
+    def test_a_testbed_whose_state_is_lost_is_taken_down_by_name(self):
         name = self.name()
         tool("up", "2", "--name", name)
-        os.unlink(os.path.join(os.environ["TORUS_NETNS_STATE"], name, "bed.json"))
+        os.unlink(os.path.join(os.environ["TORUS_NETNS_STATE"], name, "testbed.json"))
         self.assertIn("half made", tool("list").stdout)
         tool("down", name)
         self.expect_no_trace(name)
 
 
-class Faults(BedTest):
+class Faults(TestbedTest):
     def setUp(self):
         super().setUp()
-        self.bed = self.name()
-        tool("up", "3x2", "--name", self.bed)
-        self.plan = Plan(self.bed, [3, 2])
+        self.testbed = self.name()
+        tool("up", "3x2", "--name", self.testbed)
+        self.plan = Plan(self.testbed, [3, 2])
         self.good = {end: self.plan.peer(*end) for end in self.plan.addresses}
 
     def routed(self):
@@ -205,54 +205,54 @@ class Faults(BedTest):
                                self.plan.node_address(b)) for b in range(1, 6))
 
     def test_a_cut_cable_is_dead_at_both_ends_and_heals_with_its_routes(self):
-        tool("cut", self.bed, "0:0+")
+        tool("cut", self.testbed, "0:0+")
         a, b = (0, "d0p"), self.plan.peer(0, "d0p")
         self.assertEqual(far_ends(self.plan, 2), {**self.good, a: None, b: None})
-        tool("heal", self.bed, "0:0+")
+        tool("heal", self.testbed, "0:0+")
         self.assertEqual(far_ends(self.plan), self.good)
         self.assertTrue(self.routed())
 
     def test_two_swapped_cables_lead_to_each_others_ends_until_they_are_swapped_back(self):
-        tool("swap", self.bed, "0:d0p", "1:d1p")
+        tool("swap", self.testbed, "0:d0p", "1:d1p")
         far_a, far_b = self.plan.peer(0, "d0p"), self.plan.peer(1, "d1p")
         self.assertEqual(far_ends(self.plan), {**self.good, (0, "d0p"): far_b, far_b: (0, "d0p"),
                                                (1, "d1p"): far_a, far_a: (1, "d1p")})
-        tool("swap", self.bed, "0:d0p", "1:d1p")
+        tool("swap", self.testbed, "0:d0p", "1:d1p")
         self.assertEqual(far_ends(self.plan), self.good)
         self.assertTrue(self.routed())
-        self.assertIn("one cable", tool("swap", self.bed, "0:d0p", "2:d0m" if far_a == (2, "d0m")
+        self.assertIn("one cable", tool("swap", self.testbed, "0:d0p", "2:d0m" if far_a == (2, "d0m")
                                         else f"{far_a[0]}:{far_a[1]}", status=2).stderr)
 
     def test_loss_rate_and_mtu_are_set_and_healed(self):
         host = self.plan.host(0)
         def shown(*words):
             return subprocess.run([*words], text=True, capture_output=True).stdout
-        tool("set", self.bed, "0", "0+", "loss", "100", "mtu", "1500", "rate", "10")
+        tool("set", self.testbed, "0", "0+", "loss", "100", "mtu", "1500", "rate", "10")
         self.assertIsNone(far_ends(self.plan, 1)[0, "d0p"])
         self.assertIn("mtu 1500", shown("ip", "-n", host, "link", "show", "d0p"))
         self.assertIn("10Mbit", shown("tc", "-n", host, "qdisc", "show", "dev", "d0p"))
-        tool("set", self.bed, "0", "d0p", "loss", "0")
+        tool("set", self.testbed, "0", "d0p", "loss", "0")
         self.assertEqual(far_ends(self.plan), self.good)
-        tool("heal", self.bed)
+        tool("heal", self.testbed)
         self.assertIn("mtu 9000", shown("ip", "-n", host, "link", "show", "d0p"))
         self.assertNotIn("tbf", shown("tc", "-n", host, "qdisc", "show", "dev", "d0p"))
         self.assertEqual(far_ends(self.plan), self.good)
 
     def test_a_killed_node_takes_its_processes_and_devices_along(self):
-        sleeper = subprocess.Popen([TOOL, "exec", self.bed, "1", "--", "sleep", "1000"])
+        sleeper = subprocess.Popen([TOOL, "exec", self.testbed, "1", "--", "sleep", "1000"])
         self.addCleanup(sleeper.wait)
         self.addCleanup(sleeper.kill)
         inside = kernel.namespace_id(self.plan.host(1))
         eventually("the sleeper is on the node", lambda: sleeper.pid in kernel.processes_in({inside}))
-        tool("kill-node", self.bed, "1")
+        tool("kill-node", self.testbed, "1")
         self.assertEqual(sleeper.wait(PATIENCE), -signal.SIGKILL)
         self.assertNotIn(self.plan.host(1), kernel.namespaces())
         eventually("the kernel takes the devices away", lambda: not {"d0m"} & kernel.devices_in(self.plan.host(3)))
-        self.assertIn("is gone", tool("kill-node", self.bed, "1", status=2).stderr)
-        tool("heal", self.bed)
+        self.assertIn("is gone", tool("kill-node", self.testbed, "1", status=2).stderr)
+        tool("heal", self.testbed)
 
 
-class Rootless(BedTest):
+class Rootless(TestbedTest):
     def test_run_works_and_leaves_nothing(self):
         name = self.name()
         if os.environ.get("TESTBED_WAS_USER"):
@@ -264,7 +264,7 @@ class Rootless(BedTest):
         possible = subprocess.run(as_nobody + [TOOL, "possible"], text=True, capture_output=True)
         if possible.returncode:
             self.skipTest(possible.stderr)
-        script = f"{TOOL} cut $TORUS_BED 0:0+ && {TOOL} heal $TORUS_BED && ip netns && exit 9"
+        script = f"{TOOL} cut $TORUS_TESTBED 0:0+ && {TOOL} heal $TORUS_TESTBED && ip netns && exit 9"
         done = subprocess.run(as_nobody + [TOOL, "run", "2x2", "--name", name, "--mbit", "100", "--",
                                            "sh", "-c", script], text=True, capture_output=True)
         self.assertEqual(done.returncode, 9, done.stderr)
@@ -275,12 +275,12 @@ class Rootless(BedTest):
         self.assertIn("torus-netns run", refused.stderr)
 
 
-class BadInput(BedTest):
+class BadInput(TestbedTest):
     def test_each_mistake_is_one_message_and_exit_code_2(self):
         for words, said in ((["up", "2x0"], "2x0"), (["up", "99x99"], "too large"), (["up"], "2x2x2"),
                             (["up", "2", "--open", "3"], "no such dimension"), (["up", "2", "--mbit", "x"], "--mbit"),
                             (["up", "2", "--name", "A B"], "A B"), (["up", "2", "--bogus", "1"], "--bogus"),
-                            (["run", "2"], "which command"), (["down"], "which bed"), (["down", "nosuch"], "nosuch"),
+                            (["run", "2"], "which command"), (["down"], "which testbed"), (["down", "nosuch"], "nosuch"),
                             (["cut", "nosuch", "0:0+"], "nosuch"), (["fly"], "fly")):
             done = tool(*words, status=2)
             self.assertIn(said, done.stderr)

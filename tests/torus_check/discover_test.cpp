@@ -1,4 +1,4 @@
-// A geometry file written from what hosts heard is one that leads to the same wires.
+// A geometry file written from what hosts heard is one that leads to the same cables.
 #include "programs/torus_check/discover.h"
 #include "config/geometry.h"
 
@@ -22,7 +22,7 @@ bool any_device(const std::string&) {
     return true;
 }
 
-// Reads the written file as every program does, and holds each of its links against the wires.
+// Reads the written file as every program does, and holds each of its links against the cables.
 void check_file(const MadeUp& machine, const check::Discovery& discovery) {
     const test::TemporaryFolder folder;
     const config::Settings settings =
@@ -54,7 +54,7 @@ void check_file(const MadeUp& machine, const check::Discovery& discovery) {
 
 }  // namespace
 
-TEST_CASE("A written geometry file has the wires that were found, for tori and meshes") {
+TEST_CASE("A written geometry file has the cables that were found, for tori and meshes") {
     const std::vector<std::pair<std::vector<int>, std::vector<bool>>> machines = {
         {{1}, {}},       {{2}, {true}},      {{2}, {false}},          {{5}, {true}},
         {{2, 2, 2}, {}}, {{3, 2, 4}, {}},    {{3, 4}, {false, true}}, {{3, 3}, {false, false}},
@@ -104,7 +104,7 @@ TEST_CASE("Of two hosts with a network besides, the wanted devices tell the cabl
     check_file(machine, found);
 }
 
-TEST_CASE("Wires that make no torus are refused with the reason and without a file") {
+TEST_CASE("Cables that make no torus are refused with the reason and without a file") {
     MadeUp machine({3, 3});
     machine.pull({0, "up0"}, {3, "dn0"});
     auto found = check::discover(machine.names, machine.results, any_device, "");

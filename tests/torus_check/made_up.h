@@ -7,7 +7,7 @@
 
 #include "config/load.h"
 #include "job/settings.h"
-#include "programs/torus_check/crew.h"
+#include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/discover.h"
 #include "programs/torus_check/verdict.h"
 #include "routing/torus.h"

@@ -1,4 +1,4 @@
-// What comes from a wire or from another host is believed only if it is what we would write
+// What comes from a cable or from another host is believed only if it is what we would write
 // ourselves.
 #include "programs/torus_check/protocol.h"
 
@@ -51,7 +51,7 @@ TEST_CASE("A probe is read back, and large ones like small ones") {
     }
 }
 
-TEST_CASE("A datagram of another job, a stranger or a liar is no probe") {
+TEST_CASE("A datagram of another job, a outsider or a liar is no probe") {
     const Nonce nonce = some_nonce();
     const auto good = bytes_of(encode(nonce, {7, "eth0", 1}));
     REQUIRE(decode(good, nonce, 8));
@@ -113,8 +113,8 @@ TEST_CASE("A report is read back as it was given, and one with lines lost is ref
         read_lines(shorter,
                    [&](const std::string& line) { return parse_report_line(line, 4, lost); }),
         ProtocolError);
-    ProbeReport stranger;  // there is no node 3
-    CHECK_THROWS_AS(parse_report_line("heard eth1 3 eth1 1 1", 3, stranger), ProtocolError);
+    ProbeReport outsider;  // there is no node 3
+    CHECK_THROWS_AS(parse_report_line("heard eth1 3 eth1 1 1", 3, outsider), ProtocolError);
 }
 
 TEST_CASE("Damaged jobs and reports are refused or mean something that prints the same") {

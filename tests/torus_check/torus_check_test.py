@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torus-check in a bed of namespaces: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
+"""torus-check in a testbed of namespaces: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import json
 import os
 import subprocess
@@ -8,21 +8,21 @@ import sys
 sys.dont_write_bytecode = True
 SOURCE, TORUS_CHECK, TORUS_INFO = (sys.argv.pop(1) for _ in range(3))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
-from bed import kernel                                               # noqa: E402
-from bed.bed import Bed                                              # noqa: E402
-from bed.plan import Plan                                            # noqa: E402
-from harness import BedTest, eventually, main, tool                  # noqa: E402
+from netns import kernel                                               # noqa: E402
+from netns.testbed import Testbed                                              # noqa: E402
+from netns.plan import Plan                                            # noqa: E402
+from harness import TestbedTest, eventually, main, tool                  # noqa: E402
 
 AGENT = "ip netns exec"
 
 
-class CheckTest(BedTest):
+class CheckTest(TestbedTest):
     def up(self, dims, *options, **planned):
-        """A bed to be checked; self.plan and self.geometry are its."""
-        self.bed = self.name()
-        tool("up", dims, "--name", self.bed, *options)
-        self.plan = Plan(self.bed, [int(d) for d in dims.split("x")], **planned)
-        self.geometry = Bed(self.bed).geometry_file
+        """A testbed to be checked; self.plan and self.geometry are its."""
+        self.testbed = self.name()
+        tool("up", dims, "--name", self.testbed, *options)
+        self.plan = Plan(self.testbed, [int(d) for d in dims.split("x")], **planned)
+        self.geometry = Testbed(self.testbed).geometry_file
 
     def check(self, *options, status=0, config=None):
         words = [TORUS_CHECK] + (["--config", config or self.geometry] if config != "" else []) + list(options)
@@ -45,7 +45,7 @@ class CheckTest(BedTest):
             subprocess.run(["ip", "netns", "exec", self.plan.host(node), "sh", "-c", command], check=True)
 
 
-class GoodBeds(CheckTest):
+class GoodTestbeds(CheckTest):
     def test_every_cable_is_good_and_the_verdict_is_one_line(self):
         self.up("2x2x2")
         self.assertEqual(self.check().stdout, "8 hosts, 24 cables: all are good\n")
@@ -64,7 +64,7 @@ class GoodBeds(CheckTest):
         self.up("3")
         self.everywhere("for d in d0p d0m; do echo 1 > /proc/sys/net/ipv6/conf/$d/disable_ipv6; done")
         self.assertEqual(self.check().stdout, "3 hosts, 3 cables: all are good\n")
-        tool("set", self.bed, "1", "0+", "loss", "100")
+        tool("set", self.testbed, "1", "0+", "loss", "100")
         _, bad = self.judged()
         self.assertEqual([fault for fault, _ in bad[1, "d0p"]], ["lossy"])
 
@@ -77,7 +77,7 @@ class Cables(CheckTest):
     def test_swapped_cables_name_each_other(self):
         self.up("3x2")
         far_a, far_b = self.plan.peer(0, "d0p"), self.plan.peer(4, "d1p")
-        tool("swap", self.bed, "0:0+", "4:1+")
+        tool("swap", self.testbed, "0:0+", "4:1+")
         _, bad = self.judged()
         self.assertEqual(sorted(bad), [(0, "d0p"), (4, "d1p")])
         for (node, device), far, partner in (((0, "d0p"), far_b, (4, "d1p")), ((4, "d1p"), far_a, (0, "d0p"))):
@@ -85,20 +85,20 @@ class Cables(CheckTest):
             self.assertEqual(fault, "swapped")
             self.assertIn(f"leads to {self.plan.host(far[0])} {far[1]}", text)
             self.assertIn(f"exchange it with the cable from {self.plan.host(partner[0])} {partner[1]}", text)
-        tool("swap", self.bed, "0:0+", "4:1+")
+        tool("swap", self.testbed, "0:0+", "4:1+")
         self.check()
 
     def test_two_cables_exchanged_at_one_host_are_crossed(self):
         self.up("4x3")
         self.assertEqual(self.plan.peer(1, "d0p")[0], self.plan.peer(3, "d1p")[0])
-        tool("swap", self.bed, "1:0+", "3:1+")   # both lead to node 4
+        tool("swap", self.testbed, "1:0+", "3:1+")   # both lead to node 4
         _, bad = self.judged()
         self.assertEqual({end: [fault for fault, _ in found] for end, found in bad.items()},
                          {(1, "d0p"): ["crossed"], (3, "d1p"): ["crossed"]})
 
     def test_a_device_that_is_down_or_gone_is_a_missing_cable(self):
         self.up("3x2")
-        tool("cut", self.bed, "2:1+")
+        tool("cut", self.testbed, "2:1+")
         subprocess.run(["ip", "-n", self.plan.host(0), "link", "del", "d0p"], check=True)
         report, bad = self.judged()
         self.assertEqual(sorted(bad), [(0, "d0p"), (2, "d1p")])
@@ -112,7 +112,7 @@ class Cables(CheckTest):
 
     def test_a_small_mtu_is_seen_at_the_end_that_has_it_and_by_what_does_not_arrive(self):
         self.up("3x2")
-        tool("set", self.bed, "1", "0+", "mtu", "1500")
+        tool("set", self.testbed, "1", "0+", "mtu", "1500")
         _, bad = self.judged()
         (end, found), = bad.items()
         self.assertEqual(end, (1, "d0p"))
@@ -122,7 +122,7 @@ class Cables(CheckTest):
 
     def test_loss_is_seen_with_its_direction(self):
         self.up("3x2")
-        tool("set", self.bed, "1", "0+", "loss", "40")
+        tool("set", self.testbed, "1", "0+", "loss", "40")
         _, bad = self.judged()
         (end, found), = bad.items()
         self.assertEqual(end, (1, "d0p"))
@@ -157,7 +157,7 @@ class Cables(CheckTest):
 class Hosts(CheckTest):
     def test_a_host_that_is_gone_is_named_and_the_others_are_tested(self):
         self.up("4x2")
-        tool("kill-node", self.bed, "5")
+        tool("kill-node", self.testbed, "5")
         report, bad = self.judged()
         troubles = {host["name"]: host["trouble"] for host in report["hosts"] if host["trouble"]}
         self.assertEqual(list(troubles), [self.plan.host(5)])
@@ -229,7 +229,7 @@ class Discovery(CheckTest):
                           status=status)
         return file, done
 
-    def test_the_file_written_from_the_wires_of_a_torus_is_one_under_which_all_cables_are_good(self):
+    def test_the_file_written_from_the_cabling_of_a_torus_is_one_under_which_all_cables_are_good(self):
         for dims, options, open_dims in (("2x2x2", (), ()), ("3x1x2", ("--open", "0"), (0,)), ("5", (), ())):
             with self.subTest(dims):
                 self.up(dims, *options, open_dims=open_dims)
@@ -242,7 +242,7 @@ class Discovery(CheckTest):
                 told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
                 self.assertEqual(told.returncode, 0, told.stderr)
 
-    def test_hosts_in_row_major_order_give_the_geometry_of_the_bed(self):
+    def test_hosts_in_row_major_order_give_the_geometry_of_the_testbed(self):
         self.up("3x4")
         file, _ = self.discover()
         with open(file) as f:
@@ -254,7 +254,7 @@ class Discovery(CheckTest):
 
     def test_a_cable_missing_is_no_torus_and_the_two_hosts_are_named(self):
         self.up("3x3")
-        tool("cut", self.bed, "4:0+")
+        tool("cut", self.testbed, "4:0+")
         file, done = self.discover(status=1)
         self.assertIn("no torus", done.stderr)
         for host in (self.plan.host(4), self.plan.host(self.plan.peer(4, "d0p")[0])):

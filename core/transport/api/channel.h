@@ -3,9 +3,10 @@
 //
 // One thread at a time may call (the Runtime holds its lock).
 //
-// Tokens are core's: it calls send() only while it holds a token of the packet's slot class, and it
-// gives a token back for each packet it has taken. So a transport provides, for each class of each
-// channel, `tokens[class]` receive slots, and a packet that finds none is a bug to assert.
+// Credits are core's: it calls send() only while it holds a credit of the packet's virtual channel,
+// and it gives a credit back for each packet it has taken. So a transport provides, for each
+// virtual channel of each channel, `credits[virtual_channel]` receive slots, and a packet that
+// finds none is a bug to assert.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,8 @@ class Channel;
 
 enum class Verdict {
     taken,  // the packet's slot is free again
-    held    // keep it; deliver it again at the next poll, and nothing behind it in its class
+    held    // keep it; deliver it again at the next poll, and nothing behind it in its virtual
+            // channel
 };
 
 enum class Transfer {
@@ -38,7 +40,7 @@ enum class Transfer {
 class Sink {
   public:
     // A packet in its slot. The payload lies in [payload, payload + header.length).
-    // Packets of one class of one channel come in the order they were sent.
+    // Packets of one virtual channel of one channel come in the order they were sent.
     virtual Verdict on_packet(Channel& channel, const PacketHeader& header,
                               const std::byte* payload) = 0;
     // A peer's write with a notice is complete: every byte of it is in place.
@@ -77,25 +79,26 @@ class Channel {
     // The same with a payload in two pieces: what stands in front of a part of a large message, and
     // that part where it lies.
     virtual void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
-        std::byte* const slot = reserve(header.slot_class, front.size() + payload.size());
+        std::byte* const slot = reserve(header.virtual_channel, front.size() + payload.size());
         std::copy(payload.begin(), payload.end(), std::copy(front.begin(), front.end(), slot));
         commit(header);
     }
     // The same in two steps, for payload that is packed on the way: room for `bytes` in the next
-    // slot of a class, then commit() with header.length == bytes and the same class.
-    virtual std::byte* reserve(int slot_class, std::size_t bytes) = 0;
+    // slot of a virtual channel, then commit() with header.length == bytes and the same virtual
+    // channel.
+    virtual std::byte* reserve(int virtual_channel, std::size_t bytes) = 0;
     virtual void commit(const PacketHeader& header) = 0;
-    // Where packets are placed: as send() of `front`, but `payload` is written to `place`
+    // Where packets are placed: as send() of `front`, but `payload` is written to `target`
     // beforehand. The packet that arrives behind it has header.length == front.size(). A payload in
     // the slot that is being delivered by on_packet() is sent from there, as with send().
     virtual void send_placed(const PacketHeader& /*header*/, ConstBytes /*front*/,
-                             ConstBytes /*payload*/, const Place& /*place*/) {}
+                             ConstBytes /*payload*/, const RemoteAddress& /*target*/) {}
     // What is sent from now on may wait for the next write(), or poll, to go with it.
     virtual void cork() {}
 
-    // Gives tokens back without a packet of core's, and takes those that came that way.
-    virtual void grant(TokenWord tokens) = 0;
-    virtual TokenWord collect_grants() = 0;
+    // Gives credits back without a packet of core's, and takes those that came that way.
+    virtual void grant(CreditWord credits) = 0;
+    virtual CreditWord collect_grants() = 0;
 
     // ---- remote memory ----
     // Moves bytes between local memory and exposed memory of the peer, once connected. `offset` is
@@ -129,7 +132,7 @@ class Channel {
     virtual void close(std::string_view /*why*/) {}
 
     // Rings the peer's bell even where no packet was sent, where it may sleep without one.
-    virtual void ring() {}
+    virtual void wake_peer() {}
 
     void* owner = nullptr;  // core's Connection
 

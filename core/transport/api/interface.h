@@ -28,9 +28,9 @@ struct ChannelOptions {
 // One port of an interface: the slots behind it.
 struct PortOptions {
     std::uint32_t port = 0;
-    int classes = 1;
-    std::array<std::uint8_t, max_slot_classes> tokens{};  // slots by class
-    std::size_t slot_bytes = 0;                           // payload that each slot holds
+    int virtual_channels = 1;
+    std::array<std::uint8_t, max_virtual_channels> credits{};  // slots by virtual channel
+    std::size_t slot_bytes = 0;                                // payload that each slot holds
 };
 
 class Interface {
@@ -52,7 +52,7 @@ class Interface {
     // Tells all peers that nothing more comes from here, so that the end of this process is no
     // fault to them. Only memory may be asked for and given back afterwards. The destructor does
     // the same.
-    virtual void say_farewell() {}
+    virtual void say_goodbye() {}
 
     // Delivers what has arrived, at most a bounded number of packets. Returns how many were taken.
     virtual int poll(Sink& sink) = 0;
@@ -64,9 +64,9 @@ class Interface {
     // ---- memory ----
     // Lets peers reach this memory: the one at the other end of `channel`, by all its links, or
     // those behind every link where that is null. Length 0: they cannot, for want of a resource.
-    virtual RemoteMemory expose(Bytes memory, const Channel* channel) = 0;
+    virtual RemoteMemory register_memory(Bytes memory, const Channel* channel) = 0;
     // Ends what expose() began: no peer's write reaches this memory any more.
-    virtual void conceal(const RemoteMemory& /*memory*/) {}
+    virtual void deregister_memory(const RemoteMemory& /*memory*/) {}
     // Whether peers reach this memory of ours by plain stores, so that even small messages gain.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
     // Memory that peers reach at the lowest cost; null when there is no more. free() takes nullptr.

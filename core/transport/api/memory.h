@@ -46,7 +46,7 @@ struct PortKeys {
 };
 
 // A place in the memory of whoever is at a channel's other end, good on that channel alone.
-struct Place {
+struct RemoteAddress {
     std::uint64_t address;
     std::uint32_t key;  // PortKeys of the owner's end of that link
 };

@@ -1,5 +1,5 @@
 // The memory that peers may write to, by id. An id has a generation, so that a write for memory
-// that was concealed meanwhile finds nothing, whatever lies there now.
+// that was deregistered meanwhile finds nothing, whatever lies there now.
 #pragma once
 
 #include <cstddef>

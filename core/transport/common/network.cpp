@@ -21,12 +21,12 @@ void NetworkOptions::take(const config::Settings& settings, const Surroundings& 
     timeout = settings[setting::timeout];
 }
 
-void NetworkChannel::take_grant(TokenWord tokens) {
+void NetworkChannel::take_grant(CreditWord credits) {
     // Checked lane by lane: a sum that runs over would be believed to be another.
-    if ((tokens & token_guard_bits) != 0 || ((granted_ + tokens) & token_guard_bits) != 0)
-        fail("more tokens arrived than there are");
+    if ((credits & credit_guard_bits) != 0 || ((granted_ + credits) & credit_guard_bits) != 0)
+        fail("more credits arrived than there are");
     else
-        granted_ += tokens;
+        granted_ += credits;
 }
 
 NetworkInterface::NetworkInterface(std::string_view name, const Capabilities& capabilities,

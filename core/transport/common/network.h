@@ -1,6 +1,6 @@
 // What transports over network devices share: the state that every channel has, the descriptors
 // that an interface polls and sleeps on, its address, and what it has to tell core at the end of a
-// poll. How connections come about, and what travels in them, is each transport's own.
+// poll. How connections are established, and what travels in them, is each transport's own.
 //
 // Used under the Runtime's lock; only wake() may be called from anywhere.
 #pragma once
@@ -42,14 +42,14 @@ struct NetworkOptions {
 class NetworkChannel : public Channel {
   public:
     // What is sent before a channel is open waits in it; what is sent after it is finished (one of
-    // the two ends said farewell) or down is swallowed, and Sink::on_down() has told.
+    // the two ends said goodbye) or down is swallowed, and Sink::on_down() has told.
     enum class State { waiting, meeting, open, finished, down };
 
     NetworkChannel(const Capabilities& capabilities, const PortOptions& port)
         : Channel(capabilities), port_(port) {}
 
     bool connecting() const override { return state_ < State::open; }
-    TokenWord collect_grants() override { return std::exchange(granted_, 0); }
+    CreditWord collect_grants() override { return std::exchange(granted_, 0); }
     void cork() override { corked_ = true; }
 
     // From inside a poll: on_down() is told at its end.
@@ -62,8 +62,8 @@ class NetworkChannel : public Channel {
     template <class>
     friend class Network;
 
-    // Tokens that came home without a packet. Fails where there are not so many.
-    void take_grant(TokenWord tokens);
+    // Credits that came home without a packet. Fails where there are not so many.
+    void take_grant(CreditWord credits);
     // Whether the channel has been closed, or given up, by core, which need not be told.
     void closed_by_core() { down_told_ = true; }
 
@@ -77,7 +77,7 @@ class NetworkChannel : public Channel {
     bool down_told_ = false;
     bool corked_ = false;
     bool dirty_ = false;  // stands in the interface's list of what has more to send
-    TokenWord granted_ = 0;
+    CreditWord granted_ = 0;
 };
 
 class NetworkInterface : public Interface {

@@ -9,7 +9,7 @@
 namespace torusmp::transport::shm {
 namespace {
 
-// Packets taken from one class at one poll: others want their turn too.
+// Packets taken from one virtual channel at one poll: others want their turn too.
 constexpr int most_at_once = 16;
 
 template <class Piece>
@@ -21,18 +21,18 @@ std::size_t bytes_in(std::span<const Piece> pieces) {
 
 }  // namespace
 
-OutRing::OutRing(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
-    : Ring(lines, slots, bulk_stride) {
+OutSlotQueue::OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
+    : SlotQueue(lines, slots, bulk_stride) {
     for (; free_count_ < slots; ++free_count_)
         free_[free_count_] = std::uint8_t(slots - 1 - free_count_);
-    places_.fill(no_place);
+    blocks_.fill(no_block);
 }
 
-void OutRing::reclaim() {
+void OutSlotQueue::reclaim() {
     for (; returned_ != 0; --returned_) {
-        const std::uint8_t place = places_[oldest_];
-        places_[oldest_] = no_place;
-        if (place != no_place) free_[free_count_++] = place;
+        const std::uint8_t block = blocks_[oldest_];
+        blocks_[oldest_] = no_block;
+        if (block != no_block) free_[free_count_++] = block;
         if (++oldest_ == slots()) oldest_ = 0;
     }
 }
@@ -40,7 +40,7 @@ void OutRing::reclaim() {
 ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote,
                        bool fence, CrossMemory& cross_memory)
     : Channel(capabilities),
-      classes_(int(local.classes)),
+      virtual_channels_(int(local.virtual_channels)),
       fence_(fence),
       cross_memory_(cross_memory),
       reachable_(reaches(peer)),
@@ -48,33 +48,34 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
       peer_control_(peer.control()),
       local_(local),
       remote_(remote) {
-    for (int k = 0; k < classes_; ++k) {
-        in_[k] = Ring(own.at(local.lines[k]), local.slots[k], local.bulk_stride);
-        out_[k] = OutRing(peer.at(remote.lines[k]), remote.slots[k], remote.bulk_stride);
+    for (int k = 0; k < virtual_channels_; ++k) {
+        in_[k] = SlotQueue(own.at(local.lines[k]), local.slots[k], local.bulk_stride);
+        out_[k] = OutSlotQueue(peer.at(remote.lines[k]), remote.slots[k], remote.bulk_stride);
     }
 }
 
 int ShmChannel::poll(Sink& sink) {
     int taken = 0;
-    for (int k = 0; k < classes_; ++k) {
-        Ring& ring = in_[k];
-        for (int i = 0; i < most_at_once && ring.written() == ring.stamp(); ++i) {
+    for (int k = 0; k < virtual_channels_; ++k) {
+        SlotQueue& queue = in_[k];
+        for (int i = 0; i < most_at_once && queue.written() == queue.stamp(); ++i) {
             // A copy: the peer can write to the slot, and what has been checked must stay so.
             PacketHeader header;
-            std::memcpy(&header, ring.line(), sizeof header);
+            std::memcpy(&header, queue.line(), sizeof header);
             const bool in_line = header.length <= inline_bytes;
-            if (!in_line && (header.length > ring.bulk_bytes() || header.place >= ring.slots())) {
+            if (!in_line &&
+                (header.length > queue.bulk_bytes() || header.transport_byte >= queue.slots())) {
                 sink.on_down(*this, "a packet claims more bytes than a slot has");
                 return taken;
             }
             if (!delivered_[k]) returned(header.grants);
             delivered_[k] = true;
             const std::byte* payload =
-                in_line ? ring.line() + sizeof header : ring.bulk(header.place);
-            header.slot_class = std::uint8_t(k);
+                in_line ? queue.line() + sizeof header : queue.bulk(header.transport_byte);
+            header.virtual_channel = std::uint8_t(k);
             if (sink.on_packet(*this, header, payload) == Verdict::held) break;
             delivered_[k] = false;
-            ring.advance();
+            queue.advance();
             ++taken;
         }
     }
@@ -82,48 +83,48 @@ int ShmChannel::poll(Sink& sink) {
 }
 
 void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {
-    std::byte* place = out_[header.slot_class].payload(payload.size());
-    if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
+    std::byte* block = out_[header.virtual_channel].payload(payload.size());
+    if (!payload.empty()) std::memcpy(block, payload.data(), payload.size());
     commit(header);
 }
 
-std::byte* ShmChannel::reserve(int slot_class, std::size_t bytes) {
-    return out_[slot_class].payload(bytes);
+std::byte* ShmChannel::reserve(int virtual_channel, std::size_t bytes) {
+    return out_[virtual_channel].payload(bytes);
 }
 
 void ShmChannel::commit(const PacketHeader& header) {
-    OutRing& out = out_[header.slot_class];
+    OutSlotQueue& out = out_[header.virtual_channel];
     // All but the stamp, which says that the rest is there.
     std::memcpy(out.line() + sizeof header.stamp,
                 reinterpret_cast<const std::byte*>(&header) + sizeof header.stamp,
                 sizeof header - sizeof header.stamp);
-    out.line()[offsetof(PacketHeader, place)] = std::byte(out.place());
+    out.line()[offsetof(PacketHeader, transport_byte)] = std::byte(out.block());
     out.publish();
     out.advance();
-    ring();
+    wake_peer();
 }
 
 // "There is news" must be visible before "does it sleep?" is asked. prepare_sleep() is the other
 // half: one of the two always sees what the other wrote.
-void ShmChannel::ring() {
+void ShmChannel::wake_peer() {
     if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
     // Else the sleeper's membarrier orders the two here; only the compiler must not swap them.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     wake_if_asleep();
 }
 
-void ShmChannel::grant(TokenWord tokens) {
+void ShmChannel::grant(CreditWord credits) {
     // Ordered before the look in wake_if_asleep(), as that is sequentially consistent too; with the
     // addition that the processor makes anyway, this costs less than a fence.
-    remote_.granted.fetch_add(tokens, std::memory_order_seq_cst);
+    remote_.granted.fetch_add(credits, std::memory_order_seq_cst);
     wake_if_asleep();
 }
 
-TokenWord ShmChannel::collect_grants() {
+CreditWord ShmChannel::collect_grants() {
     if (local_.granted.load(std::memory_order_relaxed) == 0) return 0;
-    const TokenWord tokens = local_.granted.exchange(0, std::memory_order_acquire);
-    returned(tokens);
-    return tokens;
+    const CreditWord credits = local_.granted.exchange(0, std::memory_order_acquire);
+    returned(credits);
+    return credits;
 }
 
 std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
@@ -160,10 +161,10 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
                            std::span<const ConstBytes> local, std::uint64_t /*cookie*/,
                            std::optional<std::uint64_t> /*notice*/) {
     const std::size_t bytes = bytes_in(local);
-    if (std::byte* place = map(remote, offset, bytes)) {
+    if (std::byte* block = map(remote, offset, bytes)) {
         for (const ConstBytes& piece : local) {
-            std::memcpy(place, piece.data(), piece.size());
-            place += piece.size();
+            std::memcpy(block, piece.data(), piece.size());
+            block += piece.size();
         }
         return Transfer::done;
     }
@@ -174,10 +175,10 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
 Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
                           std::span<const Bytes> local, std::uint64_t /*cookie*/) {
     const std::size_t bytes = bytes_in(local);
-    if (const std::byte* place = map(remote, offset, bytes)) {
+    if (const std::byte* block = map(remote, offset, bytes)) {
         for (const Bytes& piece : local) {
-            std::memcpy(piece.data(), place, piece.size());
-            place += piece.size();
+            std::memcpy(piece.data(), block, piece.size());
+            block += piece.size();
         }
         return Transfer::done;
     }

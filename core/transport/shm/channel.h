@@ -1,5 +1,5 @@
-// One channel over shared memory: the ring we fill in the peer's segment, the ring it fills in
-// ours, and the ways into its memory.
+// One channel over shared memory: the slot queue we fill in the peer's segment, the slot queue it
+// fills in ours, and the ways into its memory.
 #pragma once
 
 #include <array>
@@ -21,19 +21,19 @@ struct Key {
 inline constexpr Capabilities capabilities{
     .reads = true, .reads_at_once = true, .most_pieces = most_pieces};
 
-// One class of one direction: slot lines taken in turn, each stamped with the count of the packet
-// in it, and as many blocks of bulk for payload that does not fit in the line.
-class Ring {
+// One virtual channel of one direction: slot lines taken in turn, each stamped with the count of
+// the packet in it, and as many blocks of bulk for payload that does not fit in the line.
+class SlotQueue {
   public:
-    Ring() = default;
-    Ring(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
+    SlotQueue() = default;
+    SlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
         : lines_(lines),
           bulk_(lines + (slots * line_bytes + 4095) / 4096 * 4096),
           bulk_stride_(bulk_stride),
           slots_(std::uint32_t(slots)) {}
 
     std::byte* line() const { return lines_ + slot_ * line_bytes; }
-    std::byte* bulk(std::size_t place) const { return bulk_ + place * bulk_stride_; }
+    std::byte* bulk(std::size_t block) const { return bulk_ + block * bulk_stride_; }
     std::size_t bulk_bytes() const { return bulk_stride_; }
     std::uint32_t slots() const { return slots_; }
     std::uint32_t slot() const { return slot_; }
@@ -61,44 +61,44 @@ class Ring {
     std::uint32_t count_ = 0;  // packets so far
 };
 
-// The end that fills a ring. It hands out bulk blocks last in, first out, so that light traffic
-// stays in a few blocks, in the cache, and touches no more memory than it needs.
-class OutRing : public Ring {
+// The end that fills a slot queue. It hands out bulk blocks last in, first out, so that light
+// traffic stays in a few blocks, in the cache, and touches no more memory than it needs.
+class OutSlotQueue : public SlotQueue {
   public:
-    OutRing() = default;
-    OutRing(std::byte* lines, std::size_t slots, std::size_t bulk_stride);
+    OutSlotQueue() = default;
+    OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride);
 
     // Where the payload of the next packet goes; advance() comes behind it.
     std::byte* payload(std::size_t bytes) {
         // Always, and not only where a block is needed: this slot's last one may just be back.
         reclaim();
         if (bytes <= inline_bytes) {
-            place_ = no_place;
+            block_ = no_block;
             return line() + sizeof(PacketHeader);
         }
-        place_ = free_[free_count_ - 1];
-        return bulk(place_);
+        block_ = free_[free_count_ - 1];
+        return bulk(block_);
     }
     // Of the packet whose payload() was asked for.
-    std::uint8_t place() const { return place_; }
+    std::uint8_t block() const { return block_; }
     void advance() {
-        if (place_ != no_place) --free_count_;
-        places_[slot()] = place_;
-        Ring::advance();
+        if (block_ != no_block) --free_count_;
+        blocks_[slot()] = block_;
+        SlotQueue::advance();
     }
     // The receiver has emptied that many slots, in the order they were filled.
     void returned(std::uint32_t slots) { returned_ += slots; }
 
   private:
-    static constexpr std::uint8_t no_place = 0xff;
+    static constexpr std::uint8_t no_block = 0xff;
     void reclaim();
 
-    std::uint8_t place_ = no_place;
+    std::uint8_t block_ = no_block;
     std::uint32_t free_count_ = 0;
     std::uint32_t returned_ = 0;  // not yet looked at by reclaim()
     std::uint32_t oldest_ = 0;    // slot that comes back next
-    std::array<std::uint8_t, max_tokens> free_{};
-    std::array<std::uint8_t, max_tokens> places_{};  // by slot: the bulk block in use
+    std::array<std::uint8_t, max_credits> free_{};
+    std::array<std::uint8_t, max_credits> blocks_{};  // by slot: the bulk block in use
 };
 static_assert(offsetof(PacketHeader, stamp) == 0);
 
@@ -111,10 +111,10 @@ class ShmChannel final : public Channel {
     int poll(Sink& sink);
 
     void send(const PacketHeader& header, ConstBytes payload) override;
-    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
-    void grant(TokenWord tokens) override;
-    TokenWord collect_grants() override;
+    void grant(CreditWord credits) override;
+    CreditWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& remote) const override;
     Transfer write(const RemoteMemory& remote, std::size_t offset,
@@ -123,7 +123,7 @@ class ShmChannel final : public Channel {
     Transfer read(const RemoteMemory& remote, std::size_t offset, std::span<const Bytes> local,
                   std::uint64_t cookie) override;
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
-    void ring() override;
+    void wake_peer() override;
 
   private:
     // The peer's heap memory that `remote` names, or null.
@@ -133,18 +133,19 @@ class ShmChannel final : public Channel {
     bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
     void wake_if_asleep() const {
-        if (peer_control_.sleeping.load(std::memory_order_seq_cst) != 0) peer_.ring();
+        if (peer_control_.sleeping.load(std::memory_order_seq_cst) != 0) peer_.wake();
     }
 
-    // Tokens that came home: their slots' bulk blocks may be used again.
-    void returned(TokenWord tokens) {
-        for (int k = 0; k < classes_; ++k) out_[k].returned(tokens_in(tokens, k));
+    // Credits that came home: their slots' bulk blocks may be used again.
+    void returned(CreditWord credits) {
+        for (int k = 0; k < virtual_channels_; ++k) out_[k].returned(credits_in(credits, k));
     }
 
-    std::array<OutRing, max_slot_classes> out_{};
-    std::array<Ring, max_slot_classes> in_{};
-    std::array<bool, max_slot_classes> delivered_{};  // the packet at the front, but it was held
-    int classes_;
+    std::array<OutSlotQueue, max_virtual_channels> out_{};
+    std::array<SlotQueue, max_virtual_channels> in_{};
+    std::array<bool, max_virtual_channels>
+        delivered_{};  // the packet at the front, but it was held
+    int virtual_channels_;
     bool fence_;
     CrossMemory& cross_memory_;
     bool reachable_;  // the kernel lets us into the peer's private memory

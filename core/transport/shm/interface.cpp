@@ -62,7 +62,8 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     const Segment& peer = peer_segment(address);
     Port* local = segment_->find_port(options.local_port);
     Port* remote = peer.find_port(options.remote_port);
-    if (local == nullptr || remote == nullptr || local->classes != remote->classes)
+    if (local == nullptr || remote == nullptr ||
+        local->virtual_channels != remote->virtual_channels)
         throw std::runtime_error(fmt::format(
             "shared memory: port {} here and port {} of process {} do not fit; were all ranks "
             "started with the same settings?",
@@ -75,7 +76,7 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     if (remote->active.compare_exchange_strong(unconnected, 1)) {
         peer.control().knocks.fetch_add(1, std::memory_order_release);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        peer.ring();
+        peer.wake();
     }
     // Ours now: the peer's knock on this port needs no answer any more.
     local->active.store(2, std::memory_order_release);
@@ -97,7 +98,7 @@ int ShmInterface::poll(Sink& sink) {
     return taken;
 }
 
-RemoteMemory ShmInterface::expose(Bytes memory, const Channel* /*channel*/) {
+RemoteMemory ShmInterface::register_memory(Bytes memory, const Channel* /*channel*/) {
     RemoteMemory remote{
         std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())), memory.size(), 0, {}};
     Key key{KeyKind::process, 0};
@@ -164,7 +165,7 @@ void ShmInterface::sleep(Clock::time_point deadline) {
 
 void ShmInterface::wake() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    segment_->ring();
+    segment_->wake();
 }
 
 }  // namespace torusmp::transport::shm

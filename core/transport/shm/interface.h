@@ -1,8 +1,9 @@
 // Shared memory between the ranks of one host.
 //
-// Each ordered pair of ports has its own ring of slots in the receiver's segment: one writer, one
-// reader, no lock. A slot's header carries a stamp, written last, that says which turn of the ring
-// it belongs to, so a poll reads one cache line and an 8-byte message moves in that same line.
+// Each ordered pair of ports has its own slot queue in the receiver's segment: one writer, one
+// reader, no lock. A slot's header carries a stamp, written last, that says which turn of the slot
+// queue it belongs to, so a poll reads one cache line and an 8-byte message moves in that same
+// line.
 //
 // Large messages take one copy: a plain store or load where the other side lies in a segment's
 // heap, process_vm_writev/readv where the kernel allows it. Where it does not, can_write() and
@@ -38,7 +39,7 @@ class ShmInterface final : public Interface {
     std::vector<std::byte> address() const override;
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
-    RemoteMemory expose(Bytes memory, const Channel* channel) override;
+    RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;

@@ -35,7 +35,7 @@ constexpr std::uint64_t largest_page = std::uint64_t{64} << 10;
 
 // Where everything lies in the file of a rank with these ports.
 struct Plan {
-    std::vector<std::uint64_t> lines;  // of each port and class in turn
+    std::vector<std::uint64_t> lines;  // of each port and virtual channel in turn
     std::uint64_t heap_offset = 0;
 };
 
@@ -47,12 +47,12 @@ Plan plan(const std::vector<PortOptions>& ports) {
     Plan result;
     std::uint64_t at = round_up(sizeof(Control), 64) + ports.size() * sizeof(Port);
     for (const PortOptions& port : ports) {
-        for (int k = 0; k < port.classes; ++k) {
+        for (int k = 0; k < port.virtual_channels; ++k) {
             // Rings begin on a page, so that an unused one costs nothing.
             at = round_up(at, page);
             result.lines.push_back(at);
-            at += port.tokens[k] * line_bytes;
-            at = round_up(at, page) + port.tokens[k] * bulk_stride(port);
+            at += port.credits[k] * line_bytes;
+            at = round_up(at, page) + port.credits[k] * bulk_stride(port);
         }
     }
     result.heap_offset = round_up(at, largest_page);
@@ -170,10 +170,10 @@ std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, 
     base::Descriptor bell_write(bell[1]);
     const int descriptor = memfd_create("torusmp", MFD_CLOEXEC);
     if (descriptor < 0) fail("memfd_create");
-    const Plan places = plan(ports);
+    const Plan layout = plan(ports);
     std::pair<std::byte*, std::uint64_t> mapping;
     try {
-        mapping = map_with_heap(descriptor, places.heap_offset, 1 + ports.size());
+        mapping = map_with_heap(descriptor, layout.heap_offset, 1 + ports.size());
     } catch (...) {
         ::close(descriptor);
         throw;
@@ -191,19 +191,19 @@ std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, 
 
     auto* control = ::new (mapping.first) Control{};
     control->nonce = address.nonce;
-    control->heap_offset = places.heap_offset;
-    control->heap_bytes = mapping.second - places.heap_offset;
+    control->heap_offset = layout.heap_offset;
+    control->heap_bytes = mapping.second - layout.heap_offset;
     control->probe_address = std::uint64_t(reinterpret_cast<std::uintptr_t>(segment->probe_.get()));
     control->port_count = std::uint32_t(ports.size());
-    std::size_t ring = 0;
+    std::size_t next = 0;
     for (std::size_t i = 0; i < ports.size(); ++i) {
         Port* port = ::new (&segment->port(i)) Port{};
         port->port = ports[i].port;
-        port->classes = std::uint32_t(ports[i].classes);
+        port->virtual_channels = std::uint32_t(ports[i].virtual_channels);
         port->bulk_stride = bulk_stride(ports[i]);
-        for (int k = 0; k < ports[i].classes; ++k) {
-            port->lines[k] = places.lines[ring++];
-            port->slots[k] = ports[i].tokens[k];
+        for (int k = 0; k < ports[i].virtual_channels; ++k) {
+            port->lines[k] = layout.lines[next++];
+            port->slots[k] = ports[i].credits[k];
         }
     }
     control->magic = control_magic;
@@ -246,7 +246,7 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
     return segment;
 }
 
-void Segment::ring() const noexcept {
+void Segment::wake() const noexcept {
     std::atomic<std::uint32_t>& sleeping = control().sleeping;
     if (sleeping.load(std::memory_order_relaxed) == 0) return;
     const std::uint32_t how = sleeping.exchange(0, std::memory_order_acq_rel);

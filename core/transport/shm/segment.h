@@ -1,9 +1,9 @@
-// The shared memory of one rank: a control page, the rings that peers fill, and the heap from which
-// QMP_allocate_memory is served.
+// The shared memory of one rank: a control page, the slot queues that peers fill, and the heap from
+// which QMP_allocate_memory is served.
 //
 // Each rank makes one anonymous memory file; peers open it through /proc/PID/fd, so nothing has a
 // name that could be left behind, and the kernel frees it with its last user. The file is sparse:
-// a ring costs memory when it is first used, which is all the creating there is.
+// a slot queue costs memory when it is first used, which is all the creating there is.
 #pragma once
 
 #include <atomic>
@@ -45,12 +45,13 @@ inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
 // One port in shared memory. The first line is written once, before anybody else maps it.
 struct alignas(64) Port {
     std::uint32_t port;
-    std::uint32_t classes;
-    std::uint64_t lines[max_slot_classes];  // offset of each class's slot lines in the file
-    std::uint64_t bulk_stride;              // bytes from one slot's bulk to the next
-    // A class's bulk follows its lines: payload that does not fit in the line.
-    std::uint8_t slots[max_slot_classes];
-    // Tokens that the peer on this port has given back for what we sent it.
+    std::uint32_t virtual_channels;
+    std::uint64_t
+        lines[max_virtual_channels];  // offset of each virtual channel's slot lines in the file
+    std::uint64_t bulk_stride;        // bytes from one slot's bulk to the next
+    // A virtual channel's bulk follows its lines: payload that does not fit in the line.
+    std::uint8_t slots[max_virtual_channels];
+    // Credits that the peer on this port has given back for what we sent it.
     alignas(64) std::atomic<std::uint64_t> granted;
     std::atomic<std::uint32_t> active;  // 0: idle, 1: the peer has connected, 2: so has the owner
 };
@@ -96,7 +97,7 @@ class Segment {
     void silence_bell() const;
     // Wakes the owner where it sleeps; any thread of any process, also in signal handlers. What it
     // is woken for comes before, with a fence between.
-    void ring() const noexcept;
+    void wake() const noexcept;
     // Whether a stretch of the owner's heap, of whole dump_units, is written to core dumps; at
     // first nothing of a segment is.
     static constexpr std::uint64_t dump_unit = std::uint64_t{256} << 10;

@@ -40,40 +40,41 @@ void Channel::send(const PacketHeader& header, ConstBytes payload) {
 }
 
 void Channel::send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
-                          const Place& place) {
+                          const RemoteAddress& target) {
     check_send(header, front);
-    if (!can().places || payload.empty() || place.key == 0)
+    if (!can().places || payload.empty() || target.key == 0)
         throw std::logic_error(
             fmt::format("send_placed: {} bytes under key {}, expected some under a key that is not "
                         "0, and WorldOptions::places",
-                        payload.size(), place.key));
-    world_.carry(end_, header, copy_of(front), {{payload.begin(), payload.end()}, place});
+                        payload.size(), target.key));
+    world_.carry(end_, header, copy_of(front), {{payload.begin(), payload.end()}, target});
 }
 
-std::byte* Channel::reserve(int slot_class, std::size_t bytes) {
+std::byte* Channel::reserve(int virtual_channel, std::size_t bytes) {
     if (reserved_ != nullptr) throw std::logic_error("reserve: the last one was not committed");
     reserved_ = room_for(bytes);
     reserved_bytes_ = bytes;
-    reserved_class_ = slot_class;
+    reserved_class_ = virtual_channel;
     return reserved_.get();
 }
 
 void Channel::commit(const PacketHeader& header) {
     if (reserved_ == nullptr) throw std::logic_error("commit without reserve");
-    if (header.length != reserved_bytes_ || header.slot_class != reserved_class_)
-        throw std::logic_error(
-            fmt::format("commit: {} bytes of class {}, expected the reserved {} bytes of class {}",
-                        header.length, int(header.slot_class), reserved_bytes_, reserved_class_));
+    if (header.length != reserved_bytes_ || header.virtual_channel != reserved_class_)
+        throw std::logic_error(fmt::format(
+            "commit: {} bytes of virtual channel {}, expected the reserved {} bytes of virtual "
+            "channel {}",
+            header.length, int(header.virtual_channel), reserved_bytes_, reserved_class_));
     world_.carry(end_, header, std::move(reserved_));
 }
 
-void Channel::grant(TokenWord tokens) {
-    world_.settle_grants(end_, tokens);
-    world_.send_grant(end_, tokens);
+void Channel::grant(CreditWord credits) {
+    world_.settle_grants(end_, credits);
+    world_.send_grant(end_, credits);
 }
 
-TokenWord Channel::collect_grants() {
-    return std::exchange(end_.grants_arrived, TokenWord{0});
+CreditWord Channel::collect_grants() {
+    return std::exchange(end_.grants_arrived, CreditWord{0});
 }
 
 bool Channel::can_write(const RemoteMemory& remote) const {
@@ -106,9 +107,9 @@ std::byte* Channel::map(const RemoteMemory& remote, std::size_t offset, std::siz
     return reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
 }
 
-void Channel::ring() {
+void Channel::wake_peer() {
     End& peer = *end_.peer;
-    if (!end_.link->dead) world_.schedule(world_.now_, EventKind::ring, peer, 0);
+    if (!end_.link->dead) world_.schedule(world_.now_, EventKind::wake, peer, 0);
 }
 
 }  // namespace torusmp::transport::sim::detail

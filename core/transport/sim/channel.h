@@ -15,10 +15,10 @@ class Channel final : public transport::Channel {
 
     bool connecting() const override { return end_.peer->channel == nullptr && !end_.link->dead; }
     void send(const PacketHeader& header, ConstBytes payload) override;
-    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
-    void grant(TokenWord tokens) override;
-    TokenWord collect_grants() override;
+    void grant(CreditWord credits) override;
+    CreditWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& remote) const override;
     Transfer write(const RemoteMemory& remote, std::size_t offset,
@@ -28,8 +28,8 @@ class Channel final : public transport::Channel {
                   std::uint64_t cookie) override;
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
     void send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
-                     const Place& place) override;
-    void ring() override;
+                     const RemoteAddress& target) override;
+    void wake_peer() override;
 
     const End& end() const { return end_; }
 

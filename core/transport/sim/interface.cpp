@@ -14,8 +14,8 @@ namespace torusmp::transport::sim {
 
 using detail::End;
 using detail::EventKind;
-using detail::Lane;
 using detail::Packet;
+using detail::VirtualChannel;
 
 namespace {
 
@@ -84,10 +84,10 @@ transport::Channel& Interface::connect(ConstBytes peer_address, const ChannelOpt
                         0);
     }
     // What came before this side had connected can be delivered now.
-    for (std::size_t lane = 0; lane < end.lanes.size(); ++lane)
-        if (end.lanes[lane].arrived > 0 && !end.lanes[lane].listed) {
-            end.lanes[lane].listed = true;
-            ready_.push_back({&end, EventKind::packet, lane, true});
+    for (std::size_t vc = 0; vc < end.virtual_channels.size(); ++vc)
+        if (end.virtual_channels[vc].arrived > 0 && !end.virtual_channels[vc].listed) {
+            end.virtual_channels[vc].listed = true;
+            ready_.push_back({&end, EventKind::packet, vc, true});
         }
     return *end.channel;
 }
@@ -134,7 +134,7 @@ int Interface::poll(Sink& sink) {
                 deliver_down(sink, end);
                 break;
             case EventKind::grant:
-            case EventKind::ring:
+            case EventKind::wake:
                 break;
         }
     }
@@ -144,31 +144,31 @@ int Interface::poll(Sink& sink) {
 }
 
 int Interface::deliver(Sink& sink, End& end, int number, int budget) {
-    Lane& lane = end.lanes[std::size_t(number)];
-    lane.listed = false;
+    VirtualChannel& vc = end.virtual_channels[std::size_t(number)];
+    vc.listed = false;
     if (end.channel == nullptr || end.told_down) return 0;
     int taken = 0;
-    while (lane.arrived > 0 && taken < budget) {
-        Packet& packet = lane.packets.front();
-        // Core may give the packet's token back as soon as it has done with it, before it returns.
-        ++lane.owed;
-        lane.slotted -= packet.slotted;
+    while (vc.arrived > 0 && taken < budget) {
+        Packet& packet = vc.packets.front();
+        // Core may give the packet's credit back as soon as it has done with it, before it returns.
+        ++vc.owed;
+        vc.slotted -= packet.slotted;
         if (sink.on_packet(*end.channel, packet.header, packet.payload.get()) == Verdict::held) {
-            if (lane.owed == 0)
+            if (vc.owed == 0)
                 throw std::logic_error(
-                    fmt::format("{} gave the token of a held packet back", detail::name_of(end)));
-            --lane.owed;
-            lane.slotted += packet.slotted;
+                    fmt::format("{} gave the credit of a held packet back", detail::name_of(end)));
+            --vc.owed;
+            vc.slotted += packet.slotted;
             ++world_.counters_.held;
             break;
         }
         ++taken;
         ++world_.counters_.delivered;
-        --lane.arrived;
-        lane.packets.pop_front();
+        --vc.arrived;
+        vc.packets.pop_front();
     }
-    if (lane.arrived > 0) {
-        lane.listed = true;
+    if (vc.arrived > 0) {
+        vc.listed = true;
         ready_.push_back({&end, EventKind::packet, std::uint64_t(number), true});
     }
     return taken;
@@ -176,9 +176,9 @@ int Interface::deliver(Sink& sink, End& end, int number, int budget) {
 
 void Interface::deliver_down(Sink& sink, End& end) {
     if (end.told_down || end.channel == nullptr) return;
-    for (Lane& lane : end.lanes) {
-        world_.counters_.lost += lane.packets.size();
-        lane = Lane{};
+    for (VirtualChannel& vc : end.virtual_channels) {
+        world_.counters_.lost += vc.packets.size();
+        vc = VirtualChannel{};
     }
     const auto motions = std::exchange(end.motions, {});
     for (const auto& [id, motion] : motions) sink.on_transfer(*end.channel, motion.cookie, false);
@@ -186,7 +186,7 @@ void Interface::deliver_down(Sink& sink, End& end) {
     sink.on_down(*end.channel, end.link->why);
 }
 
-RemoteMemory Interface::expose(Bytes memory, const Channel* channel) {
+RemoteMemory Interface::register_memory(Bytes memory, const Channel* channel) {
     const std::uint64_t address = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::uint64_t seal = world_.seal(index_, address, memory.size());
     ++exposed_.try_emplace(seal, Exposure{address, memory.size(), 0}).first->second.times;
@@ -209,7 +209,7 @@ RemoteMemory Interface::expose(Bytes memory, const Channel* channel) {
     return remote;
 }
 
-void Interface::conceal(const RemoteMemory& memory) {
+void Interface::deregister_memory(const RemoteMemory& memory) {
     const auto found = exposed_.find(world_.seal(index_, memory.address, memory.length));
     if (found != exposed_.end() && --found->second.times == 0) exposed_.erase(found);
 }

@@ -21,12 +21,12 @@ std::size_t detail::Motion::bytes() const {
 }
 
 void detail::Motion::move(std::size_t most) const {
-    std::byte* place = there;
+    std::byte* target = there;
     for (const Bytes& piece : here) {
         const std::size_t part = std::min(piece.size(), most);
         if (part == 0) continue;
-        std::memcpy(write ? place : piece.data(), write ? piece.data() : place, part);
-        place += part;
+        std::memcpy(write ? target : piece.data(), write ? piece.data() : target, part);
+        target += part;
         most -= part;
     }
 }
@@ -105,11 +105,11 @@ void World::finish(End& end, std::uint64_t id) {
 // alone.
 void World::put_in_place(const End& end, const Placed& placed, std::size_t most) {
     for (const auto& [seal, exposure] : end.interface->exposed_) {
-        const std::uint64_t offset = placed.place.address - exposure.address;
-        if (placed.place.key != port_seal(seal, end.port) || offset > exposure.length ||
+        const std::uint64_t offset = placed.target.address - exposure.address;
+        if (placed.target.key != port_seal(seal, end.port) || offset > exposure.length ||
             placed.bytes.size() > exposure.length - offset)
             continue;
-        std::memcpy(reinterpret_cast<std::byte*>(std::uintptr_t(placed.place.address)),
+        std::memcpy(reinterpret_cast<std::byte*>(std::uintptr_t(placed.target.address)),
                     placed.bytes.data(), most);
         ++counters_.placed;
         return;

@@ -13,12 +13,12 @@ namespace torusmp::transport::sim {
 using detail::End;
 using detail::Event;
 using detail::EventKind;
-using detail::Lane;
 using detail::Link;
 using detail::Motion;
 using detail::name_of;
 using detail::Packet;
 using detail::Placed;
+using detail::VirtualChannel;
 
 namespace {
 
@@ -27,21 +27,23 @@ bool later(const Event& a, const Event& b) {
 }
 
 void check_slots(const PortOptions& slots) {
-    if (slots.classes < 1 || slots.classes > max_slot_classes)
-        throw std::invalid_argument(fmt::format("port {}: {} slot classes, expected 1 to {}",
-                                                slots.port, slots.classes, max_slot_classes));
-    for (int c = 0; c < slots.classes; ++c)
-        if (slots.tokens[std::size_t(c)] < 1 || slots.tokens[std::size_t(c)] > max_tokens)
+    if (slots.virtual_channels < 1 || slots.virtual_channels > max_virtual_channels)
+        throw std::invalid_argument(fmt::format("port {}: {} virtual channels, expected 1 to {}",
+                                                slots.port, slots.virtual_channels,
+                                                max_virtual_channels));
+    for (int c = 0; c < slots.virtual_channels; ++c)
+        if (slots.credits[std::size_t(c)] < 1 || slots.credits[std::size_t(c)] > max_credits)
             throw std::invalid_argument(
-                fmt::format("port {}: {} slots of class {}, expected 1 to {}", slots.port,
-                            int(slots.tokens[std::size_t(c)]), c, max_tokens));
+                fmt::format("port {}: {} slots of virtual channel {}, expected 1 to {}", slots.port,
+                            int(slots.credits[std::size_t(c)]), c, max_credits));
     if (slots.slot_bytes == 0)
         throw std::invalid_argument(fmt::format("port {}: slots of 0 bytes", slots.port));
 }
 
-// A header from outside may name any class; such packets queue with those of class 0.
-std::size_t lane_of(const End& end, const PacketHeader& header) {
-    return header.slot_class < end.slots.classes ? header.slot_class : 0;
+// A header from outside may name any virtual channel; such packets queue with those of virtual
+// channel 0.
+std::size_t virtual_channel_of(const End& end, const PacketHeader& header) {
+    return header.virtual_channel < end.slots.virtual_channels ? header.virtual_channel : 0;
 }
 
 }  // namespace
@@ -121,18 +123,18 @@ void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::by
         ++counters_.lost;
         return;
     }
-    if (header.slot_class >= into.slots.classes)
-        throw std::logic_error(fmt::format("a packet of class {} to {}, which has {} classes",
-                                           int(header.slot_class), name_of(into),
-                                           into.slots.classes));
+    if (header.virtual_channel >= into.slots.virtual_channels)
+        throw std::logic_error(
+            fmt::format("a packet of virtual channel {} to {}, which has {} virtual channels",
+                        int(header.virtual_channel), name_of(into), into.slots.virtual_channels));
     if (header.length > into.slots.slot_bytes)
         throw std::logic_error(fmt::format("a packet of {} bytes to {}, whose slots hold {}",
                                            header.length, name_of(into), into.slots.slot_bytes));
-    Lane& lane = into.lanes[header.slot_class];
-    if (lane.slotted == into.slots.tokens[header.slot_class])
-        throw std::logic_error(
-            fmt::format("a packet of class {} from {} to {} finds no slot: all {} are in use",
-                        int(header.slot_class), name_of(from), name_of(into), lane.slotted));
+    VirtualChannel& vc = into.virtual_channels[header.virtual_channel];
+    if (vc.slotted == into.slots.credits[header.virtual_channel])
+        throw std::logic_error(fmt::format(
+            "a packet of virtual channel {} from {} to {} finds no slot: all {} are in use",
+            int(header.virtual_channel), name_of(from), name_of(into), vc.slotted));
     ++counters_.packets;
     counters_.bytes += header.length;
     if (!interposer_) return launch(into, header, std::move(payload), true, std::move(placed));
@@ -149,30 +151,30 @@ void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::by
 void World::launch(End& into, PacketHeader header, std::unique_ptr<std::byte[]> payload,
                    bool slotted, Placed placed) {
     header.stamp = std::uint32_t(random_.next());  // core must not rely on it
-    const std::size_t number = lane_of(into, header);
-    Lane& lane = into.lanes[number];
-    const Time due = std::max(now_ + draw(into.link->packet), lane.last_due);
-    lane.last_due = due;
-    if (slotted) ++lane.slotted;
-    lane.packets.push_back({header, std::move(payload), slotted, std::move(placed)});
+    const std::size_t number = virtual_channel_of(into, header);
+    VirtualChannel& vc = into.virtual_channels[number];
+    const Time due = std::max(now_ + draw(into.link->packet), vc.last_due);
+    vc.last_due = due;
+    if (slotted) ++vc.slotted;
+    vc.packets.push_back({header, std::move(payload), slotted, std::move(placed)});
     schedule(due, EventKind::packet, into, number);
 }
 
-// Tokens that this end gives back: each must stand for a packet that was taken here.
-void World::settle_grants(End& end, TokenWord word) {
+// Credits that this end gives back: each must stand for a packet that was taken here.
+void World::settle_grants(End& end, CreditWord word) {
     if (word == 0 || end.link->dead) return;
     for (int c = 0; c < 8; ++c) {
-        const std::size_t count = tokens_in(word, c);
+        const std::size_t count = credits_in(word, c);
         if (count == 0) continue;
-        if (c >= end.slots.classes || count > end.lanes[std::size_t(c)].owed)
-            throw std::logic_error(
-                fmt::format("{} gives {} tokens of class {} back but owes {}", name_of(end), count,
-                            c, c < end.slots.classes ? end.lanes[std::size_t(c)].owed : 0));
-        end.lanes[std::size_t(c)].owed -= count;
+        if (c >= end.slots.virtual_channels || count > end.virtual_channels[std::size_t(c)].owed)
+            throw std::logic_error(fmt::format(
+                "{} gives {} credits of virtual channel {} back but owes {}", name_of(end), count,
+                c, c < end.slots.virtual_channels ? end.virtual_channels[std::size_t(c)].owed : 0));
+        end.virtual_channels[std::size_t(c)].owed -= count;
     }
 }
 
-void World::send_grant(End& from, TokenWord word) {
+void World::send_grant(End& from, CreditWord word) {
     if (word == 0 || from.link->dead) return;
     ++counters_.grants;
     End& into = *from.peer;
@@ -206,12 +208,12 @@ void World::bury(Link& link, const std::string& why, bool tear) {
     link.dead = true;
     link.why = why;
     for (End& end : link.ends) {
-        for (Lane& lane : end.lanes) {
-            while (lane.packets.size() > lane.arrived) {
-                const Placed& placed = lane.packets.back().placed;
+        for (VirtualChannel& vc : end.virtual_channels) {
+            while (vc.packets.size() > vc.arrived) {
+                const Placed& placed = vc.packets.back().placed;
                 if (tear && !placed.bytes.empty() && end.interface != nullptr)
                     put_in_place(end, placed, random_.below(placed.bytes.size() + 1));
-                lane.packets.pop_back();
+                vc.packets.pop_back();
                 ++counters_.lost;
             }
         }
@@ -255,28 +257,29 @@ bool World::happen(const Event& event) {
     if (end.link->dead && event.kind != EventKind::down) return false;
     switch (event.kind) {
         case EventKind::packet: {
-            Lane& lane = end.lanes[event.id];
-            const Placed& placed = lane.packets[lane.arrived].placed;
+            VirtualChannel& vc = end.virtual_channels[event.id];
+            const Placed& placed = vc.packets[vc.arrived].placed;
             if (!placed.bytes.empty()) put_in_place(end, placed, placed.bytes.size());
-            ++lane.arrived;
-            if (lane.listed || end.channel == nullptr) return true;
-            lane.listed = true;
+            ++vc.arrived;
+            if (vc.listed || end.channel == nullptr) return true;
+            vc.listed = true;
             break;
         }
         case EventKind::grant: {
-            const TokenWord word = end.grants_under_way.front();
+            const CreditWord word = end.grants_under_way.front();
             end.grants_under_way.pop_front();
             for (int c = 0; c < 8; ++c)
-                if (tokens_in(end.grants_arrived, c) + tokens_in(word, c) > 127)
-                    throw std::logic_error(fmt::format(
-                        "{} was given more than 127 tokens of class {}", name_of(end), c));
+                if (credits_in(end.grants_arrived, c) + credits_in(word, c) > 127)
+                    throw std::logic_error(
+                        fmt::format("{} was given more than 127 credits of virtual channel {}",
+                                    name_of(end), c));
             end.grants_arrived += word;
             return true;
         }
         case EventKind::transfer:
             finish(end, event.id);
             return true;
-        case EventKind::ring:
+        case EventKind::wake:
             return true;
         case EventKind::announce:
         case EventKind::down:
@@ -317,18 +320,18 @@ std::size_t World::in_flight() const {
     for (const auto& link : links_)
         if (!link->dead)
             for (const End& end : link->ends)
-                for (const Lane& lane : end.lanes) count += lane.packets.size();
+                for (const VirtualChannel& vc : end.virtual_channels) count += vc.packets.size();
     return count;
 }
 
-std::size_t World::tokens_away() const {
+std::size_t World::credits_away() const {
     std::size_t count = 0;
     for (const auto& link : links_) {
         if (link->dead) continue;
         for (const End& end : link->ends) {
-            for (const Lane& lane : end.lanes) count += lane.owed;
-            for (const TokenWord word : end.grants_under_way)
-                for (int c = 0; c < max_slot_classes; ++c) count += tokens_in(word, c);
+            for (const VirtualChannel& vc : end.virtual_channels) count += vc.owed;
+            for (const CreditWord word : end.grants_under_way)
+                for (int c = 0; c < max_virtual_channels; ++c) count += credits_in(word, c);
         }
     }
     return count;
@@ -339,12 +342,12 @@ std::string World::describe() const {
     for (const auto& link : links_) {
         if (link->dead) continue;
         for (const End& end : link->ends)
-            for (std::size_t c = 0; c < end.lanes.size(); ++c) {
-                const Lane& lane = end.lanes[c];
-                if (lane.packets.empty() && lane.owed == 0) continue;
+            for (std::size_t c = 0; c < end.virtual_channels.size(); ++c) {
+                const VirtualChannel& vc = end.virtual_channels[c];
+                if (vc.packets.empty() && vc.owed == 0) continue;
                 text += fmt::format(
-                    "into {} class {}: {} packets, {} of them arrived; {} tokens owed\n",
-                    name_of(end), c, lane.packets.size(), lane.arrived, lane.owed);
+                    "into {} virtual channel {}: {} packets, {} of them arrived; {} credits owed\n",
+                    name_of(end), c, vc.packets.size(), vc.arrived, vc.owed);
             }
     }
     return text;

@@ -7,7 +7,7 @@
 // event and says whose it is; that interface finds it at its next poll().
 //
 // What a real transport would leave to luck is checked here. A packet for which no receive slot is
-// free, a token given back twice, a reserve() without commit() and the like are bugs of the caller
+// free, a credit given back twice, a reserve() without commit() and the like are bugs of the caller
 // and throw std::logic_error.
 #pragma once
 
@@ -90,7 +90,7 @@ namespace detail {
 // Payload that goes to a place in the peer's memory, ahead of its packet.
 struct Placed {
     std::vector<std::byte> bytes;
-    Place place{};
+    RemoteAddress target{};
 };
 
 struct Packet {
@@ -100,12 +100,12 @@ struct Packet {
     Placed placed{};
 };
 
-// The packets of one class on their way into one end of a link, oldest first.
-struct Lane {
+// The packets of one virtual channel on their way into one end of a link, oldest first.
+struct VirtualChannel {
     std::deque<Packet> packets;
     std::size_t arrived = 0;  // of them, those that have reached their slot
     std::size_t slotted = 0;  // of them, those that occupy one
-    std::size_t owed = 0;     // packets taken whose token has not been given back
+    std::size_t owed = 0;     // packets taken whose credit has not been given back
     Time last_due{0};
     bool listed = false;  // in the interface's list of things to deliver
 };
@@ -115,7 +115,7 @@ struct Motion {  // a remote write or read under way
     std::byte* there;
     std::vector<Bytes> here;  // the stretches of local memory
     bool write;
-    std::uint64_t key;  // seal of the remote memory: nothing moves once that is concealed
+    std::uint64_t key;  // seal of the remote memory: nothing moves once that is deregistered
 
     std::size_t bytes() const;
     void move(std::size_t most) const;  // the first bytes of it
@@ -131,9 +131,9 @@ struct End {
     std::uint32_t port = 0;
     PortOptions slots{};
     Channel* channel = nullptr;  // null until this side has connected
-    std::array<Lane, max_slot_classes> lanes;
-    std::deque<TokenWord> grants_under_way;
-    TokenWord grants_arrived = 0;
+    std::array<VirtualChannel, max_virtual_channels> virtual_channels;
+    std::deque<CreditWord> grants_under_way;
+    CreditWord grants_arrived = 0;
     Time last_grant_due{0};
     std::map<std::uint64_t, Motion> motions;  // begun at this end
     bool announced = false;                   // the other side connected, and this one was told
@@ -154,13 +154,13 @@ constexpr std::uint32_t key_place(std::uint32_t port) {
     return port % most_link_ports;
 }
 
-enum class EventKind : std::uint8_t { packet, grant, transfer, announce, down, ring };
+enum class EventKind : std::uint8_t { packet, grant, transfer, announce, down, wake };
 
 struct Event {
     Time at;
     std::uint64_t order;
     End* end;
-    std::uint64_t id;  // the lane of a packet, the number of a transfer
+    std::uint64_t id;  // the virtual channel of a packet, the number of a transfer
     EventKind kind;
 };
 
@@ -181,8 +181,8 @@ class Interface final : public transport::Interface {
     std::vector<std::byte> address() const override;
     transport::Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
-    void conceal(const RemoteMemory& memory) override;
-    RemoteMemory expose(Bytes memory, const Channel* channel) override;
+    void deregister_memory(const RemoteMemory& memory) override;
+    RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
@@ -203,7 +203,7 @@ class Interface final : public transport::Interface {
     Interface(World& world, std::size_t index, InterfaceOptions options);
     PortOptions slots_of(std::uint32_t port) const;
     bool has_port(std::uint32_t port) const;
-    int deliver(Sink& sink, detail::End& end, int lane, int budget);
+    int deliver(Sink& sink, detail::End& end, int vc, int budget);
     void deliver_down(Sink& sink, detail::End& end);
 
     World& world_;
@@ -267,8 +267,8 @@ class World {
 
     // Packets under way or unpolled, and those held, over all live links.
     std::size_t in_flight() const;
-    // Tokens that receivers have not given back, over all live links, and those under way home.
-    std::size_t tokens_away() const;
+    // Credits that receivers have not given back, over all live links, and those under way home.
+    std::size_t credits_away() const;
     const Counters& counters() const { return counters_; }
     // One line for each live link that still has something on it.
     std::string describe() const;
@@ -284,8 +284,8 @@ class World {
     void carry(detail::End& from, const PacketHeader& header, std::unique_ptr<std::byte[]> payload,
                detail::Placed placed = {});
     void put_in_place(const detail::End& end, const detail::Placed& placed, std::size_t most);
-    void settle_grants(detail::End& end, TokenWord word);
-    void send_grant(detail::End& from, TokenWord word);
+    void settle_grants(detail::End& end, CreditWord word);
+    void send_grant(detail::End& from, CreditWord word);
     Transfer begin(detail::End& end, const RemoteMemory& remote, std::size_t offset,
                    std::vector<Bytes> local, std::uint64_t cookie, bool write);
     bool reachable(const detail::End& end, const RemoteMemory& remote) const;

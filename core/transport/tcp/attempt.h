@@ -1,5 +1,5 @@
-// What the parts of a TcpInterface share: connections that are coming about, and what its epoll
-// tells of.
+// What the parts of a TcpInterface share: connections that are being established, and what its
+// epoll tells of.
 #pragma once
 
 #include "base/descriptor.h"
@@ -16,11 +16,11 @@ inline std::uint64_t mark(const void* object, Watched kind) {
     return std::uint64_t(reinterpret_cast<std::uintptr_t>(object)) | kind;
 }
 
-// A connection that is coming about.
+// A connection that is being established.
 struct TcpInterface::Attempt {
     base::Descriptor socket;
     Handshake handshake;
-    TcpChannel* caller = nullptr;  // null: a stranger's, that came in by a listener
+    TcpChannel* caller = nullptr;  // null: a pending connection that came in by a listener
     bool called = false;           // by this end
     bool connecting = false;       // in the kernels' hands
     bool over = false;

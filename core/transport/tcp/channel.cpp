@@ -54,8 +54,8 @@ bool TcpChannel::receive_some(Sink& sink) {
     }
     const std::size_t room = in_bytes_ - in_end_;
     Bytes memory;
-    if (landing_left_ != 0) {
-        memory = landing_place(landing_left_);
+    if (incoming_left_ != 0) {
+        memory = landing_place(incoming_left_);
     }
     ssize_t got = 0;
     if (memory.empty()) {
@@ -79,7 +79,7 @@ bool TcpChannel::receive_some(Sink& sink) {
 }
 
 void TcpChannel::end_of_stream() {
-    fail("its process has closed it without a farewell: it ended, or was killed");
+    fail("its process has closed it without a goodbye: it ended, or was killed");
 }
 
 int TcpChannel::parse(Sink& sink) {
@@ -93,14 +93,14 @@ int TcpChannel::parse(Sink& sink) {
 bool TcpChannel::parse_one(Sink& sink, int& taken) {
     const std::size_t there = in_end_ - in_begin_;
     const std::byte* from = in_.get() + in_begin_;
-    if (landing_left_ != 0) {
-        const std::size_t bytes = std::min(there, landing_left_);
+    if (incoming_left_ != 0) {
+        const std::size_t bytes = std::min(there, incoming_left_);
         if (bytes == 0) return false;
         const Bytes memory = landing_place(bytes);
         if (!memory.empty()) std::memcpy(memory.data(), from, bytes);
         in_begin_ += bytes;
         land(sink, bytes, from);
-        if (landing_left_ == 0) ++taken;
+        if (incoming_left_ == 0) ++taken;
         return true;
     }
     if (there < head_bytes()) return false;
@@ -111,7 +111,7 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
         fail("a header arrived with a wrong checksum: the link corrupts data");
         return false;
     }
-    const auto frame = Frame(header.place);
+    const auto frame = Frame(header.transport_byte);
     if (frame == Frame::write) {
         if (header.length > write_piece) {
             fail(fmt::format("a write of {} B arrived, expected at most {}", header.length,
@@ -119,19 +119,19 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
             return false;
         }
         in_begin_ += head_bytes();
-        landing_ = std::bit_cast<WriteFrame>(header);
-        landing_left_ = header.length;
-        landing_sum_ = 0;
-        if (landing_left_ == 0) land(sink, 0, from);
+        incoming_ = std::bit_cast<WriteFrame>(header);
+        incoming_left_ = header.length;
+        incoming_sum_ = 0;
+        if (incoming_left_ == 0) land(sink, 0, from);
         return true;
     }
     const std::size_t most = frame == Frame::packet   ? port_.slot_bytes
                              : frame == Frame::closed ? longest_reason
                                                       : 0;
-    if (header.place > std::uint8_t(Frame::closed) || header.length > most ||
-        header.slot_class >= port_.classes) {
-        fail(fmt::format("a frame of kind {}, class {} and {} B arrived, which cannot be",
-                         header.place, header.slot_class, header.length));
+    if (header.transport_byte > std::uint8_t(Frame::closed) || header.length > most ||
+        header.virtual_channel >= port_.virtual_channels) {
+        fail(fmt::format("a frame of kind {}, virtual channel {} and {} B arrived, which cannot be",
+                         header.transport_byte, header.virtual_channel, header.length));
         return false;
     }
     if (there < head_bytes() + header.length) return false;
@@ -149,11 +149,11 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
             taken += deliver(sink, header, payload);
             return true;
         case Frame::grant:
-            take_grant(std::bit_cast<ControlFrame>(header).tokens);
+            take_grant(std::bit_cast<ControlFrame>(header).credits);
             if (state_ != State::open) return false;
             ++taken;
             return true;
-        case Frame::farewell:
+        case Frame::goodbye:
             state_ = State::finished;
             drop_socket();
             return false;
@@ -165,22 +165,22 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
 
 // Where the next `bytes` of the arriving write belong; empty: nowhere any more.
 Bytes TcpChannel::landing_place(std::size_t bytes) const {
-    const std::size_t done = landing_.length - landing_left_;
-    return interface_.exposures_.find(landing_.memory(), landing_.offset + done, bytes);
+    const std::size_t done = incoming_.length - incoming_left_;
+    return interface_.exposures_.find(incoming_.memory(), incoming_.offset + done, bytes);
 }
 
 // `bytes` more of the arriving write are in place, or thrown away.
 void TcpChannel::land(Sink& sink, std::size_t bytes, const std::byte* from) {
-    if (interface_.options_.checksum) landing_sum_ = crc32c(from, bytes, landing_sum_);
-    landing_left_ -= bytes;
-    if (landing_left_ != 0) return;
-    if (interface_.options_.checksum && landing_sum_ != landing_.checksum)
+    if (interface_.options_.checksum) incoming_sum_ = crc32c(from, bytes, incoming_sum_);
+    incoming_left_ -= bytes;
+    if (incoming_left_ != 0) return;
+    if (interface_.options_.checksum && incoming_sum_ != incoming_.checksum)
         return fail("a remote write arrived with a wrong checksum: the link corrupts data");
-    if (landing_.notifies == 1) sink.on_notice(*this, landing_.notice);
+    if (incoming_.notifies == 1) sink.on_notice(*this, incoming_.notice);
 }
 
 int TcpChannel::deliver(Sink& sink, const PacketHeader& header, const std::byte* payload) {
-    if (held_[header.slot_class].count == 0 &&
+    if (held_[header.virtual_channel].count == 0 &&
         sink.on_packet(*this, header, payload) == Verdict::taken) [[likely]]
         return 1;
     if (state_ == State::open && !keep(header, payload))
@@ -188,10 +188,10 @@ int TcpChannel::deliver(Sink& sink, const PacketHeader& header, const std::byte*
     return 0;
 }
 
-// Puts a packet in a slot of its class until core takes it.
+// Puts a packet in a slot of its virtual channel until core takes it.
 bool TcpChannel::keep(const PacketHeader& header, const std::byte* payload) {
-    Held& held = held_[header.slot_class];
-    const std::size_t slots = port_.tokens[header.slot_class];
+    Held& held = held_[header.virtual_channel];
+    const std::size_t slots = port_.credits[header.virtual_channel];
     const std::size_t stride = sizeof header + port_.slot_bytes;
     if (held.count == slots) return false;
     if (held.slots == nullptr)
@@ -207,7 +207,7 @@ bool TcpChannel::keep(const PacketHeader& header, const std::byte* payload) {
 int TcpChannel::offer_held(Sink& sink) {
     int taken = 0;
     const std::size_t stride = sizeof(PacketHeader) + port_.slot_bytes;
-    for (int k = 0; k < port_.classes; ++k) {
+    for (int k = 0; k < port_.virtual_channels; ++k) {
         Held& held = held_[std::size_t(k)];
         while (held.count != 0 && state_ == State::open) {
             const std::byte* slot = held.slots.get() + held.first * stride;
@@ -216,7 +216,7 @@ int TcpChannel::offer_held(Sink& sink) {
             if (sink.on_packet(*this, header, slot + sizeof header) == Verdict::held) break;
             ++taken;
             if (state_ != State::open) return taken;  // core has closed it: nothing is held now
-            held.first = (held.first + 1) % port_.tokens[std::size_t(k)];
+            held.first = (held.first + 1) % port_.credits[std::size_t(k)];
             --held.count;
             if (--held_count_ == 0) --interface_.holding_;
         }
@@ -232,9 +232,9 @@ void TcpChannel::open(base::Descriptor socket) {
     flush();
 }
 
-void TcpChannel::say_farewell() {
+void TcpChannel::say_goodbye() {
     if (state_ == State::open) {
-        queue_frame(as_header(ControlFrame{.frame = Frame::farewell}), {}, {});
+        queue_frame(as_header(ControlFrame{.frame = Frame::goodbye}), {}, {});
         flush();
     }
     if (state_ == State::open) {

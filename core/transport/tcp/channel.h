@@ -36,9 +36,9 @@ class TcpChannel final : public NetworkChannel {
 
     void send(const PacketHeader& header, ConstBytes payload) override;
     void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) override;
-    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
-    void grant(TokenWord tokens) override;
+    void grant(CreditWord credits) override;
     bool can_write(const RemoteMemory& remote) const override;
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
@@ -66,7 +66,8 @@ class TcpChannel final : public NetworkChannel {
         template <class Visit>
         void stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const;
     };
-    // Packets of a class that were held: as many slots as the class has tokens.
+    // Packets of a virtual channel that were held: as many slots as the virtual channel has
+    // credits.
     struct Held {
         std::unique_ptr<std::byte[]> slots;
         std::size_t first = 0;
@@ -99,13 +100,13 @@ class TcpChannel final : public NetworkChannel {
     bool check(const FrameHead& head) const;
     int deliver(Sink& sink, const PacketHeader& header, const std::byte* payload);
     bool keep(const PacketHeader& header, const std::byte* payload);
-    void begin_landing(const PacketHeader& header);
+    void begin_incoming(const PacketHeader& header);
     Bytes landing_place(std::size_t bytes) const;
     void land(Sink& sink, std::size_t bytes, const std::byte* from);
     void end_of_stream();
 
     void open(base::Descriptor socket);
-    void say_farewell();
+    void say_goodbye();
     // Whether the peer's kernel has not answered for so long what this one keeps asking it.
     bool is_unanswered(std::chrono::nanoseconds patience) const;
     void drop_socket();
@@ -136,10 +137,10 @@ class TcpChannel final : public NetworkChannel {
     std::size_t in_bytes_ = 0;  // room
     std::size_t in_begin_ = 0;
     std::size_t in_end_ = 0;
-    WriteFrame landing_{};          // of the write that is arriving
-    std::size_t landing_left_ = 0;  // payload of it still to come
-    std::uint32_t landing_sum_ = 0;
-    std::array<Held, max_slot_classes> held_;
+    WriteFrame incoming_{};          // of the write that is arriving
+    std::size_t incoming_left_ = 0;  // payload of it still to come
+    std::uint32_t incoming_sum_ = 0;
+    std::array<Held, max_virtual_channels> held_;
     std::size_t held_count_ = 0;
 };
 

@@ -53,7 +53,7 @@ void TcpChannel::send(const PacketHeader& header, ConstBytes payload) {
 void TcpChannel::send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
     if (state_ >= State::finished) return;
     PacketHeader framed = header;
-    framed.place = std::uint8_t(Frame::packet);
+    framed.transport_byte = std::uint8_t(Frame::packet);
     if (burst_turn_ != interface_.turn_) {
         burst_turn_ = interface_.turn_;
         burst_ = 0;
@@ -115,7 +115,7 @@ void TcpChannel::send_gathered(const FrameHead& head, ConstBytes front, ConstByt
     set_blocked(true);
 }
 
-std::byte* TcpChannel::reserve(int /*slot_class*/, std::size_t /*bytes*/) {
+std::byte* TcpChannel::reserve(int /*virtual_channel*/, std::size_t /*bytes*/) {
     return reserved_.get();
 }
 
@@ -123,9 +123,9 @@ void TcpChannel::commit(const PacketHeader& header) {
     send(header, {reserved_.get(), header.length});
 }
 
-void TcpChannel::grant(TokenWord tokens) {
+void TcpChannel::grant(CreditWord credits) {
     if (state_ >= State::finished) return;
-    send_frame(as_header(ControlFrame{.tokens = tokens, .frame = Frame::grant}), {}, {});
+    send_frame(as_header(ControlFrame{.credits = credits, .frame = Frame::grant}), {}, {});
 }
 
 bool TcpChannel::can_write(const RemoteMemory& remote) const {

@@ -1,4 +1,4 @@
-// How the connections of a TcpInterface come about: calls, listeners, strangers.
+// How the connections of a TcpInterface are established: calls, listeners, pending connections.
 #include <fmt/format.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -125,14 +125,14 @@ void TcpInterface::call(TcpChannel& channel) {
 void TcpInterface::make_room() {
     Attempt* oldest = nullptr;
     Attempt* silent = nullptr;
-    std::size_t strangers = 0;
+    std::size_t pending = 0;
     for (const auto& it : attempts_) {
         if (it->caller != nullptr || it->over) continue;
-        ++strangers;
+        ++pending;
         if (oldest == nullptr) oldest = it.get();
         if (silent == nullptr && !it->handshake.introduced()) silent = it.get();
     }
-    if (strangers >= most_strangers) (silent != nullptr ? silent : oldest)->over = true;
+    if (pending >= most_pending) (silent != nullptr ? silent : oldest)->over = true;
 }
 
 void TcpInterface::accept_from(std::size_t listening) {
@@ -277,7 +277,7 @@ void TcpInterface::lost(Attempt& attempt, const std::string& why) {
 
 void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
     attempt.over = true;
-    if (attempt.caller != nullptr)  // else a stranger
+    if (attempt.caller != nullptr)  // else a pending connection
         attempt.caller->fail(fmt::format("cannot connect: {}", why));
 }
 

@@ -8,8 +8,8 @@ std::uint32_t checksum_of(const PacketHeader& header, ConstBytes front, ConstByt
     PacketHeader fixed = header;
     fixed.stamp = 0;
     fixed.grants = 0;
-    fixed.slot_class = 0;
-    fixed.place = 0;
+    fixed.virtual_channel = 0;
+    fixed.transport_byte = 0;
     fixed.hops = 0;
     const std::uint32_t before = crc32c(&fixed, sizeof fixed);
     return crc32c(payload.data(), payload.size(), crc32c(front.data(), front.size(), before));

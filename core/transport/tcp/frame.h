@@ -13,17 +13,17 @@
 namespace torusmp::transport::tcp {
 
 enum class Frame : std::uint8_t {
-    packet,    // core's: PacketHeader, its stamp the checksum that the source made
-    grant,     // ControlFrame: tokens, no payload
-    write,     // WriteFrame: payload for exposed memory
-    farewell,  // ControlFrame: the peer ends in an orderly way; nothing comes after
-    closed     // ControlFrame: the peer gives the connection up; the payload says why
+    packet,   // core's: PacketHeader, its stamp the checksum that the source made
+    grant,    // ControlFrame: credits, no payload
+    write,    // WriteFrame: payload for exposed memory
+    goodbye,  // ControlFrame: the peer ends in an orderly way; nothing comes after
+    closed    // ControlFrame: the peer gives the connection up; the payload says why
 };
 
 struct ControlFrame {
     std::uint32_t unused1 = 0;
     std::uint32_t length = 0;
-    std::uint64_t tokens = 0;
+    std::uint64_t credits = 0;
     std::uint8_t unused2[2] = {};
     Frame frame{};
     std::uint8_t unused3 = 0;
@@ -49,7 +49,7 @@ struct WriteFrame {
 template <class Head>
 inline constexpr bool is_head = sizeof(Head) == sizeof(PacketHeader) &&
                                 offsetof(Head, length) == offsetof(PacketHeader, length) &&
-                                offsetof(Head, frame) == offsetof(PacketHeader, place);
+                                offsetof(Head, frame) == offsetof(PacketHeader, transport_byte);
 static_assert(is_head<ControlFrame> && is_head<WriteFrame>);
 
 // The head of another frame as it stands in a packet's place.

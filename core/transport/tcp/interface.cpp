@@ -47,11 +47,11 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
 }
 
 TcpInterface::~TcpInterface() {
-    say_farewell();
+    say_goodbye();
 }
 
-void TcpInterface::say_farewell() {
-    for (const auto& it : channels_) it->say_farewell();
+void TcpInterface::say_goodbye() {
+    for (const auto& it : channels_) it->say_goodbye();
     attempts_.clear();
     arrivals_.clear();
     listening_.clear();
@@ -60,7 +60,7 @@ void TcpInterface::say_farewell() {
 void TcpInterface::listen(Endpoint& endpoint) {
     const std::size_t index = std::size_t(&endpoint - address_.endpoints.data());
     const bool anywhere = &endpoint == &address_.anywhere;
-    base::Descriptor socket = open_listener(endpoint.device, ports_.size() + most_strangers);
+    base::Descriptor socket = open_listener(endpoint.device, ports_.size() + most_pending);
     endpoint.listens_on = port_of(socket.get());
     watch(socket.get(), listening_.size() << kind_bits | Watched::listener);
     listening_.push_back({std::move(socket), anywhere ? address_.endpoints.size() : index});
@@ -172,13 +172,13 @@ void TcpInterface::channel_blocked(TcpChannel& channel) {
 
 // ---- memory ----
 
-RemoteMemory TcpInterface::expose(Bytes memory, const Channel* /*channel*/) {
+RemoteMemory TcpInterface::register_memory(Bytes memory, const Channel* /*channel*/) {
     RemoteMemory remote{0, memory.size(), 0, {}};
     remote.set(MemoryId(exposures_.add(memory)));
     return remote;
 }
 
-void TcpInterface::conceal(const RemoteMemory& memory) {
+void TcpInterface::deregister_memory(const RemoteMemory& memory) {
     exposures_.remove(memory.as<MemoryId>());
 }
 

@@ -3,9 +3,9 @@
 // where the kernels between forward.
 //
 // Polling looks at one socket at a time while messages come, and at all of them (epoll) in between;
-// waiting sleeps in epoll. Connections come about inside poll(), beside traffic: a caller and a
-// listener prove to each other that they know the job's secret (handshake.h), and whoever does not
-// is dropped.
+// waiting sleeps in epoll. Connections are established inside poll(), beside traffic: a caller and
+// a listener prove to each other that they know the job's secret (handshake.h), and whoever does
+// not is dropped.
 //
 // No clock runs against a peer's process: it may compute for hours between two steps of a
 // handshake, or before it reads. Only kernels have to answer in time. Ours tells of a cable by
@@ -38,21 +38,21 @@ class TcpInterface final : public Network<TcpChannel> {
     TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
     ~TcpInterface() override;
 
-    void say_farewell() override;
+    void say_goodbye() override;
     std::string statistics() const override { return awaited_peers(); }
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
-    RemoteMemory expose(Bytes memory, const Channel* channel) override;
-    void conceal(const RemoteMemory& memory) override;
+    RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
+    void deregister_memory(const RemoteMemory& memory) override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     bool idle() const override;
     void prepare_sleep() override;
     void sleep(Clock::time_point deadline) override;
 
-    // Connections that strangers hold open at most: one more, and the oldest of those that have not
+    // Pending connections at most: one more, and the oldest of those that have not
     // even named this interface makes room.
-    static constexpr std::size_t most_strangers = 64;
+    static constexpr std::size_t most_pending = 64;
 
   private:
     friend class TcpChannel;
@@ -70,7 +70,7 @@ class TcpInterface final : public Network<TcpChannel> {
     void read_monitor();
     void flush_dirty();
 
-    // connections coming about
+    // connection establishment
     void accept_from(std::size_t listening);
     void advance(Attempt& attempt, Sink& sink);
     bool exchange(Attempt& attempt);

@@ -13,7 +13,7 @@
 namespace torusmp::transport::verbs {
 namespace {
 
-constexpr std::uint32_t ring_requests = 256;  // a power of two
+constexpr std::uint32_t send_queue_requests = 256;  // a power of two
 constexpr int most_send_slots = 48;
 constexpr std::size_t write_piece = 512u << 10;  // bytes; packets go between pieces
 constexpr std::uint32_t sequence_bits = 0xffffff;
@@ -21,7 +21,7 @@ constexpr std::size_t longest_reason = 200;
 
 int slots_of(const PortOptions& port) {
     int count = 0;
-    for (int k = 0; k < port.classes; ++k) count += port.tokens[std::size_t(k)];
+    for (int k = 0; k < port.virtual_channels; ++k) count += port.credits[std::size_t(k)];
     return count;
 }
 
@@ -46,11 +46,11 @@ VerbsChannel::VerbsChannel(VerbsInterface& interface, std::uint32_t index, Devic
                            const PortOptions& port)
     : NetworkChannel(interface.can(), port), interface_(interface), index_(index), device_(device) {
     const int slots = slots_of(port);
-    ring_.resize(std::min<std::uint32_t>(ring_requests,
-                                         std::bit_floor(std::uint32_t(device.limits().max_qp_wr))));
+    send_queue_.resize(std::min<std::uint32_t>(
+        send_queue_requests, std::bit_floor(std::uint32_t(device.limits().max_qp_wr))));
     piece_bytes_ = write_piece;
     const int receives = slots + int(spare_slots);
-    device.add_room(receives, int(ring_.size()));
+    device.add_room(receives, int(send_queue_.size()));
     make_queue_pair(std::uint32_t(receives));
     interface.slots_.add(device, std::size_t(receives + std::min(slots, most_send_slots)));
     for (int i = 0; i < receives; ++i) post_again(interface.slots_.take(device));
@@ -64,14 +64,14 @@ VerbsChannel::~VerbsChannel() = default;
 void VerbsChannel::make_queue_pair(std::uint32_t receives) {
     const auto refuse = [&](std::string_view what) {
         throw std::runtime_error(fmt::format("RDMA device {}: {} ({} receives, {} sends): {}",
-                                             device_.text(), what, receives, ring_.size(),
+                                             device_.text(), what, receives, send_queue_.size(),
                                              std::strerror(errno)));
     };
     ibv_qp_init_attr options{};
     options.qp_type = IBV_QPT_RC;
-    options.send_cq = device_.queue(Device::departures);
-    options.recv_cq = device_.queue(Device::arrivals);
-    options.cap = {.max_send_wr = std::uint32_t(ring_.size()),
+    options.send_cq = device_.queue(Device::sends);
+    options.recv_cq = device_.queue(Device::receives);
+    options.cap = {.max_send_wr = std::uint32_t(send_queue_.size()),
                    .max_recv_wr = receives,
                    .max_send_sge = 1,
                    .max_recv_sge = 1,
@@ -92,23 +92,23 @@ void VerbsChannel::make_queue_pair(std::uint32_t receives) {
         refuse("the queue pair cannot be initialised");
 }
 
-// ---- coming about ----
+// ---- connection establishment ----
 
-TokenWord VerbsChannel::all_tokens() const {
-    TokenWord tokens = 0;
-    for (int k = 0; k < port_.classes; ++k)
-        tokens += TokenWord(port_.tokens[std::size_t(k)]) * token_of(k);
-    return tokens;
+CreditWord VerbsChannel::all_credits() const {
+    CreditWord credits = 0;
+    for (int k = 0; k < port_.virtual_channels; ++k)
+        credits += CreditWord(port_.credits[std::size_t(k)]) * credit_of(k);
+    return credits;
 }
 
 // Whether the peer's end fits ours. Throws std::runtime_error that says how not.
 void VerbsChannel::check(const Hello& hello) const {
-    const TokenWord tokens = all_tokens();
-    if (hello.slot_bytes == port_.slot_bytes && hello.tokens == tokens) return;
+    const CreditWord credits = all_credits();
+    if (hello.slot_bytes == port_.slot_bytes && hello.credits == credits) return;
     throw std::runtime_error(fmt::format(
-        "the ends do not fit: slots of {} B and tokens {:x} there, {} B and {:x} here; were all "
+        "the ends do not fit: slots of {} B and credits {:x} there, {} B and {:x} here; were all "
         "ranks started with the same settings?",
-        hello.slot_bytes, hello.tokens, port_.slot_bytes, tokens));
+        hello.slot_bytes, hello.credits, port_.slot_bytes, credits));
 }
 
 // From INIT over RTR to RTS. False: not now (trouble_ says why); neighbours may still resolve.
@@ -225,16 +225,17 @@ int VerbsChannel::arrived(Slot* slot, std::size_t bytes, Sink& sink) {
     PacketHeader header;
     std::memcpy(&header, slot->memory, sizeof header);
     if (bytes < sizeof header || header.length != bytes - sizeof header ||
-        header.place > std::uint8_t(Frame::last) || header.slot_class >= port_.classes ||
-        !take_stamp(header)) {
+        header.transport_byte > std::uint8_t(Frame::last) ||
+        header.virtual_channel >= port_.virtual_channels || !take_stamp(header)) {
         interface_.slots_.give(slot);
-        fail(fmt::format("a frame of {} B arrived (kind {}, class {}, length {}), which cannot be",
-                         bytes, header.place, header.slot_class, header.length));
+        fail(fmt::format(
+            "a frame of {} B arrived (kind {}, virtual channel {}, length {}), which cannot be",
+            bytes, header.transport_byte, header.virtual_channel, header.length));
         return 0;
     }
     heard_something_ = true;
     if (state_ == State::meeting) open();
-    const auto frame = Frame(header.place);
+    const auto frame = Frame(header.transport_byte);
     if (frame == Frame::packet) return take_packet(slot, header, sink);
     if (frame == Frame::grant || frame == Frame::notice) {
         ++controls_taken_;
@@ -257,8 +258,8 @@ bool VerbsChannel::take_stamp(const PacketHeader& header) {
 int VerbsChannel::take_control(const ControlFrame& frame, const Slot* slot, Sink& sink) {
     switch (frame.frame) {
         case Frame::grant:
-            take_grant(frame.tokens);
-            return frame.tokens != 0 ? 1 : 0;  // the first one only says that its sender is there
+            take_grant(frame.credits);
+            return frame.credits != 0 ? 1 : 0;  // the first one only says that its sender is there
         case Frame::notice:
             sink.on_notice(*this, frame.notice);
             return 1;
@@ -266,7 +267,7 @@ int VerbsChannel::take_control(const ControlFrame& frame, const Slot* slot, Sink
             fail(std::string(reinterpret_cast<const char*>(slot->memory + sizeof frame),
                              std::min<std::size_t>(frame.length, longest_reason)));
             return 0;
-        case Frame::farewell:
+        case Frame::goodbye:
             state_ = State::finished;
             give_up_waiting();
             return 0;
@@ -276,13 +277,13 @@ int VerbsChannel::take_control(const ControlFrame& frame, const Slot* slot, Sink
 }
 
 int VerbsChannel::take_packet(Slot* slot, const PacketHeader& header, Sink& sink) {
-    Held& held = held_[header.slot_class];
+    Held& held = held_[header.virtual_channel];
     if (held.empty()) {
         const int taken = deliver(slot, header, sink);
         if (taken != 0 || state_ >= State::finished) return taken;
-    } else if (held.size() >= port_.tokens[header.slot_class]) {
+    } else if (held.size() >= port_.credits[header.virtual_channel]) {
         interface_.slots_.give(slot);
-        fail("more packets arrived than there are tokens");
+        fail("more packets arrived than there are credits");
         return 0;
     }
     held.push_back(slot);
@@ -303,7 +304,7 @@ int VerbsChannel::deliver(Slot* slot, const PacketHeader& header, Sink& sink) {
 
 int VerbsChannel::offer_held(Sink& sink) {
     int taken = 0;
-    for (int k = 0; k < port_.classes && state_ < State::finished; ++k) {
+    for (int k = 0; k < port_.virtual_channels && state_ < State::finished; ++k) {
         Held& held = held_[std::size_t(k)];
         while (!held.empty()) {
             Slot* const slot = held.front();

@@ -5,14 +5,14 @@
 //   waiting  INIT, slots posted: hellos go out. Nothing is sent; what core sends is kept in order.
 //   meeting  RTS: the peer's hello was here, so its packets are understood; it may not receive yet.
 //   open     the peer has said that it is ready, or something of it has come: everything is sent.
-//   finished the peer has said farewell: it sends nothing more, and what is sent is swallowed.
+//   finished the peer has said goodbye: it sends nothing more, and what is sent is swallowed.
 //   down     ERR: work under way is flushed and reported as failed; Sink::on_down() tells why.
 // It goes from each to the next, and to down from all but finished.
 //
-// What is sent becomes work requests in a ring. Small frames go inline; larger ones are copied into
-// a slot, except where they lie in the slot that is being delivered: then that slot leaves, and
-// another one is posted in its place. One request in a few is signalled. During a poll, requests
-// are handed to the device together.
+// What is sent becomes work requests in a send queue. Small frames go inline; larger ones are
+// copied into a slot, except where they lie in the slot that is being delivered: then that slot
+// leaves, and another one is posted in its place. One request in a few is signalled. During a poll,
+// requests are handed to the device together.
 //
 // Owned by its VerbsInterface, used under the Runtime's lock.
 #pragma once
@@ -26,9 +26,9 @@
 
 #include "core/transport/common/fifo.h"
 #include "core/transport/common/network.h"
+#include "core/transport/verbs/frame.h"
 #include "core/transport/verbs/registrations.h"
 #include "core/transport/verbs/slots.h"
-#include "core/transport/verbs/wire.h"
 
 namespace torusmp::transport::verbs {
 
@@ -39,7 +39,7 @@ struct ChannelStatistics {
     std::uint64_t forwarded = 0;  // packets sent from the slot in which they came
     std::uint64_t written = 0;    // bytes by RDMA write from registered memory
     std::uint64_t bounced = 0;    // bytes by RDMA write through slots
-    std::uint64_t kept = 0;       // frames that found the ring full or the channel not open
+    std::uint64_t kept = 0;       // frames that found the send queue full or the channel not open
 };
 
 inline constexpr Capabilities capabilities{
@@ -52,11 +52,11 @@ class VerbsChannel final : public NetworkChannel {
     ~VerbsChannel() override;
 
     void send(const PacketHeader& header, ConstBytes payload) override;
-    std::byte* reserve(int slot_class, std::size_t bytes) override;
+    std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
     void send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
-                     const Place& place) override;
-    void grant(TokenWord tokens) override;
+                     const RemoteAddress& target) override;
+    void grant(CreditWord credits) override;
     bool can_write(const RemoteMemory& remote) const override;
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
@@ -86,7 +86,7 @@ class VerbsChannel final : public NetworkChannel {
         ibv_sge part;
         std::array<std::byte, most_inline> bytes;
     };
-    // What a request in the ring holds until it is out.
+    // What a request in the send queue holds until it is out.
     struct Out {
         Slot* slot = nullptr;
         Registration* registration = nullptr;
@@ -110,18 +110,19 @@ class VerbsChannel final : public NetworkChannel {
         PacketHeader header;
         std::vector<std::byte> bytes;
         std::size_t front;
-        Place place;
+        RemoteAddress target;
         bool placed;
     };
-    // Packets of a class that core holds.
+    // Packets of a virtual channel that core holds.
     using Held = Fifo<Slot*>;
 
     // --- out ---
     bool can_post(std::size_t requests) const {
         return state_ == State::open && kept_.empty() && room() >= requests;
     }
-    std::size_t room() const { return ring_.size() - (posted_ - retired_); }
-    void keep(const PacketHeader& header, ConstBytes front, ConstBytes payload, const Place* place);
+    std::size_t room() const { return send_queue_.size() - (posted_ - retired_); }
+    void keep(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+              const RemoteAddress* target);
     void post_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
         post_frame(header, front, payload, Out{});
     }
@@ -135,7 +136,7 @@ class VerbsChannel final : public NetworkChannel {
     void post_control(const ControlFrame& frame, const Out& out);
     void post_control(const ControlFrame& frame) { post_control(frame, Out{}); }
     void push_controls();
-    bool has_credit() const { return controls_sent_ - controls_home_ < credits; }
+    bool has_frame_credit() const { return controls_sent_ - controls_home_ < frame_credits; }
     void push_writes();
     bool push_piece(Write& write);
     void push_kept();
@@ -145,7 +146,7 @@ class VerbsChannel final : public NetworkChannel {
     void departed(std::uint32_t until, bool ok);
     Slot* take_delivered(ConstBytes payload);
     void place_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload,
-                     const Place& place);
+                     const RemoteAddress& target);
     void ask_for_life();
 
     // --- in ---
@@ -160,7 +161,7 @@ class VerbsChannel final : public NetworkChannel {
 
     // --- life ---
     void make_queue_pair(std::uint32_t receives);
-    TokenWord all_tokens() const;
+    CreditWord all_credits() const;
     void check(const Hello& hello) const;
     bool reach(const Hello& hello);
     void open();
@@ -184,8 +185,8 @@ class VerbsChannel final : public NetworkChannel {
     std::chrono::nanoseconds waited_{};  // for the peer, while this end was looking
 
     // Out.
-    std::vector<Out> ring_;
-    std::uint32_t posted_ = 0;   // requests so far; indexes the ring
+    std::vector<Out> send_queue_;
+    std::uint32_t posted_ = 0;   // requests so far; indexes the send queue
     std::uint32_t retired_ = 0;  // of them out
     std::uint32_t unsignalled_ = 0;
     std::size_t inline_bytes_ = 0;
@@ -195,7 +196,7 @@ class VerbsChannel final : public NetworkChannel {
     std::deque<Write> writes_;
     std::size_t pieces_ = 0;  // of writes, posted and not out
     std::size_t piece_bytes_ = 0;
-    TokenWord to_grant_ = 0;
+    CreditWord to_grant_ = 0;
     std::uint32_t controls_sent_ = 0;
     std::uint32_t controls_home_ = 0;  // of them taken off by the peer
     Slot* reserved_ = nullptr;
@@ -204,7 +205,7 @@ class VerbsChannel final : public NetworkChannel {
     bool heard_something_ = false;           // since the clock was last looked at
 
     // In.
-    std::array<Held, max_slot_classes> held_;
+    std::array<Held, max_virtual_channels> held_;
     std::size_t held_count_ = 0;
     std::uint32_t controls_taken_ = 0;
     std::uint32_t controls_told_ = 0;

@@ -30,7 +30,7 @@ VerbsChannel::Staged& VerbsChannel::stage(const Out& out) {
     it.request.wr_id = std::uint64_t(index_) << 32 | posted_;
     it.request.sg_list = &it.part;
     it.request.num_sge = 1;
-    ring_[posted_ & (ring_.size() - 1)] = out;
+    send_queue_[posted_ & (send_queue_.size() - 1)] = out;
     ++posted_;
     return it;
 }
@@ -110,7 +110,7 @@ void VerbsChannel::post_write(std::uint64_t to, std::uint32_t key, const std::by
 void VerbsChannel::departed(std::uint32_t until, bool ok) {
     if (until - retired_ >= posted_ - retired_) return;  // told twice
     while (retired_ != until + 1) {
-        Out& out = ring_[retired_++ & (ring_.size() - 1)];
+        Out& out = send_queue_[retired_++ & (send_queue_.size() - 1)];
         if (out.slot != nullptr) interface_.slots_.give(out.slot);
         if (out.registration != nullptr) interface_.registrations_.release(out.registration);
         if (out.piece) --pieces_;
@@ -128,9 +128,10 @@ void VerbsChannel::departed(std::uint32_t until, bool ok) {
 
 // What cannot be posted yet, in order.
 void VerbsChannel::keep(const PacketHeader& header, ConstBytes front, ConstBytes payload,
-                        const Place* place) {
+                        const RemoteAddress* target) {
     ++statistics_.kept;
-    Kept it{header, {}, front.size(), place != nullptr ? *place : Place{}, place != nullptr};
+    Kept it{
+        header, {}, front.size(), target != nullptr ? *target : RemoteAddress{}, target != nullptr};
     it.bytes.reserve(front.size() + payload.size());
     it.bytes.insert(it.bytes.end(), front.begin(), front.end());
     it.bytes.insert(it.bytes.end(), payload.begin(), payload.end());
@@ -145,7 +146,7 @@ void VerbsChannel::push_kept() {
         const std::size_t behind = kept_.size();
         const ConstBytes bytes(it.bytes);
         if (it.placed)
-            place_frame(it.header, bytes.first(it.front), bytes.subspan(it.front), it.place);
+            place_frame(it.header, bytes.first(it.front), bytes.subspan(it.front), it.target);
         else
             post_frame(it.header, bytes.first(it.front), bytes.subspan(it.front));
         if (kept_.size() == behind) continue;
@@ -174,7 +175,7 @@ Slot* VerbsChannel::take_delivered(ConstBytes payload) {
 void VerbsChannel::send(const PacketHeader& header, ConstBytes payload) {
     if (state_ >= State::finished) return;
     PacketHeader framed = header;
-    framed.place = std::uint8_t(Frame::packet);
+    framed.transport_byte = std::uint8_t(Frame::packet);
     if (!can_post(1)) return keep(framed, {}, payload, nullptr);
     const Slot* const here = interface_.delivering_;
     if (here != nullptr && payload.data() == here->memory + sizeof header)
@@ -183,7 +184,7 @@ void VerbsChannel::send(const PacketHeader& header, ConstBytes payload) {
     post_frame(framed, {}, payload);
 }
 
-std::byte* VerbsChannel::reserve(int /*slot_class*/, std::size_t bytes) {
+std::byte* VerbsChannel::reserve(int /*virtual_channel*/, std::size_t bytes) {
     if (sizeof(PacketHeader) + bytes > inline_bytes_) reserved_ = interface_.slots_.take(device_);
     if (reserved_ != nullptr) return reserved_->memory + sizeof(PacketHeader);
     reserved_apart_.resize(std::max<std::size_t>(bytes, 1));
@@ -197,7 +198,7 @@ void VerbsChannel::commit(const PacketHeader& header) {
         return;
     }
     PacketHeader framed = header;
-    framed.place = std::uint8_t(Frame::packet);
+    framed.transport_byte = std::uint8_t(Frame::packet);
     if (slot != nullptr && can_post(1)) return post_slot(framed, slot, header.length);
     const std::byte* const from =
         slot != nullptr ? slot->memory + sizeof header : reserved_apart_.data();
@@ -209,35 +210,35 @@ void VerbsChannel::commit(const PacketHeader& header) {
 }
 
 void VerbsChannel::send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
-                               const Place& place) {
+                               const RemoteAddress& target) {
     if (state_ >= State::finished) return;
     PacketHeader framed = header;
-    framed.place = std::uint8_t(Frame::packet);
+    framed.transport_byte = std::uint8_t(Frame::packet);
     framed.length = std::uint32_t(front.size());
     if (can_post(requests_of_a_write))
-        place_frame(framed, front, payload, place);
+        place_frame(framed, front, payload, target);
     else
-        keep(framed, front, payload, &place);
+        keep(framed, front, payload, &target);
 }
 
 // The payload by a write, out of the slot in which it came or of another, and the frame behind it.
 void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload,
-                               const Place& place) {
+                               const RemoteAddress& target) {
     Slot* slot = take_delivered(payload);
     const std::byte* from = payload.data();
     if (slot == nullptr) {
         slot = interface_.slots_.take(device_);
-        if (slot == nullptr) return keep(header, front, payload, &place);
+        if (slot == nullptr) return keep(header, front, payload, &target);
         std::copy(payload.begin(), payload.end(), slot->memory);
         from = slot->memory;
         ++statistics_.copied;
     }
-    post_write(place.address, place.key, from, std::uint32_t(payload.size()),
+    post_write(target.address, target.key, from, std::uint32_t(payload.size()),
                Slots::key(*slot, device_), {.slot = slot}, unsignalled_ + 1 >= signal_every_slot);
     post_frame(header, front, {});
 }
 
-// ---- tokens and credits ----
+// ---- credits, of core and of frames ----
 
 // Precondition: can_post(1), and a credit where it takes one.
 void VerbsChannel::post_control(const ControlFrame& frame, const Out& out) {
@@ -245,16 +246,16 @@ void VerbsChannel::post_control(const ControlFrame& frame, const Out& out) {
     post_frame(as_header(frame), {}, {}, out);
 }
 
-void VerbsChannel::grant(TokenWord tokens) {
-    to_grant_ += tokens;
+void VerbsChannel::grant(CreditWord credits) {
+    to_grant_ += credits;
     push_controls();
 }
 
 void VerbsChannel::push_controls() {
-    if (controls_taken_ - controls_told_ >= credits / 2 && can_post(1))
+    if (controls_taken_ - controls_told_ >= frame_credits / 2 && can_post(1))
         post_control({.frame = Frame::credit});
-    if (to_grant_ != 0 && has_credit() && can_post(1))
-        post_control({.tokens = std::exchange(to_grant_, 0), .frame = Frame::grant});
+    if (to_grant_ != 0 && has_frame_credit() && can_post(1))
+        post_control({.credits = std::exchange(to_grant_, 0), .frame = Frame::grant});
 }
 
 // ---- remote writes ----
@@ -297,7 +298,7 @@ bool VerbsChannel::push_piece(Write& write) {
     const std::size_t most = straight ? piece_bytes_ : interface_.slots_.bytes();
     const std::size_t bytes = std::min(write.left.size(), most);
     const bool last = bytes == write.left.size();
-    if (last && write.notice && !has_credit()) return false;
+    if (last && write.notice && !has_frame_credit()) return false;
     Slot* slot = nullptr;
     const std::byte* from = write.left.data();
     std::uint32_t key = 0;

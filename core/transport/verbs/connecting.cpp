@@ -1,4 +1,4 @@
-// How the connections of a VerbsInterface come about: hellos by datagram.
+// How the connections of a VerbsInterface are established: hellos by datagram.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,9 +69,9 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
     channel.hello_pause_ = first_hello_pause;
     channels_.push_back(std::move(made));
     ++waiting_;
-    if (const auto stranger = strangers_.find(options.local_port); stranger != strangers_.end()) {
-        channel.heard_ = stranger->second;
-        strangers_.erase(stranger);
+    if (const auto pending = pending_.find(options.local_port); pending != pending_.end()) {
+        channel.heard_ = pending->second;
+        pending_.erase(pending);
     }
     if (!try_to_reach(channel)) greet(channel);
     return channel;
@@ -100,7 +100,7 @@ void VerbsInterface::greet(VerbsChannel& channel) {
     hello.first_packet = channel.first_packet_;
     hello.mtu = std::uint32_t(channel.device_.mtu());
     hello.slot_bytes = std::uint32_t(channel.port_.slot_bytes);
-    hello.tokens = channel.all_tokens();
+    hello.credits = channel.all_credits();
     hello.from = address_.id;
     hello.to = channel.peer_;
     hello.proof =
@@ -118,7 +118,7 @@ void VerbsInterface::hear(const Hello& hello) {
     VerbsChannel* const channel = channel_of(hello.to_port);
     if (channel == nullptr) {
         if (!has_port(hello.to_port)) return;
-        if (strangers_.insert_or_assign(hello.to_port, hello).second)
+        if (pending_.insert_or_assign(hello.to_port, hello).second)
             knocked_.push_back(hello.to_port);
         return;
     }
@@ -157,7 +157,7 @@ bool VerbsInterface::try_to_reach(VerbsChannel& channel) {
 
 // Says hello again, gives up cables by which no answer comes, and asks silent peers for a sign of
 // life. A datagram's silence tells nothing of the other end's process, except while both ends are
-// known to look for it: when links come about. Elsewhere devices, and launchers, tell.
+// known to look for it: when links are established. Elsewhere devices, and launchers, tell.
 void VerbsInterface::look_at_the_clock() {
     const auto now = Clock::now();
     const double seconds = std::chrono::duration<double>(options_.timeout).count();

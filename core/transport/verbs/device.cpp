@@ -124,8 +124,8 @@ std::uint8_t Device::gid_of(const base::Address& address) const {
     throw std::logic_error("verbs: an address that is none of the device's");
 }
 
-void Device::add_room(int more_arrivals, int more_departures) {
-    const std::array<int, queues> more{more_arrivals, more_departures, 0};
+void Device::add_room(int more_receives, int more_sends) {
+    const std::array<int, queues> more{more_receives, more_sends, 0};
     for (std::size_t i = 0; i < queues; ++i) {
         room_[i] += more[i];
         if (room_[i] <= queues_[i]->cqe) continue;
@@ -138,9 +138,9 @@ void Device::add_room(int more_arrivals, int more_departures) {
     }
 }
 
-void Device::arm(bool with_departures) {
+void Device::arm(bool with_sends) {
     for (std::size_t i = 0; i < queues; ++i) {
-        if (armed_[i] || (i == departures && !with_departures)) continue;
+        if (armed_[i] || (i == sends && !with_sends)) continue;
         armed_[i] = ibv_req_notify_cq(queues_[i].get(), 0) == 0;
     }
 }

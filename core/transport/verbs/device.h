@@ -1,8 +1,8 @@
 // The RDMA device behind one network device: its queues of completions, and what it can do.
 //
 // Three completion queues share one event channel: what arrives, what has gone out, and the
-// datagrams by which connections come about. An armed queue stays armed until it has rung, so that
-// a rank which sleeps often asks the kernel only for those that did.
+// datagrams by which connections are established. An armed queue stays armed until it has rung, so
+// that a rank which sleeps often asks the kernel only for those that did.
 //
 // Owned by the VerbsInterface and used under the Runtime's lock.
 #pragma once
@@ -21,7 +21,7 @@ namespace torusmp::transport::verbs {
 
 class Device {
   public:
-    enum Queue { arrivals, departures, greetings };
+    enum Queue { receives, sends, greetings };
     static constexpr std::size_t queues = 3;
 
     // `index` tells it from the others of an interface. gid_index: the one to use, -1: that of the
@@ -46,10 +46,10 @@ class Device {
 
     ibv_cq* queue(Queue which) const { return queues_[which].get(); }
     // Makes room for the completions of one more queue pair. Throws std::runtime_error.
-    void add_room(int arrivals, int departures);
+    void add_room(int receives, int sends);
 
     // Sleeping: asks for an event at the next completion of these queues, where none is pending.
-    void arm(bool with_departures);
+    void arm(bool with_sends);
     int events_descriptor() const { return events_->fd; }
     int trouble_descriptor() const { return context_->async_fd; }
     void take_events();

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "core/transport/verbs/device.h"
-#include "core/transport/verbs/wire.h"
+#include "core/transport/verbs/frame.h"
 
 namespace torusmp::transport::verbs {
 

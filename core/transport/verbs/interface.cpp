@@ -20,14 +20,14 @@ constexpr int completions_a_look = 16;
 // Polls between two looks at devices other than the busiest, at what has gone out though nobody
 // waits for it, at greetings, and at descriptors and the clock: powers of two.
 constexpr unsigned others_every = 4;
-constexpr unsigned departures_every = 16;
+constexpr unsigned sends_polled_every = 16;
 constexpr unsigned greetings_every = 64;
 constexpr unsigned descriptors_every = 1024;
 // A sleeper looks around this often even if nothing wakes it.
 constexpr milliseconds longest_sleep(1000);
-// While connections come about, time is looked at this often.
+// While connections are established, time is looked at this often.
 constexpr milliseconds attention(10);
-constexpr milliseconds farewell_time(1000);
+constexpr milliseconds goodbye_time(1000);
 constexpr milliseconds last_word_time(50);
 
 bool every(unsigned turn, unsigned many) {
@@ -89,20 +89,20 @@ VerbsInterface::VerbsInterface(const std::vector<PortOptions>& ports, InterfaceO
 }
 
 VerbsInterface::~VerbsInterface() {
-    say_farewell();
+    say_goodbye();
     channels_.clear();  // before the devices and slots that they use
 }
 
 // Tells every peer that nothing more comes, and waits until each has it or says the same.
-void VerbsInterface::say_farewell() {
-    if (std::exchange(said_farewell_, true)) return;
+void VerbsInterface::say_goodbye() {
+    if (std::exchange(said_goodbye_, true)) return;
     Deaf deaf;
     for (const auto& channel : channels_) {
         if (!channel->can_post(1)) continue;
-        channel->post_control({.frame = Frame::farewell}, VerbsChannel::Out{.sign_of_life = true});
+        channel->post_control({.frame = Frame::goodbye}, VerbsChannel::Out{.sign_of_life = true});
         channel->hand_over();
     }
-    const auto end = Clock::now() + std::min<Clock::duration>(farewell_time, options_.timeout);
+    const auto end = Clock::now() + std::min<Clock::duration>(goodbye_time, options_.timeout);
     const auto gone = [](const auto& it) {
         return it->state_ != VerbsChannel::State::open || it->retired_ == it->posted_;
     };
@@ -116,7 +116,7 @@ void VerbsInterface::say_farewell() {
 void VerbsInterface::give_time(VerbsChannel& channel) {
     const auto end = Clock::now() + last_word_time;
     while (channel.retired_ != channel.posted_ && Clock::now() < end) {
-        take_departures(channel.device_);
+        take_send_completions(channel.device_);
         std::this_thread::yield();
     }
 }
@@ -137,15 +137,15 @@ int VerbsInterface::poll(Sink& sink) {
     int taken = offer_held(sink);
     if (thorough || every(turn_, others_every)) {
         for (const auto& device : devices_) {
-            const int brought = take_arrivals(*device, sink);
+            const int brought = take_receive_completions(*device, sink);
             if (brought != 0) hot_ = device.get();
             taken += brought;
         }
     } else if (hot_ != nullptr) {
-        taken += take_arrivals(*hot_, sink);
+        taken += take_receive_completions(*hot_, sink);
     }
-    if (thorough || awaited_ != 0 || every(turn_, departures_every))
-        for (const auto& device : devices_) take_departures(*device);
+    if (thorough || awaited_ != 0 || every(turn_, sends_polled_every))
+        for (const auto& device : devices_) take_send_completions(*device);
     if (thorough || waiting_ != 0 || every(turn_, greetings_every)) {
         for (const auto& it : greeters_) it->poll([this](const Hello& hello) { hear(hello); });
         for (const std::uint32_t port : std::exchange(knocked_, {})) sink.on_connect(port);
@@ -166,9 +166,9 @@ int VerbsInterface::poll(Sink& sink) {
     return taken;
 }
 
-int VerbsInterface::take_arrivals(Device& device, Sink& sink) {
+int VerbsInterface::take_receive_completions(Device& device, Sink& sink) {
     std::array<ibv_wc, completions_a_look> found;
-    const int count = ibv_poll_cq(device.queue(Device::arrivals), completions_a_look, found.data());
+    const int count = ibv_poll_cq(device.queue(Device::receives), completions_a_look, found.data());
     int taken = 0;
     for (int i = 0; i < count; ++i) {
         const ibv_wc& it = found[std::size_t(i)];
@@ -198,7 +198,7 @@ std::string meaning(ibv_wc_status status, const InterfaceOptions& options) {
                 "verbs.ack_timeout): its host is down, its process has ended, or the cable is out",
                 options.retries + 1);
         case IBV_WC_RNR_RETRY_EXC_ERR:
-            return "the peer has no slot for a packet that had a token: a bug of torusmp, please "
+            return "the peer has no slot for a packet that had a credit: a bug of torusmp, please "
                    "report it";
         case IBV_WC_REM_ACCESS_ERR:
             return "the peer's device refuses a remote write: its memory is not registered there "
@@ -214,10 +214,9 @@ std::string meaning(ibv_wc_status status, const InterfaceOptions& options) {
 
 }  // namespace
 
-void VerbsInterface::take_departures(Device& device) {
+void VerbsInterface::take_send_completions(Device& device) {
     std::array<ibv_wc, completions_a_look> found;
-    const int count =
-        ibv_poll_cq(device.queue(Device::departures), completions_a_look, found.data());
+    const int count = ibv_poll_cq(device.queue(Device::sends), completions_a_look, found.data());
     for (int i = 0; i < count; ++i) {
         const ibv_wc& it = found[std::size_t(i)];
         VerbsChannel& channel = *channels_[std::size_t(it.wr_id >> 32)];

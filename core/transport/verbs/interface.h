@@ -45,11 +45,11 @@ class VerbsInterface final : public Network<VerbsChannel> {
 
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
-    RemoteMemory expose(Bytes memory, const Channel* channel) override;
-    void conceal(const RemoteMemory& memory) override;
+    RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
+    void deregister_memory(const RemoteMemory& memory) override;
     bool idle() const override;
     std::string statistics() const override;
-    void say_farewell() override;
+    void say_goodbye() override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     void prepare_sleep() override;
@@ -67,13 +67,13 @@ class VerbsInterface final : public Network<VerbsChannel> {
     Device& device_of(std::uint32_t port) const;
 
     // poll's parts
-    int take_arrivals(Device& device, Sink& sink);
-    void take_departures(Device& device);
+    int take_receive_completions(Device& device, Sink& sink);
+    void take_send_completions(Device& device);
     void look(int timeout);
     void hand_over_all();
     void look_at_the_clock();
 
-    // connections coming about
+    // connection establishment
     void hear(const Hello& hello);
     void greet(VerbsChannel& channel);
     bool try_to_reach(VerbsChannel& channel);
@@ -90,8 +90,8 @@ class VerbsInterface final : public Network<VerbsChannel> {
     std::vector<std::unique_ptr<Greeter>> greeters_;  // by device
     Slots slots_;
     Registrations registrations_;
-    std::map<std::uint32_t, Hello> strangers_;  // by port: proven, not connected here yet
-    std::vector<std::uint32_t> knocked_;        // of them not told yet
+    std::map<std::uint32_t, Hello> pending_;  // by port: proven, not connected here yet
+    std::vector<std::uint32_t> knocked_;      // of them not told yet
     std::vector<VerbsChannel*> dirty_;
     // Whose device took no more requests, and why: brought down at the end of the poll, not while
     // they are sending.
@@ -102,7 +102,7 @@ class VerbsInterface final : public Network<VerbsChannel> {
     Clock::time_point next_signs_{};  // when silent peers are asked for a sign of life
     std::size_t awaited_ = 0;         // writes whose end core waits for
     std::size_t waiting_ = 0;         // channels that are not open yet
-    bool said_farewell_ = false;
+    bool said_goodbye_ = false;
     bool thorough_ = true;  // the next poll looks at everything
     bool looked_ = false;   // since the last prepare_sleep()
 };

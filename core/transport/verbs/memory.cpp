@@ -7,7 +7,7 @@
 
 namespace torusmp::transport::verbs {
 
-RemoteMemory VerbsInterface::expose(Bytes memory, const Channel* channel) {
+RemoteMemory VerbsInterface::register_memory(Bytes memory, const Channel* channel) {
     std::array<const Device*, most_link_ports> devices;
     std::array<std::pair<std::uint32_t, const Device*>, most_link_ports> keys;
     std::size_t device_count = 0;
@@ -38,7 +38,7 @@ RemoteMemory VerbsInterface::expose(Bytes memory, const Channel* channel) {
     return remote;
 }
 
-void VerbsInterface::conceal(const RemoteMemory& memory) {
+void VerbsInterface::deregister_memory(const RemoteMemory& memory) {
     if (memory.handle != 0)
         registrations_.release(reinterpret_cast<Registration*>(std::uintptr_t(memory.handle)));
 }

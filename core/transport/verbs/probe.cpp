@@ -112,13 +112,13 @@ std::uint64_t locked_memory_needed(const Settings& settings) {
     constexpr std::uint64_t mib = 1 << 20, least = 64 * mib, for_messages = 16 * mib;
     constexpr std::uint64_t more_slots = 96;  // of a link: to send from, and spare ones
     const auto torus = node_torus(settings);
-    std::uint64_t links = 0, classes = 0;
-    for (int d = 0; torus && d < torus->dimensions(); ++d, ++classes)
+    std::uint64_t links = 0, virtual_channels = 0;
+    for (int d = 0; torus && d < torus->dimensions(); ++d, ++virtual_channels)
         if (torus->extent(d) > 1) links += 2;
     if (links == 0) return least;
     const std::uint64_t slots =
         std::uint64_t(settings[transport::setting::tokens]) + more_slots +
-        (classes - 1) * std::uint64_t(settings[transport::setting::relay_tokens]);
+        (virtual_channels - 1) * std::uint64_t(settings[transport::setting::relay_tokens]);
     const std::uint64_t bytes =
         links * slots * (settings[transport::setting::eager_limit] + 64) * links;
     return std::max(least, (bytes + for_messages + mib - 1) / mib * mib);

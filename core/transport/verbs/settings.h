@@ -28,7 +28,7 @@ inline const config::Setting<int> retries{
 inline const config::Setting<int> rnr_timer{
     "verbs.rnr_timer", config::integer_between(0, 31), 12,
     "How long a sender waits where the receiver had no buffer ready, as InfiniBand codes it: 1 is "
-    "0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, 0 is 655.36 ms. Tokens see to it that this does not "
+    "0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, 0 is 655.36 ms. Credits see to it that this does not "
     "happen."};
 inline const config::Setting<int> rnr_retries{
     "verbs.rnr_retries", config::integer_between(0, {7, "without end"}), 7,

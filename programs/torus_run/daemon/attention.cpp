@@ -16,7 +16,7 @@
 
 namespace torusmp::launch {
 
-Attention::Attention(Loop& loop, const KeeperContext& context, Listener& listener)
+Attention::Attention(Loop& loop, const DaemonContext& context, Listener& listener)
     : loop_(loop), front_(context.front.get()), listener_(listener) {
     sigset_t listened = forwarded_signals();
     sigaddset(&listened, SIGCHLD);

@@ -1,5 +1,5 @@
-// What both kinds of keeper listen to besides ranks and other keepers: the front, signals, children
-// that end. Owned by the keeper and used by its one thread.
+// What both kinds of daemon listen to besides ranks and other daemons: the front, signals, children
+// that end. Owned by the daemon and used by its one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/descriptor.h"
-#include "programs/torus_run/daemon/keeper.h"
+#include "programs/torus_run/daemon/head_daemon.h"
 #include "programs/torus_run/streams/loop.h"
 
 namespace torusmp::launch {
@@ -23,7 +23,7 @@ class Attention {
     };
 
     // Raises the limit of open files: each rank takes five.
-    Attention(Loop& loop, const KeeperContext& context, Listener& listener);
+    Attention(Loop& loop, const DaemonContext& context, Listener& listener);
 
     // One step of the loop. Deaths come first: what peers report about a dead rank must not hide
     // the cause of its death.

@@ -187,7 +187,7 @@ void Coordinator::happened(RankEvent event) {
     }
 }
 
-void Coordinator::report_strangers() {
+void Coordinator::report_other_mpi() {
     const bool joined =
         std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.connected; });
     if (joined || another_mpi_.empty()) return;

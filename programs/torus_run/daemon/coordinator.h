@@ -2,7 +2,7 @@
 // is the cause, when the job ends and with which code. Pure bookkeeping and decisions; processes
 // and other hosts are reached through `Hosts`.
 //
-// Owned by the keeper at the head and used by its one thread.
+// Owned by the daemon at the head and used by its one thread.
 #pragma once
 
 #include <csignal>
@@ -47,7 +47,7 @@ class Coordinator {
     std::optional<Clock::time_point> next_tick() const;
 
     // At the end: reports it if all were ranks of another MPI.
-    void report_strangers();
+    void report_other_mpi();
 
     // There is nothing more to wait for: what still lives may be killed.
     bool over() const;

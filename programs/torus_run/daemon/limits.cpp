@@ -23,7 +23,7 @@ constexpr const char* processes = "processes";
 constexpr const char* files = "open files";
 constexpr const char* memory = "of memory";
 
-// For the keeper itself: signals, agents, the sockets of a rank that is being started.
+// For the daemon itself: signals, agents, the sockets of a rank that is being started.
 constexpr std::uint64_t spare_files = 64;
 // Kernel stack, page tables, and the pages that even /bin/true writes to.
 constexpr std::uint64_t least_memory = 128 * 1024;

@@ -18,7 +18,7 @@ struct Limit {
 };
 
 // The limits that are set here, each with the least that so many ranks need. `descriptors`: those
-// that the keeper holds for each of them.
+// that the daemon holds for each of them.
 std::vector<Limit> limits_for(int ranks, int descriptors);
 
 // A clause for each limit that is too low for the job.

@@ -53,8 +53,8 @@ LocalRanks::LocalRanks(const HostJob& job, std::vector<config::CpuList> cpus, Lo
       listener_(listener),
       ranks_(job.ranks.size()),
       streams_(loop, job.capture, job.ranks.size(),
-               [this](std::size_t place, int stream, std::string_view text) {
-                   listener_.printed(ranks_[place].number, stream, text);
+               [this](std::size_t local_rank, int stream, std::string_view text) {
+                   listener_.printed(ranks_[local_rank].number, stream, text);
                }) {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
         ranks_[i].number = job.ranks[i];
@@ -83,9 +83,9 @@ bool LocalRanks::start_all() {
         inherit(program.environment, job_.environment);
         add_library_folder(program.environment);
     }
-    std::size_t place = 0;
+    std::size_t local_rank = 0;
     for (Rank& rank : ranks_)
-        if (!start(rank, place++, programs[std::size_t(job_.program_of(rank.number))]))
+        if (!start(rank, local_rank++, programs[std::size_t(job_.program_of(rank.number))]))
             return false;
     // A rank that is alone in its job works with any MPI.
     if (job_.size > 1) another_mpi_.begin();
@@ -93,7 +93,7 @@ bool LocalRanks::start_all() {
 }
 
 // The variables of one rank go behind those that all of its program share.
-bool LocalRanks::start(Rank& rank, std::size_t place, Program& program) {
+bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     std::vector<std::string>& environment = program.environment;
     int control[2], notices[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0)
@@ -108,10 +108,10 @@ bool LocalRanks::start(Rank& rank, std::size_t place, Program& program) {
     const base::Descriptor lifeline(open(reopen.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!lifeline) return cannot_start(rank, "open of the lifeline", errno);
     std::array<base::Descriptor, launch::streams> ends;
-    if (!streams_.open(place, ends)) return cannot_start(rank, "pipe", errno);
+    if (!streams_.open(local_rank, ends)) return cannot_start(rank, "pipe", errno);
 
     const std::size_t shared = environment.size();
-    add_identity(environment, job_, rank.number, place,
+    add_identity(environment, job_, rank.number, local_rank,
                  {their_control.get(), their_notices.get(), lifeline.get()});
     const std::vector<char*> argv = pointers(program.arguments), envp = pointers(environment);
     const config::Affinity affinity(rank.cpus);

@@ -1,7 +1,7 @@
 // The ranks of one host: starts them, listens to them, passes on what they print, ends them. A
 // listener is told what happens to them; what it means for the job is decided elsewhere.
 //
-// Owned by a keeper and used by its one thread. The keeper reaps children and hands over those that
+// Owned by a daemon and used by its one thread. The daemon reaps children and hands over those that
 // are ranks.
 #pragma once
 
@@ -28,7 +28,7 @@ namespace torusmp::launch {
 
 using Clock = std::chrono::steady_clock;
 
-// What ranks inherit from the keeper that starts them; not owned.
+// What ranks inherit from the daemon that starts them; not owned.
 struct RankWiring {
     int lifeline;             // reopened for every rank
     int null;                 // what all ranks but the first read from
@@ -46,7 +46,7 @@ class LocalRanks {
         virtual ~Listener() = default;
     };
 
-    // `job` must outlive this. `cpus`: by place among the ranks of the host.
+    // `job` must outlive this. `cpus`: by local rank.
     LocalRanks(const HostJob& job, std::vector<config::CpuList> cpus, Loop& loop, RankWiring wiring,
                Listener& listener);
     LocalRanks(const LocalRanks&) = delete;
@@ -56,7 +56,7 @@ class LocalRanks {
     // False: one could not be started, which has been reported.
     bool start_all();
     int running() const { return running_; }
-    // That the keeper holds for each rank, at least.
+    // That the daemon holds for each rank, at least.
     static int descriptors_each(const HostJob& job);
 
     // ---- what the job does with them ----
@@ -68,10 +68,10 @@ class LocalRanks {
     void terminate();
     void kill();
 
-    // ---- what the keeper does ----
+    // ---- what the daemon does ----
     // True: it was a rank of this host. The status is waitpid's, with WUNTRACED and WCONTINUED.
     bool reaped(pid_t pid, int status);
-    // `asleep`: how long the keeper itself has not run; a rank that was stopped together with it is
+    // `asleep`: how long the daemon itself has not run; a rank that was stopped together with it is
     // not overdue.
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
     // When tick() has something to do; nothing: never.
@@ -96,7 +96,7 @@ class LocalRanks {
         bool stop_told = false;
     };
 
-    bool start(Rank& rank, std::size_t place, Program& program);
+    bool start(Rank& rank, std::size_t local_rank, Program& program);
     bool cannot_start(const Rank& rank, const char* call, int error);
     void watch_channels(Rank& rank);
     void tell(const Rank& rank, RankEvent::Kind kind, std::int64_t number = 0,

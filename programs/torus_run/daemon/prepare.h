@@ -10,7 +10,7 @@ namespace torusmp::launch {
 
 struct Prepared {
     HostFacts facts;
-    std::vector<config::CpuList> cpus;  // by place among the ranks of the host
+    std::vector<config::CpuList> cpus;  // by local rank
 };
 
 // On a host that an agent reached: takes on the working directory, the file mode mask and the

@@ -1,4 +1,4 @@
-// The heartbeat between keepers: when to send one, and how long this process itself has not run, so
+// The heartbeat between daemons: when to send one, and how long this process itself has not run, so
 // that a suspended job does not mistake its own sleep for the silence of others.
 #pragma once
 

@@ -39,13 +39,13 @@ void inherit(std::vector<std::string>& environment, const std::vector<std::strin
 }
 
 void add_identity(std::vector<std::string>& environment, const HostJob& job, int rank,
-                  std::size_t place, const Inherited& inherited) {
+                  std::size_t local_rank, const Inherited& inherited) {
     environment.push_back(fmt::format("{}={}:{}:{}:{}:{}", env_bootstrap, inherited.control,
                                       inode_of(inherited.control), inherited.notices,
                                       inode_of(inherited.notices), inherited.lifeline));
     environment.push_back(fmt::format("{}={}", env_rank, rank));
     environment.push_back(fmt::format("{}={}", env_size, job.size));
-    environment.push_back(fmt::format("{}={}", env_local_rank, place));
+    environment.push_back(fmt::format("{}={}", env_local_rank, local_rank));
     environment.push_back(fmt::format("{}={}", env_program, job.program_of(rank)));
 }
 

@@ -16,10 +16,10 @@ struct Inherited {
 
 // The variables that all of the job share follow those of the program, which win.
 void inherit(std::vector<std::string>& environment, const std::vector<std::string>& job);
-// The variables of one rank, which follow those that all of its program share. `place`: among the
-// ranks of its host.
+// The variables of one rank, which follow those that all of its program share. `local_rank`: among
+// the ranks of its host.
 void add_identity(std::vector<std::string>& environment, const HostJob& job, int rank,
-                  std::size_t place, const Inherited& inherited);
+                  std::size_t local_rank, const Inherited& inherited);
 // As execve takes them.
 std::vector<char*> pointers(std::vector<std::string>& strings);
 

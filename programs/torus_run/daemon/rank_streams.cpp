@@ -24,48 +24,49 @@ int RankStreams::pipes(Capture capture) {
 }
 
 // Through a single pipe both streams keep their order.
-bool RankStreams::open(std::size_t place, std::array<base::Descriptor, streams>& ends) {
-    if (capture_.output && !(ends[output_stream] = open_pipe(place, output_stream))) return false;
+bool RankStreams::open(std::size_t local_rank, std::array<base::Descriptor, streams>& ends) {
+    if (capture_.output && !(ends[output_stream] = open_pipe(local_rank, output_stream)))
+        return false;
     if (!capture_.errors) return true;
     ends[errors_stream] =
         capture_.together
             ? base::Descriptor(fcntl(ends[output_stream].get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1))
-            : open_pipe(place, errors_stream);
+            : open_pipe(local_rank, errors_stream);
     return bool(ends[errors_stream]);
 }
 
-base::Descriptor RankStreams::open_pipe(std::size_t place, int stream) {
+base::Descriptor RankStreams::open_pipe(std::size_t local_rank, int stream) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return {};
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    pipes_[place][std::size_t(stream)] = base::Descriptor(ends[0]);
+    pipes_[local_rank][std::size_t(stream)] = base::Descriptor(ends[0]);
     loop_.watch(ends[0], paused_[stream] ? std::uint32_t(EPOLLONESHOT) : EPOLLIN,
-                [this, place, stream](auto) { read_stream(place, stream); });
+                [this, local_rank, stream](auto) { read_stream(local_rank, stream); });
     return base::Descriptor(ends[1]);
 }
 
-void RankStreams::read(std::size_t place) {
-    for (int stream = 0; stream < streams; ++stream) read_stream(place, stream);
+void RankStreams::read(std::size_t local_rank) {
+    for (int stream = 0; stream < streams; ++stream) read_stream(local_rank, stream);
 }
 
-void RankStreams::read_stream(std::size_t place, int stream) {
-    const base::Descriptor& pipe = pipes_[place][std::size_t(stream)];
+void RankStreams::read_stream(std::size_t local_rank, int stream) {
+    const base::Descriptor& pipe = pipes_[local_rank][std::size_t(stream)];
     char piece[16384];
     while (pipe && !paused_[stream]) {
         const ssize_t n = ::read(pipe.get(), piece, sizeof piece);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return;
-        if (n <= 0) return close_stream(place, stream);
-        printed_(place, stream, {piece, std::size_t(n)});
+        if (n <= 0) return close_stream(local_rank, stream);
+        printed_(local_rank, stream, {piece, std::size_t(n)});
     }
 }
 
-void RankStreams::close_stream(std::size_t place, int stream) {
-    base::Descriptor& pipe = pipes_[place][std::size_t(stream)];
+void RankStreams::close_stream(std::size_t local_rank, int stream) {
+    base::Descriptor& pipe = pipes_[local_rank][std::size_t(stream)];
     if (!pipe) return;
     loop_.forget(pipe.get());
     pipe.reset();
-    printed_(place, stream, {});
+    printed_(local_rank, stream, {});
 }
 
 void RankStreams::pause(int stream, bool paused) {
@@ -78,14 +79,15 @@ void RankStreams::pause(int stream, bool paused) {
 }
 
 void RankStreams::close(int stream) {
-    for (std::size_t place = 0; place < pipes_.size(); ++place) close_stream(place, stream);
+    for (std::size_t local_rank = 0; local_rank < pipes_.size(); ++local_rank)
+        close_stream(local_rank, stream);
 }
 
 bool RankStreams::drain() {
     bool all = true;
-    for (std::size_t place = 0; place < pipes_.size(); ++place) {
-        read(place);
-        for (const base::Descriptor& pipe : pipes_[place]) all = all && !pipe;
+    for (std::size_t local_rank = 0; local_rank < pipes_.size(); ++local_rank) {
+        read(local_rank);
+        for (const base::Descriptor& pipe : pipes_[local_rank]) all = all && !pipe;
     }
     return all;
 }

@@ -20,7 +20,7 @@ inline constexpr int streams = 2;
 class RankStreams {
   public:
     // An empty text is the end of the stream.
-    using Printed = std::function<void(std::size_t place, int stream, std::string_view text)>;
+    using Printed = std::function<void(std::size_t local_rank, int stream, std::string_view text)>;
 
     RankStreams(Loop& loop, Capture capture, std::size_t ranks, Printed printed);
     RankStreams(const RankStreams&) = delete;
@@ -31,9 +31,9 @@ class RankStreams {
     static int pipes(Capture capture);
 
     // The rank's ends; nothing for a stream that it shares with torus-run. False: see errno.
-    bool open(std::size_t place, std::array<base::Descriptor, streams>& ends);
+    bool open(std::size_t local_rank, std::array<base::Descriptor, streams>& ends);
     // Reads what a rank has written.
-    void read(std::size_t place);
+    void read(std::size_t local_rank);
     void pause(int stream, bool paused);
     void close(int stream);
     // Once nobody writes any more: takes what is left. False: more will fit when the streams are no
@@ -41,9 +41,9 @@ class RankStreams {
     bool drain();
 
   private:
-    base::Descriptor open_pipe(std::size_t place, int stream);
-    void read_stream(std::size_t place, int stream);
-    void close_stream(std::size_t place, int stream);
+    base::Descriptor open_pipe(std::size_t local_rank, int stream);
+    void read_stream(std::size_t local_rank, int stream);
+    void close_stream(std::size_t local_rank, int stream);
 
     Loop& loop_;
     const Capture capture_;

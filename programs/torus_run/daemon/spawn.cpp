@@ -34,7 +34,7 @@ class Child {
         _exit(127);
     }
 
-    // Two ways to end with the keeper: its death kills this process; and when torus-run is gone as
+    // Two ways to end with the daemon: its death kills this process; and when torus-run is gone as
     // well, and with it the last writer of the lifeline, the kernel kills the whole process group.
     void join_lifeline() {
         if (setpgid(0, 0) != 0) fail("setpgid");

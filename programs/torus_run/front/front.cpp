@@ -21,7 +21,7 @@
 #include "base/units.h"
 #include "core/transport/common/settings.h"
 #include "programs/torus_run/daemon/descendants.h"
-#include "programs/torus_run/daemon/keeper.h"
+#include "programs/torus_run/daemon/head_daemon.h"
 #include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/streams/text.h"
 
@@ -84,67 +84,67 @@ class TerminalInput {
     std::size_t length_ = 0;
 };
 
-// What is done about a keeper that somebody has stopped.
+// What is done about a daemon that somebody has stopped.
 struct Standstill {
     milliseconds patience;  // time in which the front itself ran
     bool deadly;  // it is killed; otherwise only reported: the user's debugger may hold it
-    // For the user, after "its keeper process (pid 7) is stopped by SIGSTOP (...)".
-    std::function<std::string(pid_t keeper)> meaning;
+    // For the user, after "its daemon process (pid 7) is stopped by SIGSTOP (...)".
+    std::function<std::string(pid_t daemon)> meaning;
 };
 
 class Front {
   public:
-    // The keeper's body, run in the child.
-    using Body = std::function<int(KeeperContext)>;
+    // The daemon's body, run in the child.
+    using Body = std::function<int(DaemonContext)>;
     Front(Body body, bool terminal, Standstill standstill)
         : body_(std::move(body)), standstill_(std::move(standstill)), input_(terminal) {}
 
     int run() {
-        start_keeper();
-        while (!keeper_ended_) step();
-        if (!WIFSIGNALED(keeper_status_)) return WEXITSTATUS(keeper_status_);
-        fmt::print(stderr, "torus-run: its keeper process (pid {}) {}; the job is ended\n", keeper_,
-                   describe_end(keeper_status_));
+        start_daemon();
+        while (!daemon_ended_) step();
+        if (!WIFSIGNALED(daemon_status_)) return WEXITSTATUS(daemon_status_);
+        fmt::print(stderr, "torus-run: its daemon process (pid {}) {}; the job is ended\n", daemon_,
+                   describe_end(daemon_status_));
         kill_descendants(milliseconds(5000));
-        return exit_code_of(keeper_status_);
+        return exit_code_of(daemon_status_);
     }
 
   private:
-    void start_keeper() {
+    void start_daemon() {
         const sigset_t before = block_signals();
         adopt_orphans();
         int link[2], lifeline[2];
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) != 0) refuse("socketpair");
-        keeper_link_ = base::Descriptor(link[0]);
-        base::Descriptor keeper_end(link[1]);
+        daemon_link_ = base::Descriptor(link[0]);
+        base::Descriptor daemon_end(link[1]);
         if (pipe2(lifeline, O_CLOEXEC) != 0) refuse("pipe");
         base::Descriptor lifeline_read(lifeline[0]);
         lifeline_ = base::Descriptor(lifeline[1]);
         rlimit files{};
         getrlimit(RLIMIT_NOFILE, &files);
 
-        keeper_ = fork();
-        if (keeper_ < 0) refuse("fork");
-        if (keeper_ == 0) {
-            KeeperContext context{std::move(keeper_end),
+        daemon_ = fork();
+        if (daemon_ < 0) refuse("fork");
+        if (daemon_ == 0) {
+            DaemonContext context{std::move(daemon_end),
                                   std::move(lifeline_read),
                                   std::move(lifeline_),
                                   input_.for_rank_zero(),
                                   before,
                                   files};
-            become_keeper(std::move(context));
+            become_daemon(std::move(context));
         }
-        setpgid(keeper_, keeper_);
+        setpgid(daemon_, daemon_);
         let_go_of_input();
         listen();
     }
 
-    [[noreturn]] void become_keeper(KeeperContext context) {
+    [[noreturn]] void become_daemon(DaemonContext context) {
         // A group of its own: signals of the terminal reach the front alone, and are passed on
         // once.
         setpgid(0, 0);
-        prctl(PR_SET_NAME, "torus-keeper", 0, 0, 0);
-        keeper_link_.reset();
+        prctl(PR_SET_NAME, "torus-daemon", 0, 0, 0);
+        daemon_link_.reset();
         input_.close_write_end();
         adopt_orphans();
         int code = exit_failure;
@@ -180,20 +180,20 @@ class Front {
         if (stopped_by_ != 0) wait = int(slice.count());
         const auto before = Clock::now();
         const int ready = poll(events, 2, wait);
-        // A front that was stopped together with its keeper has not been kept waiting.
+        // A front that was stopped together with its daemon has not been kept waiting.
         if (stopped_by_ != 0)
             stopped_for_ += std::min<Clock::duration>(Clock::now() - before, 2 * slice);
         if (ready == 0 && stopped_by_ != 0 && stopped_for_ >= standstill_.patience)
-            keeper_stands_still();
+            daemon_stands_still();
         if (ready < 0) return;
         if (events[0].revents) hear_signals();
         if (events[1].revents) input_.move();
     }
 
-    void keeper_stands_still() {
-        fmt::print(stderr, "torus-run: its keeper process (pid {}) is stopped by {}{}\n", keeper_,
-                   signal_name(stopped_by_), standstill_.meaning(keeper_));
-        if (standstill_.deadly) kill(keeper_, SIGKILL);
+    void daemon_stands_still() {
+        fmt::print(stderr, "torus-run: its daemon process (pid {}) is stopped by {}{}\n", daemon_,
+                   signal_name(stopped_by_), standstill_.meaning(daemon_));
+        if (standstill_.deadly) kill(daemon_, SIGKILL);
         stopped_by_ = 0;
     }
 
@@ -202,27 +202,27 @@ class Front {
         while (read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {
             const int signal = int(info.ssi_signo);
             if (signal == SIGCHLD) {
-                look_at_keeper();
+                look_at_daemon();
                 continue;
             }
-            send(keeper_link_.get(), &signal, sizeof signal, MSG_NOSIGNAL | MSG_DONTWAIT);
+            send(daemon_link_.get(), &signal, sizeof signal, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (signal == SIGTSTP) raise(SIGSTOP);
         }
     }
 
-    // Until it dies, the keeper is our only child.
-    void look_at_keeper() {
+    // Until it dies, the daemon is our only child.
+    void look_at_daemon() {
         int status = 0;
-        while (!keeper_ended_ &&
-               waitpid(keeper_, &status, WNOHANG | WUNTRACED | WCONTINUED) == keeper_) {
+        while (!daemon_ended_ &&
+               waitpid(daemon_, &status, WNOHANG | WUNTRACED | WCONTINUED) == daemon_) {
             if (WIFSTOPPED(status)) {
                 stopped_by_ = WSTOPSIG(status);
                 stopped_for_ = {};
             } else if (WIFCONTINUED(status)) {
                 stopped_by_ = 0;
             } else {
-                keeper_status_ = status;
-                keeper_ended_ = true;
+                daemon_status_ = status;
+                daemon_ended_ = true;
             }
         }
     }
@@ -233,13 +233,13 @@ class Front {
 
     const Body body_;
     const Standstill standstill_;
-    int stopped_by_ = 0;  // the signal that stopped the keeper; 0: none, or it has been reported
+    int stopped_by_ = 0;  // the signal that stopped the daemon; 0: none, or it has been reported
     Clock::duration stopped_for_{};
     TerminalInput input_;
-    base::Descriptor keeper_link_, lifeline_, signals_;
-    pid_t keeper_ = -1;
-    int keeper_status_ = 0;
-    bool keeper_ended_ = false;
+    base::Descriptor daemon_link_, lifeline_, signals_;
+    pid_t daemon_ = -1;
+    int daemon_status_ = 0;
+    bool daemon_ended_ = false;
 };
 
 }  // namespace
@@ -250,26 +250,28 @@ int run_job(const Job& job) {
         alone ? ""
               : fmt::format(" before transport.timeout = {}, when the other hosts end the job",
                             base::format_time(job.settings[transport::setting::timeout]));
-    return Front([&job](KeeperContext context) { return keep(job, std::move(context)); }, true,
+    return Front([&job](DaemonContext context) { return run_head(job, std::move(context)); }, true,
                  {milliseconds(1000), false,
-                  [&others](pid_t keeper) {
+                  [&others](pid_t daemon) {
                       return fmt::format(
                           ": the job cannot start, print or end without it; kill -CONT {0} lets it "
                           "go on{1}, kill -KILL {0} ends the job",
-                          keeper, others);
+                          daemon, others);
                   }})
         .run();
 }
 
-int run_remote_keeper(milliseconds timeout) {
-    return Front([timeout](
-                     KeeperContext context) { return keep_remote(timeout, std::move(context)); },
-                 false,
-                 {timeout, true,
-                  [timeout](pid_t) {
-                      return fmt::format(" for longer than transport.timeout = {}",
-                                         base::format_time(timeout));
-                  }})
+int run_remote_daemon(milliseconds timeout) {
+    return Front(
+               [timeout](DaemonContext context) {
+                   return run_remote_host(timeout, std::move(context));
+               },
+               false,
+               {timeout, true,
+                [timeout](pid_t) {
+                    return fmt::format(" for longer than transport.timeout = {}",
+                                       base::format_time(timeout));
+                }})
         .run();
 }
 

@@ -1,5 +1,5 @@
-// The front: the process that the user, or an agent, started. It becomes the parent of the keeper;
-// see keeper.h.
+// The front: the process that the user, or an agent, started. It becomes the parent of the daemon;
+// see head_daemon.h.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@ namespace torusmp::launch {
 // functions are to be called once, from a process with one thread.
 int run_job(const Job& job);
 
-// On a host that an agent reached: guards the keeper there, which talks to the head over standard
-// input and output. `timeout`: after so long without a word the keeper, or the head, is considered
+// On a host that an agent reached: guards the daemon there, which talks to the head over standard
+// input and output. `timeout`: after so long without a word the daemon, or the head, is considered
 // dead.
-int run_remote_keeper(std::chrono::milliseconds timeout);
+int run_remote_daemon(std::chrono::milliseconds timeout);
 
 }  // namespace torusmp::launch

@@ -163,13 +163,13 @@ po::variables_map read(const char* program, const std::vector<std::string>& word
     return config::parse_options(int(argv.size()), argv.data(), options);
 }
 
-// "--keeper MILLISECONDS" alone is how torus-run starts another one through an agent.
-std::optional<std::chrono::milliseconds> keeper_timeout(int argc, const char* const* argv) {
-    if (argc != 3 || std::string(argv[1]) != "--keeper") return std::nullopt;
+// "--daemon MILLISECONDS" alone is how torus-run starts another one through an agent.
+std::optional<std::chrono::milliseconds> daemon_timeout(int argc, const char* const* argv) {
+    if (argc != 3 || std::string(argv[1]) != "--daemon") return std::nullopt;
     const auto timeout = base::parse_integer(argv[2]);
     if (!timeout || *timeout < 1)
         throw UsageError(
-            fmt::format("--keeper {}: expected milliseconds; torus-run uses this "
+            fmt::format("--daemon {}: expected milliseconds; torus-run uses this "
                         "option by itself, to start its part on another host",
                         argv[2]));
     return std::chrono::milliseconds(*timeout);
@@ -272,9 +272,9 @@ std::vector<HostSlots> read_hosts(const po::variables_map& given) {
 }  // namespace
 
 Options parse_options(int argc, const char* const* argv) {
-    if (const auto timeout = keeper_timeout(argc, argv)) {
+    if (const auto timeout = daemon_timeout(argc, argv)) {
         Options options;
-        options.keeper_timeout = timeout;
+        options.daemon_timeout = timeout;
         return options;
     }
     const po::options_description description = describe_options();

@@ -32,9 +32,9 @@ struct Options {
     bool help = false;
     bool version = false;
     double timeout_seconds = 0;  // 0: none
-    // Set when an agent started this: not a job of its own, but the keeper of a host of another
+    // Set when an agent started this: not a job of its own, but the daemon of a host of another
     // one's.
-    std::optional<std::chrono::milliseconds> keeper_timeout;
+    std::optional<std::chrono::milliseconds> daemon_timeout;
 };
 
 // Throws config::UsageError, and config::ConfigError for a --set that is no KEY=VALUE.

@@ -9,7 +9,7 @@
 
 namespace torusmp::launch {
 
-// For each node the one that starts its keeper: a tree of shortest paths over the torus from
+// For each node the one that starts its daemon: a tree of shortest paths over the torus from
 // `start`, which the head reaches itself (-1).
 std::vector<int> spanning_tree(const routing::Torus& nodes, int start);
 

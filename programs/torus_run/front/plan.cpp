@@ -70,23 +70,23 @@ bool is_this_host(const std::string& name, const std::string& self) {
 }
 
 // The line of the geometry file that names a host, if the file does so and each has a line.
-std::string where_host_is_named(const config::Settings& settings, const config::Places& places,
-                                std::size_t node) {
+std::string where_host_is_named(const config::Settings& settings,
+                                const config::Locations& locations, std::size_t node) {
     const config::Origin& origin = settings.origin(config::setting::hosts);
-    const auto found = places.find(fmt::format("nodes.hosts.{}", node));
-    return origin.kind == config::Origin::Kind::file && found != places.end() ? found->second
-                                                                              : origin.where;
+    const auto found = locations.find(fmt::format("nodes.hosts.{}", node));
+    return origin.kind == config::Origin::Kind::file && found != locations.end() ? found->second
+                                                                                 : origin.where;
 }
 
 // Without a list of hosts, this host plays all nodes of the torus.
 std::vector<HostPlan> plan_hosts(const config::Settings& settings, const std::string& self,
                                  int ranks) {
     std::vector<HostPlan> hosts;
-    const config::Places places =
-        host_names(settings).empty() ? config::Places() : config::read_places(settings);
+    const config::Locations locations =
+        host_names(settings).empty() ? config::Locations() : config::read_locations(settings);
     for (const std::string& name : host_names(settings))
         hosts.push_back({name,
-                         where_host_is_named(settings, places, hosts.size()),
+                         where_host_is_named(settings, locations, hosts.size()),
                          is_this_host(name, self),
                          {}});
     if (hosts.empty()) hosts.push_back({self, "", true, {}});

@@ -8,7 +8,7 @@
 #include "config/geometry.h"
 #include "config/network.h"
 #include "core/transport/machine.h"
-#include "programs/torus_run/daemon/keepers.h"
+#include "programs/torus_run/daemon/child_daemons.h"
 
 namespace torusmp::launch {
 
@@ -100,7 +100,7 @@ void Preflight::add_machine_problems(std::vector<std::string>& problems) const {
     if (!settings[config::setting::links].empty() ||
         !settings[config::setting::host_links].empty()) {
         problems =
-            transport::check_machine(settings, facts, config::read_places(settings), geometry);
+            transport::check_machine(settings, facts, config::read_locations(settings), geometry);
         return;
     }
     for (int node = 0; node < int(facts.size()); ++node)

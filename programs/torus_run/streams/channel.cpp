@@ -17,7 +17,7 @@ Channel::Channel(base::Descriptor socket) : input_(std::move(socket)), longest_(
 }
 
 Channel::Channel(base::Descriptor input, base::Descriptor output)
-    : input_(std::move(input)), output_(std::move(output)), longest_(max_keeper_frame_bytes) {}
+    : input_(std::move(input)), output_(std::move(output)), longest_(max_daemon_frame_bytes) {}
 
 ssize_t Channel::take(std::byte* piece, std::size_t bytes) {
     if (output_) return read(fd(), piece, bytes);

@@ -1,5 +1,5 @@
 // torus-run's end of one rank's control socket, and both ends of the connection between two
-// keepers: frames in, frames out, never blocking.
+// daemons: frames in, frames out, never blocking.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +17,8 @@
 
 namespace torusmp::launch {
 
-// All bytes of an exchange go to another keeper in one frame.
-inline constexpr std::uint64_t max_keeper_frame_bytes = std::uint64_t(1) << 34;
+// All bytes of an exchange go to another daemon in one frame.
+inline constexpr std::uint64_t max_daemon_frame_bytes = std::uint64_t(1) << 34;
 
 struct Frame {
     FrameHeader header{};
@@ -31,7 +31,7 @@ using SharedBytes = std::shared_ptr<const std::vector<std::byte>>;
 class Channel {
   public:
     explicit Channel(base::Descriptor socket);
-    // Over the pipes to and from another keeper, which may send longer frames.
+    // Over the pipes to and from another daemon, which may send longer frames.
     Channel(base::Descriptor input, base::Descriptor output);
 
     int fd() const { return input_.get(); }
@@ -41,7 +41,7 @@ class Channel {
 
     // Reads everything that has arrived. False at the end of the stream.
     bool receive();
-    // What has arrived and is no frame: of another keeper, before its greeting.
+    // What has arrived and is no frame: of another daemon, before its greeting.
     std::vector<std::byte>& raw() { return incoming_; }
     // The next whole frame. A length beyond the limit sets `damaged` and gives no more frames.
     bool next(Frame& frame);

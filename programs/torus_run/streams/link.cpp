@@ -21,8 +21,8 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr std::string_view greeting_start{"\0torus-keeper ", 14};
-// How much a profile or a banner may print before the keeper speaks.
+constexpr std::string_view greeting_start{"\0torus-daemon ", 14};
+// How much a profile or a banner may print before the daemon speaks.
 constexpr std::size_t longest_noise = 65536;
 constexpr std::size_t longest_greeting = 256;
 // An agent has to log in, which may take longer than the silence that counts as death later.
@@ -32,7 +32,7 @@ constexpr nanoseconds patience_at_end = seconds(2);
 constexpr std::size_t longest_last_words = 2000;
 
 std::string version_words() {
-    return fmt::format("{} (protocol {}.{}, {}-endian, {}-bit)", TORUSMP_VERSION, keeper_protocol,
+    return fmt::format("{} (protocol {}.{}, {}-endian, {}-bit)", TORUSMP_VERSION, daemon_protocol,
                        protocol_version,
                        std::endian::native == std::endian::little ? "little" : "big",
                        8 * sizeof(void*));
@@ -85,14 +85,14 @@ void Link::watch_output() {
     });
 }
 
-void Link::send(KeeperFrame kind, std::uint32_t node, SharedBytes bytes) {
+void Link::send(DaemonFrame kind, std::uint32_t node, SharedBytes bytes) {
     if (state_ == State::lost || !channel_.open()) return;
-    told_to_finish_ = told_to_finish_ || kind == KeeperFrame::finish;
+    told_to_finish_ = told_to_finish_ || kind == DaemonFrame::finish;
     channel_.send({std::uint32_t(kind), node, 0}, std::move(bytes));
     if (channel_.has_unsent()) loop_.change(channel_.output_fd(), EPOLLOUT);
 }
 
-// ---- what the keeper says ----
+// ---- what the daemon says ----
 
 void Link::hear() {
     if (!channel_.open()) return;
@@ -102,7 +102,7 @@ void Link::hear() {
     Frame frame;
     while (state_ != State::greeting && state_ != State::lost && channel_.next(frame)) {
         last_heard_ = Clock::now();
-        if (KeeperFrame(frame.header.kind) == KeeperFrame::done &&
+        if (DaemonFrame(frame.header.kind) == DaemonFrame::done &&
             frame.header.sequence == std::uint32_t(node_) && told_to_finish_)
             state_ = State::done;
         listener_.frame(*this, frame);
@@ -205,7 +205,7 @@ void Link::lose(const std::string& why) {
     if (channel_.open()) {
         loop_.forget(channel_.fd());
         loop_.forget(channel_.output_fd());
-        channel_.close();  // a keeper that still lives notices, and ends what it started
+        channel_.close();  // a daemon that still lives notices, and ends what it started
     }
     listener_.lost(*this, why);
 }
@@ -214,7 +214,7 @@ void Link::tick(Clock::time_point now, nanoseconds asleep) {
     if (state_ == State::lost) return;
     last_heard_ += std::chrono::duration_cast<Clock::duration>(asleep);
     if (ended_at_ && state_ != State::done && now - *ended_at_ > patience_at_end)
-        return lose(fmt::format("is lost: the connection to its keeper closed{}", last_words()));
+        return lose(fmt::format("is lost: the connection to its daemon closed{}", last_words()));
     const nanoseconds silence = now - last_heard_;
     if (state_ == State::greeting) {
         const nanoseconds patience = std::max<nanoseconds>(shortest_patience, timeout_);
@@ -223,7 +223,7 @@ void Link::tick(Clock::time_point now, nanoseconds asleep) {
                              agent_name_, base::format_time(patience), last_words()));
     } else if (state_ == State::open && silence > timeout_) {
         lose(
-            fmt::format("is lost: nothing was heard of its keeper for longer than "
+            fmt::format("is lost: nothing was heard of its daemon for longer than "
                         "transport.timeout = {}{}",
                         base::format_time(timeout_), last_words()));
     }

@@ -1,7 +1,7 @@
-// The connection to a keeper on another host: the agent that started it, and frames over the
+// The connection to a daemon on another host: the agent that started it, and frames over the
 // agent's standard input and output.
 //
-// Owned by a keeper and used by its one thread, which reaps the agent and passes on its exit
+// Owned by a daemon and used by its one thread, which reaps the agent and passes on its exit
 // status.
 #pragma once
 
@@ -19,14 +19,14 @@
 
 namespace torusmp::launch {
 
-// What a keeper says first, so that it can be told from a profile that prints, another version, or
+// What a daemon says first, so that it can be told from a profile that prints, another version, or
 // another kind of machine.
 std::string greeting();
 
 class Link {
   public:
     enum class State {
-        greeting,  // started; nothing heard of the keeper yet
+        greeting,  // started; nothing heard of the daemon yet
         open,
         done,  // it has said that everything there has ended; its agent may still run
         lost
@@ -36,7 +36,7 @@ class Link {
         virtual void frame(Link& link, Frame& frame) = 0;
         // Once; `why` completes "host qcd001 ...". Not after State::done.
         virtual void lost(Link& link, const std::string& why) = 0;
-        // What the agent or the keeper wrote to standard error.
+        // What the agent or the daemon wrote to standard error.
         virtual void muttered(Link& link, const std::string& text) = 0;
         virtual ~Listener() = default;
     };
@@ -54,9 +54,9 @@ class Link {
     pid_t pid() const { return agent_.pid(); }
     bool agent_ended() const { return agent_ended_; }
 
-    void send(KeeperFrame kind, std::uint32_t node, SharedBytes bytes);
+    void send(DaemonFrame kind, std::uint32_t node, SharedBytes bytes);
     bool reaped(pid_t pid, int status);
-    // Silence is judged here; `asleep` is how long this keeper itself has not run.
+    // Silence is judged here; `asleep` is how long this daemon itself has not run.
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
 
   private:

@@ -1,8 +1,8 @@
-// What torus-run's keepers tell each other: one keeper a host, the one of the user's own host at
+// What torus-run's daemons tell each other: one daemon a host, the one of the user's own host at
 // the head. Plain values; any thread may use them.
 //
 // They travel in the frames of channel.h. The `sequence` of a frame is the number of the node that
-// it goes to, or comes from; keepers in between pass on what is not theirs.
+// it goes to, or comes from; daemons in between pass on what is not theirs.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t keeper_protocol = 3;
+inline constexpr std::uint32_t daemon_protocol = 3;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
-enum class KeeperFrame : std::uint32_t {
+enum class DaemonFrame : std::uint32_t {
     // from the head to a host
     plan = 64,     // HostOrder
     start,         // all hosts are ready. bool: they share a machine, so do not bind ranks
@@ -35,7 +35,7 @@ enum class KeeperFrame : std::uint32_t {
     close_output,  // uint32 stream: nobody reads it any more
     ping,
     // from a host to the head
-    greeted = 96,  // a keeper further on has greeted and waits for its plan
+    greeted = 96,  // a daemon further on has greeted and waits for its plan
     facts,         // HostFacts
     event,         // RankEvent
     output,        // int32 rank, uint32 stream, bytes
@@ -85,7 +85,7 @@ struct HostOrder {
     unsigned file_mode_mask = 022;
     std::string geometry;  // path of the geometry file on the head's host; empty: none
     bool routes = false;   // describe the routes of the kernel too
-    // How the hosts are reached: for each node the node that starts its keeper, -1: the head.
+    // How the hosts are reached: for each node the node that starts its daemon, -1: the head.
     std::vector<int> parents;
     std::vector<std::string> hosts;
     std::string agent, torus_run;

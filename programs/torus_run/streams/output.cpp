@@ -137,17 +137,17 @@ void Outputs::take(int rank, int stream, std::string_view text) {
     if (lines_.empty()) {
         sink(stream).add(text);
     } else {
-        const std::size_t place = std::size_t(rank) * 2 + std::size_t(stream);
-        auto& lines = lines_[place];
+        const std::size_t index = std::size_t(rank) * 2 + std::size_t(stream);
+        auto& lines = lines_[index];
         if (!lines) lines.emplace(rank, tag_);
         if (text.empty())
             lines->finish(sink(stream));
         else
             lines->take(text, sink(stream));
         if (lines->patience_ends())
-            unfinished_.insert(place);
+            unfinished_.insert(index);
         else
-            unfinished_.erase(place);
+            unfinished_.erase(index);
     }
     pump_one(sink(stream));
 }
@@ -160,8 +160,8 @@ void Outputs::pump() {
 
 std::optional<Lines::Clock::time_point> Outputs::next_tick() const {
     std::optional<Lines::Clock::time_point> next;
-    for (const std::size_t place : unfinished_)
-        if (const auto time = lines_[place]->patience_ends())
+    for (const std::size_t index : unfinished_)
+        if (const auto time = lines_[index]->patience_ends())
             next = next ? std::min(*next, *time) : time;
     return next;
 }

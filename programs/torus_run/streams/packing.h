@@ -1,4 +1,4 @@
-// Values to bytes and back, for what torus-run and its keepers tell each other. Both run the same
+// Values to bytes and back, for what torus-run and its daemons tell each other. Both run the same
 // version on machines of one byte order; the greeting refuses others.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace torusmp::launch {
 
 class PackingError : public std::runtime_error {
   public:
-    PackingError() : std::runtime_error("a message between keepers is cut short") {}
+    PackingError() : std::runtime_error("a message between daemons is cut short") {}
 };
 
 class Packer {

@@ -24,7 +24,7 @@ inline constexpr std::size_t slot_bytes = 4096;
 
 inline std::vector<PortOptions> one_port(std::uint32_t number) {
     PortOptions port{number, 1, {}, slot_bytes};
-    port.tokens[0] = 4;
+    port.credits[0] = 4;
     return {port};
 }
 

@@ -15,12 +15,12 @@ using namespace torusmp::transport::testing;
 
 constexpr std::size_t slot_bytes = contract_slot_bytes;
 
-TEST_CASE("a transport delivers the packets of a class in order and unchanged",
+TEST_CASE("a transport delivers the packets of a virtual channel in order and unchanged",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {5});
-    unsigned tokens = 5;
+    unsigned credits = 5;
     std::uint32_t sent = 0;
     const std::uint32_t total = 300;
     const auto size_of = [](std::uint32_t n) -> std::size_t {
@@ -29,15 +29,15 @@ TEST_CASE("a transport delivers the packets of a class in order and unchanged",
     };
     std::size_t granted = 0;
     REQUIRE(link.pump([&] {
-        for (; granted < link.at_b.packets.size(); ++granted) link.b.grant(token_of(0));
-        tokens += tokens_in(link.a.collect_grants(), 0);
-        while (tokens > 0 && sent < total) {
+        for (; granted < link.at_b.packets.size(); ++granted) link.b.grant(credit_of(0));
+        credits += credits_in(link.a.collect_grants(), 0);
+        while (credits > 0 && sent < total) {
             const auto payload = pattern(size_of(sent), sent);
             link.a.send(header_of(0, sent, payload.size()), payload);
             ++sent;
-            --tokens;
+            --credits;
         }
-        return link.at_b.packets.size() == total && tokens == 5;
+        return link.at_b.packets.size() == total && credits == 5;
     }));
     for (std::uint32_t n = 0; n < total; ++n) {
         const Seen& seen = link.at_b.packets[n];
@@ -50,26 +50,26 @@ TEST_CASE("a transport delivers the packets of a class in order and unchanged",
     REQUIRE(link.at_b.downs.empty());
 }
 
-TEST_CASE("a transport has a slot for each token of each class, both ways",
+TEST_CASE("a transport has a slot for each credit of each virtual channel, both ways",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
-    const std::vector<int> tokens{max_tokens, 2, 3};
-    Linked link(maker, tokens);
+    const std::vector<int> credits{max_credits, 2, 3};
+    Linked link(maker, credits);
     for (int c = 0; c < 3; ++c)
-        for (int n = 0; n < tokens[std::size_t(c)]; ++n) {
+        for (int n = 0; n < credits[std::size_t(c)]; ++n) {
             const auto payload = pattern(slot_bytes / 4, std::uint64_t(1000 * c + n));
             link.a.send(header_of(c, std::uint32_t(n), payload.size()), payload);
             link.b.send(header_of(c, std::uint32_t(n), payload.size()), payload);
         }
     REQUIRE(link.pump([&] {
-        return link.at_a.packets.size() == max_tokens + 5 &&
-               link.at_b.packets.size() == max_tokens + 5;
+        return link.at_a.packets.size() == max_credits + 5 &&
+               link.at_b.packets.size() == max_credits + 5;
     }));
     for (const Recorder* at : {&link.at_a, &link.at_b}) {
         std::uint32_t next[3] = {0, 0, 0};
         for (const Seen& seen : at->packets) {
-            const int c = seen.header.slot_class;
+            const int c = seen.header.virtual_channel;
             REQUIRE(seen.header.sequence == next[c]++);
             REQUIRE(seen.payload ==
                     pattern(slot_bytes / 4, std::uint64_t(1000 * c) + seen.header.sequence));
@@ -77,7 +77,7 @@ TEST_CASE("a transport has a slot for each token of each class, both ways",
     }
 }
 
-TEST_CASE("a transport offers a held packet again and nothing behind it in its class",
+TEST_CASE("a transport offers a held packet again and nothing behind it in its virtual channel",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
@@ -85,7 +85,7 @@ TEST_CASE("a transport offers a held packet again and nothing behind it in its c
     bool hold = true;
     int offers_of_first = 0;
     link.at_b.decide = [&](const PacketHeader& header) {
-        if (header.slot_class != 1) return Verdict::taken;
+        if (header.virtual_channel != 1) return Verdict::taken;
         if (hold) {
             REQUIRE(header.sequence == 10);
             ++offers_of_first;
@@ -142,7 +142,7 @@ TEST_CASE("a transport's poll says how many packets were taken", "[transport][co
     REQUIRE(link.at_b.packets.size() == 8);
 }
 
-TEST_CASE("a transport brings home every token given back without a packet",
+TEST_CASE("a transport brings home every credit given back without a packet",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
@@ -152,15 +152,15 @@ TEST_CASE("a transport brings home every token given back without a packet",
     REQUIRE(link.a.collect_grants() == 0);
     unsigned back[2] = {0, 0};
     const auto collect = [&] {
-        const TokenWord word = link.a.collect_grants();
-        back[0] += tokens_in(word, 0);
-        back[1] += tokens_in(word, 1);
+        const CreditWord word = link.a.collect_grants();
+        back[0] += credits_in(word, 0);
+        back[1] += credits_in(word, 1);
         return back[0] == 40 && back[1] == 30;
     };
-    link.b.grant(7 * token_of(0));
-    link.b.grant(30 * token_of(1) + 13 * token_of(0));
-    link.b.grant(19 * token_of(0));
-    link.b.grant(token_of(0));
+    link.b.grant(7 * credit_of(0));
+    link.b.grant(30 * credit_of(1) + 13 * credit_of(0));
+    link.b.grant(19 * credit_of(0));
+    link.b.grant(credit_of(0));
     REQUIRE(link.pump(collect));
     link.settle();
     collect();
@@ -176,19 +176,19 @@ TEST_CASE("a transport sends what was packed into a reserved slot", "[transport]
     for (std::uint32_t n = 0; n < 6; ++n) {
         const std::size_t bytes = n == 5 ? slot_bytes : n * 100;
         const auto payload = pattern(bytes, n);
-        const int slot_class = int(n % 2);
-        std::byte* room = link.a.reserve(slot_class, bytes);
+        const int virtual_channel = int(n % 2);
+        std::byte* room = link.a.reserve(virtual_channel, bytes);
         REQUIRE(room != nullptr);
         std::copy(payload.begin(), payload.end(), room);
-        link.a.commit(header_of(slot_class, n, bytes));
-        if (n < 5) link.a.send(header_of(slot_class, 100 + n, bytes), payload);
+        link.a.commit(header_of(virtual_channel, n, bytes));
+        if (n < 5) link.a.send(header_of(virtual_channel, 100 + n, bytes), payload);
     }
     REQUIRE(link.pump([&] { return link.at_b.packets.size() == 11; }));
     for (int c = 0; c < 2; ++c) {
         std::vector<std::uint32_t> order;
         for (const Seen& seen : link.at_b.packets) {
             REQUIRE(seen.payload == pattern(seen.payload.size(), seen.header.sequence % 100));
-            if (seen.header.slot_class == c) order.push_back(seen.header.sequence);
+            if (seen.header.virtual_channel == c) order.push_back(seen.header.sequence);
         }
         const std::vector<std::uint32_t> even{0, 100, 2, 102, 4, 104};
         const std::vector<std::uint32_t> odd{1, 101, 3, 103, 5};

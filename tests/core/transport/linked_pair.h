@@ -6,27 +6,27 @@
 #include <memory>
 #include <vector>
 
-#include "recorder.h"
 #include "pairs.h"
+#include "recorder.h"
 
 namespace torusmp::transport::testing {
 
 inline constexpr int turns_enough = 200'000;
 inline constexpr std::size_t contract_slot_bytes = 16384;
 
-inline PortOptions port(std::uint32_t number, std::vector<int> tokens) {
+inline PortOptions port(std::uint32_t number, std::vector<int> credits) {
     PortOptions options;
     options.port = number;
-    options.classes = int(tokens.size());
+    options.virtual_channels = int(credits.size());
     options.slot_bytes = contract_slot_bytes;
-    for (std::size_t c = 0; c < tokens.size(); ++c) options.tokens[c] = std::uint8_t(tokens[c]);
+    for (std::size_t c = 0; c < credits.size(); ++c) options.credits[c] = std::uint8_t(credits[c]);
     return options;
 }
 
 // A pair with one link, port 4 of a to port 9 of b, connected from both sides.
 struct Linked {
-    Linked(const PairMaker& maker, std::vector<int> tokens)
-        : pair(maker.make({port(4, tokens)}, {port(9, tokens)})),
+    Linked(const PairMaker& maker, std::vector<int> credits)
+        : pair(maker.make({port(4, credits)}, {port(9, credits)})),
           a(pair->a().connect(pair->b().address(), {4, 9})),
           b(pair->b().connect(pair->a().address(), {9, 4})) {}
 

@@ -26,7 +26,7 @@ TEST_CASE("a transport writes into and reads from a peer's exposed memory",
     std::byte* const memory = special != nullptr ? static_cast<std::byte*>(special) : own.data();
     const auto background = pattern(size, 1);
     std::copy(background.begin(), background.end(), memory);
-    const RemoteMemory remote = link.pair->b().expose({memory, size}, nullptr);
+    const RemoteMemory remote = link.pair->b().register_memory({memory, size}, nullptr);
     REQUIRE(remote.length == size);
 
     const bool write = GENERATE(true, false);
@@ -76,7 +76,7 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
     std::byte* const memory = special != nullptr ? static_cast<std::byte*>(special) : own.data();
     const auto background = pattern(size, 1);
     std::copy(background.begin(), background.end(), memory);
-    const RemoteMemory remote = link.pair->b().expose({memory, size}, nullptr);
+    const RemoteMemory remote = link.pair->b().register_memory({memory, size}, nullptr);
 
     // Pieces of several sizes with holes between them; one frame's worth and more.
     auto local = pattern(size, 2);
@@ -131,7 +131,7 @@ TEST_CASE("a transport maps a peer's memory only where stores to it arrive",
     auto* const shared = static_cast<std::byte*>(link.pair->b().allocate(5000, 64));
     for (std::byte* const memory : {own.data(), shared}) {
         if (memory == nullptr) continue;
-        const RemoteMemory remote = link.pair->b().expose({memory, 5000}, nullptr);
+        const RemoteMemory remote = link.pair->b().register_memory({memory, 5000}, nullptr);
         REQUIRE(link.a.map(remote, 1, 5000) == nullptr);
         REQUIRE(link.a.map(remote, 5001, 0) == nullptr);
         std::byte* const place = link.a.map(remote, 1000, 4000);
@@ -150,7 +150,8 @@ TEST_CASE("a transport refuses remote access outside what the peer exposed",
     Linked link(maker, {4});
     std::vector<std::byte> memory(5000, std::byte{1});
     std::vector<std::byte> local(1000, std::byte{2});
-    const RemoteMemory remote = link.pair->b().expose({memory.data() + 1000, 3000}, nullptr);
+    const RemoteMemory remote =
+        link.pair->b().register_memory({memory.data() + 1000, 3000}, nullptr);
     struct Case {
         std::size_t offset;
         std::size_t bytes;

@@ -60,10 +60,10 @@ inline Transfer read(Channel& channel, const RemoteMemory& remote, std::size_t o
     return channel.read(remote, offset, {&local, 1}, cookie);
 }
 
-inline PacketHeader header_of(int slot_class, std::uint32_t number, std::size_t bytes) {
+inline PacketHeader header_of(int virtual_channel, std::uint32_t number, std::size_t bytes) {
     PacketHeader header{};
     header.length = std::uint32_t(bytes);
-    header.slot_class = std::uint8_t(slot_class);
+    header.virtual_channel = std::uint8_t(virtual_channel);
     header.sequence = number;
     header.source = 0x01020304;
     header.destination = ~number;

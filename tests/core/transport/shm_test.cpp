@@ -18,7 +18,7 @@ constexpr std::size_t block = std::size_t{4} << 20;
 
 ShmInterface make() {
     PortOptions port{0, 1, {}, 4096};
-    port.tokens[0] = 4;
+    port.credits[0] = 4;
     return ShmInterface({port}, {});
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("core dumps leave segments out but for what the program has allocated"
 
     auto* first = static_cast<std::byte*>(b.allocate(block, 64));
     auto* second = static_cast<std::byte*>(b.allocate(block, 64));
-    const RemoteMemory remote = b.expose({first, block}, nullptr);
+    const RemoteMemory remote = b.register_memory({first, block}, nullptr);
     const std::byte* seen_by_a = to_b.map(remote, 0, block);
     REQUIRE(seen_by_a != nullptr);
     REQUIRE(seen_by_a != first);
@@ -106,7 +106,7 @@ TEST_CASE("where limits leave a small heap the program gets private memory besid
         REQUIRE(each != nullptr);
         CHECK(reinterpret_cast<std::uintptr_t>(each) % 4096 == 0);
         std::memset(each, 1, block);
-        if (a.is_mapped(a.expose({each, block}, nullptr))) ++shared;
+        if (a.is_mapped(a.register_memory({each, block}, nullptr))) ++shared;
     }
     CHECK(shared > 0);
     CHECK(shared < 4);

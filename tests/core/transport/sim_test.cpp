@@ -18,8 +18,8 @@ namespace {
 
 PortOptions slots(int a, int b = 0) {
     PortOptions options;
-    options.classes = b > 0 ? 2 : 1;
-    options.tokens = {std::uint8_t(a), std::uint8_t(b)};
+    options.virtual_channels = b > 0 ? 2 : 1;
+    options.credits = {std::uint8_t(a), std::uint8_t(b)};
     options.slot_bytes = 4096;
     return options;
 }
@@ -32,10 +32,10 @@ sim::InterfaceOptions any_port(int a, int b = 0) {
 
 // Two interfaces and `links` links between them, port n to port n.
 struct Couple {
-    explicit Couple(WorldOptions options = {}, int links = 1, int tokens = 4)
+    explicit Couple(WorldOptions options = {}, int links = 1, int credits = 4)
         : world(options),
-          a(world.create(any_port(tokens, tokens))),
-          b(world.create(any_port(tokens, tokens))) {
+          a(world.create(any_port(credits, credits))),
+          b(world.create(any_port(credits, credits))) {
         for (std::uint32_t n = 0; n < std::uint32_t(links); ++n) {
             from_a.push_back(&a->connect(b->address(), {n, n}));
             from_b.push_back(&b->connect(a->address(), {n, n}));
@@ -84,21 +84,22 @@ TEST_CASE("the sim finds a packet for which no slot is free", "[sim]") {
     }
 }
 
-TEST_CASE("the sim finds tokens that are given back twice or for nothing", "[sim]") {
+TEST_CASE("the sim finds credits that are given back twice or for nothing", "[sim]") {
     Couple couple;
-    REQUIRE_THROWS_WITH(couple.from_b[0]->grant(token_of(0)), Catch::Contains("but owes 0"));
+    REQUIRE_THROWS_WITH(couple.from_b[0]->grant(credit_of(0)), Catch::Contains("but owes 0"));
     couple.from_a[0]->send(header_of(1, 0, 0), {});
     couple.run();
-    REQUIRE(couple.world.tokens_away() == 1);
-    REQUIRE_THROWS_AS(couple.from_b[0]->grant(token_of(0)), std::logic_error);
+    REQUIRE(couple.world.credits_away() == 1);
+    REQUIRE_THROWS_AS(couple.from_b[0]->grant(credit_of(0)), std::logic_error);
     PacketHeader carrier = header_of(0, 0, 0);
-    carrier.grants = token_of(1);
+    carrier.grants = credit_of(1);
     couple.from_b[0]->send(carrier, {});
-    REQUIRE(couple.world.tokens_away() == 0);
-    REQUIRE_THROWS_AS(couple.from_b[0]->grant(token_of(1)), std::logic_error);
+    REQUIRE(couple.world.credits_away() == 0);
+    REQUIRE_THROWS_AS(couple.from_b[0]->grant(credit_of(1)), std::logic_error);
 }
 
-TEST_CASE("the sim finds misuse of reserve and commit, wrong lengths and wrong classes", "[sim]") {
+TEST_CASE("the sim finds misuse of reserve and commit, wrong lengths and wrong virtual channels",
+          "[sim]") {
     Couple couple;
     Channel& channel = *couple.from_a[0];
     REQUIRE_THROWS_AS(channel.commit(header_of(0, 0, 0)), std::logic_error);
@@ -153,7 +154,7 @@ TEST_CASE("a link of the sim that dies loses what is under way and tells both en
     const sim::Time death = couple.world.now();
     couple.world.kill_link(*couple.a, 0);
     couple.from_a[0]->send(header_of(0, 4, 0), {});
-    couple.from_b[0]->grant(token_of(0));
+    couple.from_b[0]->grant(credit_of(0));
     couple.run();
     REQUIRE(couple.world.now() - death <= sim::Time(500'000));
     REQUIRE(couple.at_b.packets.size() == 2);
@@ -193,7 +194,7 @@ TEST_CASE("transfers of the sim fail with their link before it is reported", "[s
     Couple couple(options);
     const auto data = pattern(1000, 1);
     std::vector<std::byte> memory(1000);
-    const RemoteMemory remote = couple.b->expose(memory, nullptr);
+    const RemoteMemory remote = couple.b->register_memory(memory, nullptr);
     REQUIRE(write(*couple.from_a[0], remote, 0, data, 11) == Transfer::pending);
     couple.world.advance(sim::Time(1000));
     couple.world.kill_link(*couple.a, 0);
@@ -212,7 +213,7 @@ TEST_CASE("a pending write of the sim moves its bytes only when it is done", "[s
     Couple couple;
     auto data = pattern(100, 1);
     std::vector<std::byte> memory(100);
-    REQUIRE(write(*couple.from_a[0], couple.b->expose(memory, nullptr), 0, data, 1) ==
+    REQUIRE(write(*couple.from_a[0], couple.b->register_memory(memory, nullptr), 0, data, 1) ==
             Transfer::pending);
     REQUIRE(memory == std::vector<std::byte>(100));
     const auto changed = pattern(100, 2);
@@ -227,7 +228,7 @@ TEST_CASE("the sim refuses keys that no peer made, and those of others", "[sim]"
     auto third = couple.world.create(any_port(4));
     std::vector<std::byte> memory(100);
     std::vector<std::byte> local(10);
-    const RemoteMemory good = couple.b->expose(memory, nullptr);
+    const RemoteMemory good = couple.b->register_memory(memory, nullptr);
     REQUIRE(couple.from_a[0]->can_write(good));
     REQUIRE(couple.from_a[0]->can_read(good));
     std::vector<RemoteMemory> wild(6, good);
@@ -235,8 +236,8 @@ TEST_CASE("the sim refuses keys that no peer made, and those of others", "[sim]"
     wild[1].length += 1;
     wild[2].opaque[0] ^= 1;
     wild[3].opaque[0] = good.opaque[0] >> 32;  // the next port's
-    wild[4] = third->expose(memory, nullptr);
-    wild[5] = couple.a->expose(memory, nullptr);
+    wild[4] = third->register_memory(memory, nullptr);
+    wild[5] = couple.a->register_memory(memory, nullptr);
     for (const RemoteMemory& remote : wild) {
         REQUIRE_FALSE(couple.from_a[0]->can_write(remote));
         REQUIRE_FALSE(couple.from_a[0]->can_read(remote));
@@ -285,13 +286,13 @@ TEST_CASE("a process of the sim that dies takes its links along", "[sim]") {
 TEST_CASE("the sim delivers injected packets and lets an interposer change others", "[sim]") {
     Couple couple;
     PacketHeader wild = header_of(0, 5, 0);
-    wild.slot_class = 200;
+    wild.virtual_channel = 200;
     wild.length = 0xffffffff;
     wild.kind = 255;
     couple.world.inject(*couple.b, 0, wild, pattern(10, 1));
     couple.run();
     REQUIRE(couple.at_b.packets.size() == 1);
-    REQUIRE(couple.at_b.packets[0].header.slot_class == 200);
+    REQUIRE(couple.at_b.packets[0].header.virtual_channel == 200);
     REQUIRE(couple.at_b.packets[0].header.kind == 255);
     REQUIRE(couple.at_b.packets[0].payload == pattern(10, 1));
 

@@ -1,5 +1,5 @@
-// How TCP connections come about and last although the other end's process takes its time: only
-// kernels have to answer at once.
+// How TCP connections are established and last although the other end's process takes its time:
+// only kernels have to answer at once.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ TEST_CASE("a peer that computes before it reads is waited for", "[tcp]") {
     // More than both sockets can hold.
     std::vector<std::byte> source(64u << 20, std::byte{7});
     std::vector<std::byte> memory(source.size());
-    const RemoteMemory remote = hasty.late->expose(memory, nullptr);
+    const RemoteMemory remote = hasty.late->register_memory(memory, nullptr);
     REQUIRE(write(*hasty.from_early, remote, 0, source, 1, 2) == Transfer::pending);
     const auto pause = std::chrono::milliseconds(GENERATE(0, 2500));
     for (const auto end = Clock::now() + pause; Clock::now() < end;)
@@ -157,7 +157,7 @@ TEST_CASE("writes of nothing but a notice arrive once each, however full the soc
     Hasty hasty(false, std::chrono::seconds(60));
     REQUIRE(hasty.meet());
     std::vector<std::byte> memory(1);
-    const RemoteMemory remote = hasty.late->expose(memory, nullptr);
+    const RemoteMemory remote = hasty.late->register_memory(memory, nullptr);
     // Until the socket takes no more, which seldom is between two frames.
     std::uint64_t written = 0;
     for (int behind = 0; behind < 10; ++written)
@@ -174,11 +174,11 @@ TEST_CASE("writes of nothing but a notice arrive once each, however full the soc
         if (hasty.at_late.notices[n] != n) REQUIRE(hasty.at_late.notices[n] == n);
 }
 
-TEST_CASE("who has said farewell stays to keep memory, and is no dead link", "[tcp]") {
+TEST_CASE("who has said goodbye stays to keep memory, and is no dead link", "[tcp]") {
     Hasty hasty(false);
     REQUIRE(hasty.meet());
     void* const memory = hasty.late->allocate(1000, 64);
-    hasty.late->say_farewell();
+    hasty.late->say_goodbye();
     for (int i = 0; i < 1000; ++i) hasty.early->poll(hasty.at_early);
     CHECK(hasty.at_early.downs.empty());
     CHECK_FALSE(hasty.from_early->can_write({0, 1, 0, {1}}));  // finished

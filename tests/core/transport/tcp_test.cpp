@@ -50,7 +50,7 @@ struct Traitor {
 
 PacketHeader frame(tcp::Frame kind, std::uint32_t length) {
     PacketHeader header{};
-    header.place = std::uint8_t(kind);
+    header.transport_byte = std::uint8_t(kind);
     header.length = length;
     return header;
 }
@@ -65,7 +65,7 @@ TEST_CASE("a caller that knows the secret is let in and named", "[tcp]") {
     CHECK(besieged.get_in(socket, handshake));
 }
 
-TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
+TEST_CASE("pending connections that prove nothing are dropped and cost the job nothing", "[tcp]") {
     Besieged besieged;
     besieged.expect_peer(enemy_id());
     const auto socket = besieged.dial();
@@ -105,7 +105,7 @@ TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
     }
     SECTION("nobody speaks, again and again") {
         std::vector<base::Descriptor> silent;
-        for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_strangers; ++n) {
+        for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_pending; ++n) {
             silent.push_back(besieged.dial());
             besieged.turn(2);
         }
@@ -118,7 +118,7 @@ TEST_CASE("strangers are dropped and cost the job nothing", "[tcp]") {
         slow.written(hello.size());
         besieged.turn();
         std::vector<base::Descriptor> silent;
-        for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_strangers; ++n) {
+        for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_pending; ++n) {
             silent.push_back(besieged.dial());
             besieged.turn(2);
         }
@@ -162,10 +162,10 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
         CHECK_THAT(traitor.end_of(frame(tcp::Frame::packet, slot_bytes + 1)),
                    Catch::Contains("4097 B"));
     }
-    SECTION("a packet of a class that the port does not have") {
+    SECTION("a packet of a virtual channel that the port does not have") {
         PacketHeader header = frame(tcp::Frame::packet, 0);
-        header.slot_class = 1;
-        CHECK_THAT(traitor.end_of(header), Catch::Contains("class 1"));
+        header.virtual_channel = 1;
+        CHECK_THAT(traitor.end_of(header), Catch::Contains("virtual channel 1"));
     }
     SECTION("a write without end") {
         CHECK_THAT(traitor.end_of(frame(tcp::Frame::write, 1u << 31)),
@@ -174,10 +174,10 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
     SECTION("a grant with a payload") {
         CHECK_THAT(traitor.end_of(frame(tcp::Frame::grant, 8), 8), Catch::Contains("cannot be"));
     }
-    SECTION("more tokens than a lane holds") {
+    SECTION("more credits than a lane holds") {
         PacketHeader header = frame(tcp::Frame::grant, 0);
         header.grants = 0x80;
-        CHECK_THAT(traitor.end_of(header), Catch::Contains("tokens"));
+        CHECK_THAT(traitor.end_of(header), Catch::Contains("credits"));
     }
     SECTION("more packets than there are slots, while they are held") {
         traitor.besieged.recorder.decide = [](const PacketHeader&) { return Verdict::held; };
@@ -187,14 +187,14 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
         }
         CHECK_THAT(traitor.end_of(frame(tcp::Frame::packet, 0)), Catch::Contains("slots"));
     }
-    SECTION("the end without a farewell") {
+    SECTION("the end without a goodbye") {
         traitor.socket.reset();
         traitor.besieged.turn_until([&] { return !traitor.besieged.recorder.downs.empty(); });
         REQUIRE(traitor.besieged.recorder.downs.size() == 1);
-        CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("farewell"));
+        CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("goodbye"));
     }
     SECTION("the reason that the other end gives is passed on") {
-        const std::string reason = "its tokens do not add up";
+        const std::string reason = "its credits do not add up";
         std::vector<char> bytes(sizeof(PacketHeader) + reason.size());
         const PacketHeader header = frame(tcp::Frame::closed, std::uint32_t(reason.size()));
         std::memcpy(bytes.data(), &header, sizeof header);
@@ -210,10 +210,10 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
     CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("enemy"));
 }
 
-TEST_CASE("a write for memory that is concealed goes nowhere", "[tcp]") {
+TEST_CASE("a write for memory that is deregistered goes nowhere", "[tcp]") {
     Traitor traitor;
     std::vector<std::byte> memory(3000, std::byte{9});
-    const RemoteMemory remote = traitor.besieged.victim.expose(memory, nullptr);
+    const RemoteMemory remote = traitor.besieged.victim.register_memory(memory, nullptr);
     PacketHeader header = frame(tcp::Frame::write, 1000);
     header.context = std::uint32_t(remote.opaque[0]);
     header.sequence = std::uint32_t(remote.opaque[0] >> 32);
@@ -224,8 +224,8 @@ TEST_CASE("a write for memory that is concealed goes nowhere", "[tcp]") {
     SECTION("far beyond") {
         header.grants = ~std::uint64_t{0} - 10;
     }
-    SECTION("after it was concealed") {
-        traitor.besieged.victim.conceal(remote);
+    SECTION("after it was deregistered") {
+        traitor.besieged.victim.deregister_memory(remote);
     }
     SECTION("under an id of its place's next life") {
         ++header.sequence;
@@ -391,7 +391,7 @@ TEST_CASE("a device that is not there is named before anything starts", "[tcp]")
                                                                  Catch::Contains("does not exist"));
 }
 
-TEST_CASE("an end that says farewell is no dead link", "[tcp]") {
+TEST_CASE("an end that says goodbye is no dead link", "[tcp]") {
     Recorder at_a;
     tcp::TcpInterface a(one_port(1), options("a"));
     Recorder at_b;

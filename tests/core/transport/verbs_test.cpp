@@ -23,9 +23,9 @@ namespace {
 constexpr std::size_t slot_bytes = 16384;
 constexpr auto patience = std::chrono::seconds(30);
 
-PortOptions port(std::uint32_t number, int tokens = 8) {
+PortOptions port(std::uint32_t number, int credits = 8) {
     PortOptions options{number, 1, {}, slot_bytes};
-    options.tokens[0] = std::uint8_t(tokens);
+    options.credits[0] = std::uint8_t(credits);
     return options;
 }
 
@@ -63,14 +63,14 @@ struct Cable {
     }
     // Writes `data` into b's memory and waits until it is there.
     bool write(Bytes into, const std::vector<std::byte>& data) {
-        const RemoteMemory remote = b.expose(into, &to_a);
+        const RemoteMemory remote = b.register_memory(into, &to_a);
         const std::size_t notices = at_b.notices.size();
         const std::size_t transfers = at_a.transfers.size();
         const bool sent =
             testing::write(to_b, remote, 0, data, 5, 6) == Transfer::pending && turn_until([&] {
                 return at_b.notices.size() > notices && at_a.transfers.size() > transfers;
             });
-        b.conceal(remote);
+        b.deregister_memory(remote);
         return sent;
     }
 
@@ -209,11 +209,11 @@ TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
     std::memcpy(source, data.data(), bytes);
     REQUIRE(mprotect(source, bytes, PROT_READ) == 0);
     std::vector<std::byte> memory(bytes);
-    const RemoteMemory remote = cable.b.expose(memory, &cable.to_a);
+    const RemoteMemory remote = cable.b.register_memory(memory, &cable.to_a);
     REQUIRE(testing::write(cable.to_b, remote, 0, {source, bytes}, 1, 2) == Transfer::pending);
     REQUIRE(cable.turn_until([&] { return !cable.at_b.notices.empty(); }));
     CHECK(memory == data);
-    cable.b.conceal(remote);
+    cable.b.deregister_memory(remote);
     munmap(source, bytes);
 }
 
@@ -225,7 +225,7 @@ TEST_CASE(
     Cable cable(1u << 30, [&](std::string_view text) { told += text; });
     std::vector<std::byte> memory(1'000'000);
     const auto data = pattern(memory.size(), 4);
-    const RemoteMemory remote = cable.b.expose(memory, &cable.to_a);
+    const RemoteMemory remote = cable.b.register_memory(memory, &cable.to_a);
     REQUIRE(remote.length == memory.size());
     {
         const LittleMemory little(64u << 10);
@@ -234,14 +234,14 @@ TEST_CASE(
             [&] { return !cable.at_b.notices.empty() && !cable.at_a.transfers.empty(); }));
         // The receiver's own memory: its name is given to nobody, so packets carry the message.
         std::vector<std::byte> other(1'000'000);
-        CHECK(cable.b.expose(other, &cable.to_a).length == 0);
+        CHECK(cable.b.register_memory(other, &cable.to_a).length == 0);
     }
     CHECK(memory == data);
     CHECK(cable.a.traffic().bounced == data.size());
     CHECK(cable.a.registrations().refused == 1);
     CHECK_THAT(told, Catch::Contains("64 KiB in all (`ulimit -l`)"));
     CHECK_THAT(told, Catch::Contains("limits.conf"));
-    cable.b.conceal(remote);
+    cable.b.deregister_memory(remote);
 }
 
 TEST_CASE("a channel without memory for its slots says what it may lock", "[.memlock]") {
@@ -266,7 +266,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
     Recorder at_b;
     Recorder at_c;
     std::vector<std::byte> memory(400'000);
-    const RemoteMemory remote = c.expose(memory, nullptr);
+    const RemoteMemory remote = c.register_memory(memory, nullptr);
     bool place = false;
     // Forwards what comes from a, as a relay does: the payload is only looked at here.
     class Relay final : public Sink {
@@ -280,11 +280,11 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
         void on_connect(std::uint32_t) override {}
         void on_down(Channel&, std::string_view) override {}
     } relay;
-    unsigned tokens = 8;
+    unsigned credits = 8;
     constexpr std::size_t front = 32;
     relay.pass = [&](const PacketHeader& header, ConstBytes payload) {
-        if (tokens == 0) return Verdict::held;
-        --tokens;
+        if (credits == 0) return Verdict::held;
+        --credits;
         if (place) {
             const std::size_t offset = header.sequence * (slot_bytes - front);
             to_c.send_placed(header, payload.first(front), payload.subspan(front),
@@ -296,16 +296,16 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
     };
     // What is sent before a channel is open is kept as a copy.
     unsigned mine = 7;
-    --tokens;
+    --credits;
     to_c.send(header_of(0, 0, 0), {});
     from_a.send(header_of(0, 0, 0), {});
     REQUIRE(pump({{&a, &at_a}, {&c, &at_c}}, [&] {
         b.poll(relay);
         return at_c.packets.size() == 2;
     }));
-    at_c.packets[0].channel->grant(token_of(0));
-    at_c.packets[0].channel->grant(token_of(0));
-    to_a.grant(token_of(0));
+    at_c.packets[0].channel->grant(credit_of(0));
+    at_c.packets[0].channel->grant(credit_of(0));
+    to_a.grant(credit_of(0));
     for (const bool placed : {false, true}) {
         place = placed;
         at_c.packets.clear();
@@ -321,13 +321,13 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
             }
             a.poll(at_a);
             b.poll(relay);
-            tokens += tokens_in(to_c.collect_grants(), 0);
+            credits += credits_in(to_c.collect_grants(), 0);
             c.poll(at_c);
             for (; given < at_c.packets.size(); ++given)
-                at_c.packets[given].channel->grant(token_of(0));
-            mine += tokens_in(from_a.collect_grants(), 0);
+                at_c.packets[given].channel->grant(credit_of(0));
+            mine += credits_in(from_a.collect_grants(), 0);
             // What b has passed on is free again at its side.
-            for (; passed < at_c.packets.size(); ++passed) to_a.grant(token_of(0));
+            for (; passed < at_c.packets.size(); ++passed) to_a.grant(credit_of(0));
             std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
         REQUIRE(at_c.packets.size() == total);
@@ -343,7 +343,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
     }
     CHECK(b.traffic().forwarded == 40);
     CHECK(b.traffic().copied == 0);
-    c.conceal(remote);
+    c.deregister_memory(remote);
 }
 
 TEST_CASE("devices that cannot be used are named with what to do", "[verbs]") {
@@ -401,7 +401,7 @@ TEST_CASE("a peer that gives a link up, or is gone, is told of at the other end"
         CHECK_THAT(cable.at_b.downs.front().second, Catch::Contains("enough of it"));
         CHECK(cable.at_a.downs.empty());
     }
-    SECTION("by a farewell, which is no fault") {
+    SECTION("by a goodbye, which is no fault") {
         auto a = std::make_unique<VerbsInterface>(
             std::vector{port(0)}, verbs_options("a", verbs_devices().first, {port(0)}));
         VerbsInterface b(std::vector{port(1)},
@@ -418,7 +418,7 @@ TEST_CASE("a peer that gives a link up, or is gone, is told of at the other end"
     }
 }
 
-TEST_CASE("nothing ever finds no slot, however few tokens there are", "[verbs]") {
+TEST_CASE("nothing ever finds no slot, however few credits there are", "[verbs]") {
     std::vector<PortOptions> ports{port(0, 2)};
     auto ports_b = std::vector{port(1, 2)};
     VerbsInterface a(ports, verbs_options("a", verbs_devices().first, ports));
@@ -428,21 +428,22 @@ TEST_CASE("nothing ever finds no slot, however few tokens there are", "[verbs]")
     Recorder at_a;
     Recorder at_b;
     std::vector<std::byte> memory(64);
-    const RemoteMemory remote = b.expose(memory, &to_a);
+    const RemoteMemory remote = b.register_memory(memory, &to_a);
     const auto data = pattern(64, 1);
-    // One way only: packets whose tokens come home alone, and a crowd of notices.
-    unsigned tokens = 2;
+    // One way only: packets whose credits come home alone, and a crowd of notices.
+    unsigned credits = 2;
     std::uint32_t sent = 0;
     std::size_t given = 0;
     std::uint64_t notices = 0;
     const std::uint32_t total = 500;
     REQUIRE(pump({{&a, &at_a}, {&b, &at_b}}, [&] {
-        for (; given < at_b.packets.size(); ++given) to_a.grant(token_of(0));
-        tokens += tokens_in(to_b.collect_grants(), 0);
-        for (; tokens != 0 && sent < total; --tokens, ++sent) to_b.send(header_of(0, sent, 0), {});
+        for (; given < at_b.packets.size(); ++given) to_a.grant(credit_of(0));
+        credits += credits_in(to_b.collect_grants(), 0);
+        for (; credits != 0 && sent < total; --credits, ++sent)
+            to_b.send(header_of(0, sent, 0), {});
         for (int i = 0; i < 3 && notices < total; ++i, ++notices)
             testing::write(to_b, remote, 0, data, notices, notices);
-        return at_b.packets.size() == total && at_b.notices.size() == total && tokens == 2;
+        return at_b.packets.size() == total && at_b.notices.size() == total && credits == 2;
     }));
     for (std::uint32_t n = 0; n < total; ++n) {
         REQUIRE(at_b.packets[n].header.sequence == n);
@@ -450,7 +451,7 @@ TEST_CASE("nothing ever finds no slot, however few tokens there are", "[verbs]")
     }
     CHECK(a.device_counters().receiver_not_ready == 0);
     CHECK(b.device_counters().receiver_not_ready == 0);
-    b.conceal(remote);
+    b.deregister_memory(remote);
 }
 
 }  // namespace verbs_test

@@ -15,7 +15,7 @@ import tarfile
 import time
 import zlib
 
-from bed.bed import locked
+from netns.testbed import locked
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 KERNEL_META = "linux-image-amd64"   # not linux-image-cloud-amd64: that has no rdma_rxe

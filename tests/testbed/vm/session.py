@@ -1,4 +1,4 @@
-"""One run of the bed: guests come up, a command runs on node 0, guests end, nothing is left.
+"""One run of the testbed: guests come up, a command runs on node 0, guests end, nothing is left.
 
 The host and the guests talk by files in a directory that all share: .go starts the command, .end lets guests end,
 .kill.N asks for the sudden end of guest N, and .killed.N tells of it.
@@ -63,9 +63,9 @@ class Session:
     def write_shared(self, command):
         shutil.rmtree(self.shared, ignore_errors=True)
         os.makedirs(self.shared)
-        shutil.copytree(os.path.join(HERE, "guest"), self.path(".bed"))
+        shutil.copytree(os.path.join(HERE, "guest"), self.path(".testbed"))
         here = self.wiring.shape == "one"
-        shutil.copy(self.path(".bed/rxe-exec-local") if here else self.image.rxe_exec, self.path(".bed/bin/rxe-exec"))
+        shutil.copy(self.path(".testbed/rxe-exec-local") if here else self.image.rxe_exec, self.path(".testbed/bin/rxe-exec"))
         self.write("hosts", self.wiring.hosts_file())
         self.write("links", self.wiring.links_file())
         self.write("geometry.toml", self.wiring.geometry())

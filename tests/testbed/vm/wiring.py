@@ -11,7 +11,7 @@ host is routed over lo, where no rxe device listens.
 import shlex
 from dataclasses import dataclass
 
-from bed.plan import Plan, PlanError, device_name, direction_name
+from netns.plan import Plan, PlanError, device_name, direction_name
 
 SHAPES = ("one", "many")
 SHARED = "/run/rxe/shared"          # in the guests: the directory that the host and all nodes share

@@ -1,4 +1,4 @@
-# random_messages.sh COUNT: random messages between random pairs with two tokens a class. All arrive right and in order, no packet
+# random_messages.sh COUNT: random messages between random pairs with two credits per virtual channel. All arrive right and in order, no packet
 # ever finds no slot, and no relay copies a packet (but those few that come before a link is open).
 . "${0%/*}/common.sh"
 torus-run -np "$RXE_SIZE" --set transport.tokens=2 --set transport.relay_tokens=2 relay_soak_job --messages "$1" >$said 2>&1 ||

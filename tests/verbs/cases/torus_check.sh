@@ -1,4 +1,4 @@
-# torus_check.sh NODE DEVICE OTHER: torus-check and torus-info on real devices: a bed that is all right, then one whose NODE has
+# torus_check.sh NODE DEVICE OTHER: torus-check and torus-info on real devices: a testbed that is all right, then one whose NODE has
 # no RDMA on DEVICE and a smaller MTU on OTHER. Afterwards all is as it was.
 . "${0%/*}/common.sh"
 
@@ -6,8 +6,8 @@ expect() {
     grep -Eq "$1" $said || fail "expected '$1'; it said: $(cat $said)"
 }
 
-torus-check --probes 20 >$said 2>&1 || fail "something is wrong with a good bed: $(cat $said)"
-! grep -q note: $said || fail "notes on a good bed: $(cat $said)"
+torus-check --probes 20 >$said 2>&1 || fail "something is wrong with a good testbed: $(cat $said)"
+! grep -q note: $said || fail "notes on a good testbed: $(cat $said)"
 torus-info --set transport.use=auto >$said || fail "torus-info failed"
 expect "^ +0\+ .* verbs +rxe_.*, if .* has RDMA too"
 torus-info --set verbs.gid_index=77 >$said || fail "torus-info failed"

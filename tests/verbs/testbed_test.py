@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The whole library over real soft-RoCE, in one boot of a bed of virtual machines:
-bed_test.py [options] NAME=PROGRAM...
+"""The whole library over real soft-RoCE, in one boot of a testbed of virtual machines:
+testbed_test.py [options] NAME=PROGRAM...
 
-  bed_test.py --shape many torus-run=build/release/bin/torus-run torus-bench=... qmp_cases=...
+  testbed_test.py --shape many torus-run=build/release/bin/torus-run torus-bench=... qmp_cases=...
 
 Options:
   --shape one|many   one guest with all nodes, or a guest a node (one)
   --torus 2x2x2      the torus of nodes
   --mtu BYTES        of the links (4200)
-  --use verbs        transport.use of the jobs; "tcp" shows what the bed itself can do
+  --use verbs        transport.use of the jobs; "tcp" shows what the testbed itself can do
   --only PATTERN     cases whose name matches; may be repeated
   --long             more runs
   --list             prints the cases' names and ends
@@ -29,7 +29,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TESTBED = os.path.join(os.path.dirname(HERE), "testbed")
 RXE_VM = os.path.join(TESTBED, "rxe-vm")
 sys.path.insert(0, TESTBED)
-from bed.plan import PlanError, device_name, parse_dims  # noqa: E402
+from netns.plan import PlanError, device_name, parse_dims  # noqa: E402
 from vm.wiring import PATH, SHAPES, Wiring               # noqa: E402
 
 IMPOSSIBLE = 77
@@ -54,7 +54,7 @@ class Case:
 
 
 def cases(wiring):
-    """In this order: those that damage the bed come last."""
+    """In this order: those that damage the testbed come last."""
     size = wiring.torus.size
     run = f"torus-run -np {size}"
     qmp = f"qmp_cases {QMP_CASES[wiring.shape]}"
@@ -68,7 +68,7 @@ def cases(wiring):
     yield Case("launch", 60, f"test $({run} hostname | wc -l) = {size}", (), ("one",))
     yield Case("silence", 400, f"sh {HERE}/cases/silence.sh 1", ("front_end_steps",))
     yield Case("qmp", 150, f"{run} {qmp}", ("qmp_cases",))
-    yield Case("qmp.few-tokens", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",))
+    yield Case("qmp.few-credits", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",))
     damaged, other = wiring.ends(size - 1)[:2]
     yield Case("torus-check", 120, f"sh {HERE}/cases/torus_check.sh {size - 1} {damaged.device} {other.device}",
                ("torus-check", "torus-info"), ("many",))
@@ -95,8 +95,8 @@ def cases(wiring):
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="bed_test.py", add_help=False,
-                                     usage="bed_test.py [options] NAME=PROGRAM...; --help")
+    parser = argparse.ArgumentParser(prog="testbed_test.py", add_help=False,
+                                     usage="testbed_test.py [options] NAME=PROGRAM...; --help")
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--shape", choices=SHAPES, default="one")
     parser.add_argument("--torus", default="2x2x2")
@@ -126,7 +126,7 @@ def choose(options, wiring, programs):
 
 def run(options, chosen, programs):
     """Guests see the host's files, so a folder of links is all that it takes to have programs in their PATH."""
-    with tempfile.TemporaryDirectory(prefix="verbs-bed-") as folder:
+    with tempfile.TemporaryDirectory(prefix="verbs-testbed-") as folder:
         for name, path in programs.items():
             os.symlink(os.path.realpath(path), os.path.join(folder, name))
         table = os.path.join(folder, "cases")
@@ -152,14 +152,14 @@ def main():
             raise PlanError(f"{absent[0]} is no program: expected NAME=PROGRAM")
         wiring = Wiring(parse_dims(options.torus), options.shape, mtu=options.mtu, routes=options.shape == "many")
     except PlanError as error:
-        print(f"bed_test.py: {error}", file=sys.stderr)
+        print(f"testbed_test.py: {error}", file=sys.stderr)
         return 2
     chosen = choose(options, wiring, programs)
     if options.list:
         print("\n".join(case.name for case in chosen))
         return 0
     if not chosen:
-        print(f"bed_test.py: no case of shape {options.shape} is left: see --list", file=sys.stderr)
+        print(f"testbed_test.py: no case of shape {options.shape} is left: see --list", file=sys.stderr)
         return 2
     code = run(options, chosen, programs)
     if code == IMPOSSIBLE:

@@ -1,4 +1,4 @@
-#include "mpi11/error/leftovers.h"
+#include "mpi11/error/leak_report.h"
 
 #include <fmt/format.h>
 
@@ -65,7 +65,7 @@ void count(const char* plural) {
 
 }  // namespace
 
-void list_leftovers() {
+void report_leaks() {
     list_requests();
     list_messages();
     count<Communicator>("communicators");

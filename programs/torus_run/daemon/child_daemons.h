@@ -1,7 +1,7 @@
-// The keepers that this keeper starts on other hosts: all of them, or those one link away where the
+// The daemons that this daemon starts on other hosts: all of them, or those one link away where the
 // torus is the only network. They are started in parallel, a bounded number at a time.
 //
-// Owned by a keeper and used by its one thread.
+// Owned by a daemon and used by its one thread.
 #pragma once
 
 #include <map>
@@ -13,40 +13,40 @@
 
 namespace torusmp::launch {
 
-// Which child of the keeper of node `from` (-1: the head) is on the way to `to`; nothing: `to` is
+// Which child of the daemon of node `from` (-1: the head) is on the way to `to`; nothing: `to` is
 // not below it. `parents` as in HostOrder.
 std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to);
 // The nodes below `node`, including itself.
 std::vector<int> subtree_of(const std::vector<int>& parents, int node);
 
-class Keepers : private Link::Listener {
+class ChildDaemons : private Link::Listener {
   public:
     struct Listener {
-        virtual void keeper_greeted(int node) = 0;
+        virtual void daemon_greeted(int node) = 0;
         // Whatever comes up, from the child itself or from further below.
-        virtual void keeper_frame(Frame& frame) = 0;
-        virtual void keeper_lost(int node, const std::string& why) = 0;
-        virtual void keeper_muttered(int node, const std::string& text) = 0;
+        virtual void daemon_frame(Frame& frame) = 0;
+        virtual void daemon_lost(int node, const std::string& why) = 0;
+        virtual void daemon_muttered(int node, const std::string& text) = 0;
         virtual ~Listener() = default;
     };
 
-    // `self`: this keeper's node, -1: the head. `tree` must outlive this. Nothing is started yet.
-    Keepers(Loop& loop, int self, const HostOrder& tree, std::chrono::nanoseconds timeout,
-            Listener& listener);
+    // `self`: this daemon's node, -1: the head. `tree` must outlive this. Nothing is started yet.
+    ChildDaemons(Loop& loop, int self, const HostOrder& tree, std::chrono::nanoseconds timeout,
+                 Listener& listener);
 
-    // Starts those whose parent this keeper is, without `except` (this host itself).
+    // Starts those whose parent this daemon is, without `except` (this host itself).
     void start(int except = -1);
     bool empty() const { return waiting_.empty() && links_.empty(); }
 
     // To a node below, or to all of them.
-    void send(KeeperFrame kind, std::uint32_t node, const SharedBytes& bytes);
+    void send(DaemonFrame kind, std::uint32_t node, const SharedBytes& bytes);
     bool reaped(pid_t pid, int status);
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
     // Whether nothing more is to be expected: each is done or lost, and its agent has ended.
     bool all_gone();
     // Starts no more, and ends the agents that have not reached their host yet.
     void give_up_waiting();
-    // Ends the agents of lost keepers, and of all where `all`.
+    // Ends the agents of lost daemons, and of all where `all`.
     void drop(bool all);
     std::vector<pid_t> agents() const;
 

@@ -1,5 +1,5 @@
 // What one end of a cable says to the other: a datagram that names the job, the host and the
-// device. It comes from a wire, so whoever reads it checks it.
+// device. It comes from a cable, so whoever reads it checks it.
 //
 // Pure; any thread may call.
 #pragma once

@@ -60,8 +60,8 @@ inline std::string_view name_of(Wanted algorithm) {
 
 // Declare it before the Job that it works on, because requests must outlive the Job.
 template <class ScheduleType>
-struct Crew {
-    std::vector<std::unique_ptr<Group>> groups;  // by node
+struct SimulatedGroup {
+    std::vector<std::unique_ptr<Group>> groups;  // by member
     std::deque<ScheduleType> schedules;
 
     void sign_on(Job& job, const std::vector<core::Rank>& members, core::Context context = 7,
@@ -72,7 +72,7 @@ struct Crew {
         }
     }
     int size() const { return int(groups.size()); }
-    ScheduleType& operator[](int node) { return schedules[std::size_t(node)]; }
+    ScheduleType& operator[](int member) { return schedules[std::size_t(member)]; }
     bool complete() const {
         for (const auto& schedule : schedules)
             if (!schedule.complete() || schedule.error() != core::Error::none) return false;

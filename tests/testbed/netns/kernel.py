@@ -1,6 +1,6 @@
-"""What the kernel is asked to do for a test bed: namespaces, devices, shaping, and killing processes.
+"""What the kernel is asked to do for a testbed: namespaces, devices, shaping, and killing processes.
 
-Everything goes through `ip -batch` and `tc -batch`, one process for many commands, so that a bed of 64
+Everything goes through `ip -batch` and `tc -batch`, one process for many commands, so that a testbed of 64
 nodes comes up in about a second. Callers own what they create; nothing is remembered here.
 """
 import contextlib
@@ -93,7 +93,7 @@ def prepare_namespace(namespace):
         for scope in ("all", "default"):
             write_sysctl(f"net.ipv4.conf.{scope}.rp_filter", 0)
         if os.path.isdir("/proc/sys/net/ipv6"):
-            # A link-local address is usable at once, and nobody asks for routers: the wires are quiet.
+            # A link-local address is usable at once, and nobody asks for routers: the links are quiet.
             for name, value in (("accept_dad", 0), ("dad_transmits", 0), ("accept_ra", 0),
                                 ("router_solicitations", 0)):
                 write_sysctl(f"net.ipv6.conf.default.{name}", value)

@@ -1,7 +1,7 @@
-"""The plan of a test bed: which nodes, cables, addresses and routes a torus of namespaces has.
+"""The plan of a testbed: which nodes, cables, addresses and routes a torus of namespaces has.
 
 Pure: nothing here touches the machine. A Plan is made from the command line or from the saved
-state of a bed, and only `cables` and `faults` ever change (by the fault verbs).
+state of a testbed, and only `cables` and `faults` ever change (by the fault verbs).
 """
 import itertools
 import math
@@ -96,7 +96,7 @@ class Plan:
 
     def check(self):
         if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", self.name):
-            raise PlanError(f"'{self.name}' is no name for a bed: expected small letters, digits and '-'")
+            raise PlanError(f"'{self.name}' is no name for a testbed: expected small letters, digits and '-'")
         for d in self.open_dims:
             if not 0 <= d < len(self.dims):
                 raise PlanError(f"--open {d}: there is no such dimension; expected 0 to {len(self.dims) - 1}")

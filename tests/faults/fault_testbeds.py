@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Random faults on jobs over network namespaces, one after the other.
 
-  fault_beds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND] [-v]
+  fault_testbeds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND] [-v]
 
-Each job is started with torus-run over a bed, talks over all its links, and suffers one fault. Deadly
+Each job is started with torus-run over a testbed, talks over all its links, and suffers one fault. Deadly
 ones (a rank or the launcher killed, a rank stopped, a device down, a node gone) must end it in time with an error that names
-the culprit; the others (garbage, strangers, replays, half-open connections) must cost it nothing. After
+the culprit; the others (garbage, outsiders, replays, half-open connections) must cost it nothing. After
 each job no process, no socket in use and no file may be left.
 
 Exit codes: 0 all was right, 1 not (the seed is printed; --faults 1 --seed N repeats that one), 2 usage,
@@ -36,7 +36,7 @@ IN_TIME = TIMEOUT + 17
 
 
 sys.path.insert(0, str(TESTBED.parent))
-from bed.plan import Torus  # noqa: E402
+from netns.plan import Torus  # noqa: E402
 
 
 class Wrong(Exception):
@@ -50,7 +50,7 @@ def sh(*words, check=True):
     return done.stdout
 
 
-class Bed:
+class Testbed:
     def __init__(self, torus, work):
         self.name, self.torus = f"fault{os.getpid()}-{time.monotonic_ns() % 10**6}", torus
         self.extents = [int(e) for e in torus.split("x")]
@@ -71,8 +71,8 @@ class Bed:
 class Job:
     """torus-run and all that it starts; its files lie in a folder of its own."""
 
-    def __init__(self, arguments, bed, work, timeout):
-        self.bed, self.mark = bed, f"{bed.name}-{time.monotonic_ns()}"
+    def __init__(self, arguments, testbed, work, timeout):
+        self.testbed, self.mark = testbed, f"{testbed.name}-{time.monotonic_ns()}"
         self.temporary = work / "tmp"
         self.temporary.mkdir()
         self.ready, self.stop = work / "ready", work / "stop"
@@ -81,9 +81,9 @@ class Job:
         self.output = open(work / "output", "w+")
         self.started = time.monotonic()
         self.process = subprocess.Popen(
-            ["ip", "netns", "exec", f"{bed.name}-front", arguments.torus_run, "--config", bed.geometry,
-             "-np", str(len(bed.hosts)), "--set", f"transport.timeout={timeout}s", arguments.rank,
-             bed.torus, self.ready, self.stop],
+            ["ip", "netns", "exec", f"{testbed.name}-front", arguments.torus_run, "--config", testbed.geometry,
+             "-np", str(len(testbed.hosts)), "--set", f"transport.timeout={timeout}s", arguments.rank,
+             testbed.torus, self.ready, self.stop],
             stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, env=environment,
             start_new_session=True)
 
@@ -170,10 +170,10 @@ def sockets_in_use(place):
 
 
 def some_rank(job, dice):
-    number = dice.randrange(len(job.bed.hosts))
-    pids = job.ranks(job.bed.hosts[number])
+    number = dice.randrange(len(job.testbed.hosts))
+    pids = job.ranks(job.testbed.hosts[number])
     if len(pids) != 1:
-        raise Wrong(f"{job.bed.hosts[number]} has the rank processes {pids}, expected one")
+        raise Wrong(f"{job.testbed.hosts[number]} has the rank processes {pids}, expected one")
     return number, pids[0]
 
 
@@ -195,18 +195,18 @@ def stop_rank(job, dice):
 
 
 def cut_device(job, dice):
-    number = dice.randrange(len(job.bed.hosts))
-    dimension, sign = dice.randrange(len(job.bed.extents)), dice.choice("pm")
-    sh(TESTBED, "cut", job.bed.name, f"{number}:d{dimension}{sign}")
-    torus = Torus(job.bed.extents, [True] * len(job.bed.extents))
+    number = dice.randrange(len(job.testbed.hosts))
+    dimension, sign = dice.randrange(len(job.testbed.extents)), dice.choice("pm")
+    sh(TESTBED, "cut", job.testbed.name, f"{number}:d{dimension}{sign}")
+    torus = Torus(job.testbed.extents, [True] * len(job.testbed.extents))
     other = torus.neighbour(number, dimension, 1 if sign == "p" else -1)
     return [rf"link between rank {a}\b[^\n;]* and rank {b}\b[^\n]* is dead; rank ({a}|{b})\b[^\n]* saw: "
             for a, b in ((number, other), (other, number))]
 
 
 def kill_node(job, dice):
-    number = dice.randrange(len(job.bed.hosts))
-    sh(TESTBED, "kill-node", job.bed.name, number)
+    number = dice.randrange(len(job.testbed.hosts))
+    sh(TESTBED, "kill-node", job.testbed.name, number)
     return [rf"node {number}, rank {number}\) is lost", dead_link_of(number)]
 
 
@@ -218,11 +218,11 @@ def kill_launcher(job, dice):
 def attack(kind):
     def act(job, dice):
         # From a neighbour's side of a cable, from the node itself, and from the management network.
-        target = dice.choice(job.bed.places())
+        target = dice.choice(job.testbed.places())
         ports = listening(target)
         if not ports:
             return None
-        for source in dice.sample(job.bed.places(), 2) + [target]:
+        for source in dice.sample(job.testbed.places(), 2) + [target]:
             sh("ip", "netns", "exec", source, sys.executable, ATTACK, kind, str(dice.randrange(10**9)),
                *addresses(target), "--", *ports, check=False)
         return None
@@ -240,7 +240,7 @@ FAULTS = {
     "node": kill_node,
     "launcher": kill_launcher,
     "garbage": attack("garbage"),
-    "stranger": attack("stranger"),
+    "outsider": attack("outsider"),
     "half-open": attack("half-open"),
     "replay": attack("replay"),
 }
@@ -250,13 +250,13 @@ DEADLY = ("killed", "stopped", "device", "node", "launcher")
 # ---- one fault ----
 
 
-def suffer(arguments, bed, kind, dice, work):
+def suffer(arguments, testbed, kind, dice, work):
     """One job with one fault; seconds until it had ended."""
-    recorder = start_recorder(bed, work, dice) if kind == "replay" else None
-    job = Job(arguments, bed, work, TIMEOUT if kind in DEADLY else PATIENCE)
+    recorder = start_recorder(testbed, work, dice) if kind == "replay" else None
+    job = Job(arguments, testbed, work, TIMEOUT if kind in DEADLY else PATIENCE)
     try:
         if kind not in DEADLY and dice.random() < 0.5:
-            FAULTS[kind](job, dice)  # while connections come about, too
+            FAULTS[kind](job, dice)  # while connections are established, too
         job.until_ready()
         time.sleep(dice.uniform(0, 0.3))
         begun = time.monotonic()
@@ -305,15 +305,15 @@ def left_behind(job):
     left = [f"process {pid}: {command_of(pid)}" for pid in job.marked()]
     left += [f"file {path}" for path in job.temporary.rglob("*")]
     alive = sh("ip", "netns", "list").split()
-    for place in job.bed.places():
+    for place in job.testbed.places():
         if place in alive:
             left += sockets_in_use(place)
     return left
 
 
-def start_recorder(bed, work, dice):
+def start_recorder(testbed, work, dice):
     """Records what a rank says on one of its devices from the first packet on."""
-    host = dice.choice(bed.hosts)
+    host = dice.choice(testbed.hosts)
     recorder = subprocess.Popen(
         ["ip", "netns", "exec", host, sys.executable, str(ATTACK), "record", str(work / "recording")],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -325,7 +325,7 @@ def start_recorder(bed, work, dice):
 def run(arguments):
     shared_before = set(os.listdir("/dev/shm"))
     times = {}
-    bed = None
+    testbed = None
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         try:
             for n in range(arguments.faults):
@@ -334,37 +334,37 @@ def run(arguments):
                 kind = arguments.only or list(FAULTS)[seed % len(FAULTS)]
                 work = Path(folder) / str(n)
                 work.mkdir()
-                bed = bed or Bed(arguments.torus, work)
+                testbed = testbed or Testbed(arguments.torus, work)
                 try:
-                    seconds = suffer(arguments, bed, kind, dice, work)
+                    seconds = suffer(arguments, testbed, kind, dice, work)
                 except Wrong as wrong:
-                    print(f"fault_beds: seed {seed}, {kind}: {wrong}", file=sys.stderr)
+                    print(f"fault_testbeds: seed {seed}, {kind}: {wrong}", file=sys.stderr)
                     return 1
                 times.setdefault(kind, []).append(seconds)
                 if arguments.v:
                     print(f"seed {seed}: {kind}, over after {seconds:.2f} s", flush=True)
-                bed = mended(bed, kind)
+                testbed = mended(testbed, kind)
         finally:
-            if bed:
-                bed.down()
+            if testbed:
+                testbed.down()
     left = set(os.listdir("/dev/shm")) - shared_before
     if any("torusmp" in name for name in left):
-        print(f"fault_beds: left in /dev/shm: {sorted(left)}", file=sys.stderr)
+        print(f"fault_testbeds: left in /dev/shm: {sorted(left)}", file=sys.stderr)
         return 1
-    print(f"fault_beds: {arguments.faults} faults on {arguments.torus}, each job ended rightly and in time")
+    print(f"fault_testbeds: {arguments.faults} faults on {arguments.torus}, each job ended rightly and in time")
     for kind, seconds in times.items():
         print(f"  {kind:9} {len(seconds):4} times, over after {sum(seconds) / len(seconds):.2f} s on "
               f"average, {max(seconds):.2f} s at most")
     return 0
 
 
-def mended(bed, kind):
-    """The bed as good as new; nothing where the next job needs another."""
+def mended(testbed, kind):
+    """The testbed as good as new; nothing where the next job needs another."""
     if kind == "device":
-        sh(TESTBED, "heal", bed.name)
+        sh(TESTBED, "heal", testbed.name)
     if kind != "node":
-        return bed
-    bed.down()
+        return testbed
+    testbed.down()
     return None
 
 
@@ -380,7 +380,7 @@ def main():
     arguments = parser.parse_args()
     possible = subprocess.run([TESTBED, "possible"], capture_output=True, text=True)
     if possible.returncode or os.geteuid():
-        print(possible.stderr.strip() or "fault_beds: a bed that stays needs root")
+        print(possible.stderr.strip() or "fault_testbeds: a testbed that stays needs root")
         return 77
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through the finally above
     return run(arguments)

@@ -1,8 +1,8 @@
-"""A test bed on this machine: built from a plan, remembered in a state directory, damaged on request,
+"""A testbed on this machine: built from a plan, remembered in a state directory, damaged on request,
 and taken away without a trace.
 
-The plan is saved before the first namespace is made, so a bed whose maker was killed half way can still
-be listed and taken down. One directory a bed holds its state, its geometry file and a lock.
+The plan is saved before the first namespace is made, so a testbed whose maker was killed half way can still
+be listed and taken down. One directory a testbed holds its state, its geometry file and a lock.
 """
 import contextlib
 import fcntl
@@ -14,10 +14,10 @@ import stat
 import tempfile
 import time
 
-from bed import kernel
-from bed.plan import FRONT, Plan, PlanError
+from netns import kernel
+from netns.plan import FRONT, Plan, PlanError
 
-STATE_VARIABLE = "TORUS_NETNS_STATE"    # where the state of beds is kept, handed down to nested calls
+STATE_VARIABLE = "TORUS_NETNS_STATE"    # where the state of testbeds is kept, handed down to nested calls
 READY_SECONDS = 20
 
 
@@ -48,7 +48,7 @@ def locked(directory):
 
 @contextlib.contextmanager
 def locked_root():
-    """The same for the directory of all beds, which the last bed takes away with it."""
+    """The same for the directory of all testbeds, which the last testbed takes away with it."""
     with contextlib.ExitStack() as stack:
         while True:
             root = make_state_root()
@@ -61,17 +61,17 @@ def locked_root():
         yield root
 
 
-class Bed:
+class Testbed:
     def __init__(self, name):
         self.name = name
         self.directory = os.path.join(state_root(), name)
-        self.state_file = os.path.join(self.directory, "bed.json")
+        self.state_file = os.path.join(self.directory, "testbed.json")
         self.geometry_file = os.path.join(self.directory, "geometry.toml")
 
     # ---- state ----
 
     def saved(self):
-        """The saved state, or None: no such bed, or it was killed before it wrote one."""
+        """The saved state, or None: no such testbed, or it was killed before it wrote one."""
         with contextlib.suppress(OSError, ValueError), open(self.state_file) as f:
             return json.load(f)
         return None
@@ -80,7 +80,7 @@ class Bed:
         saved = self.saved()
         if not saved:
             known = ", ".join(names()) or "none"
-            raise PlanError(f"there is no bed '{self.name}' (beds: {known}); make one with torus-netns up")
+            raise PlanError(f"there is no testbed '{self.name}' (testbeds: {known}); make one with torus-netns up")
         return Plan.from_json(saved)
 
     def save(self, plan, **more):
@@ -91,7 +91,7 @@ class Bed:
         os.replace(temporary, self.state_file)   # a killed writer leaves the old one whole
 
     def lock(self):
-        self.load()   # says what is wrong where there is no such bed
+        self.load()   # says what is wrong where there is no such testbed
         return locked(self.directory)
 
     # ---- up ----
@@ -101,7 +101,7 @@ class Bed:
         with locked_root():
             taken = sorted(set(plan.namespaces()) & kernel.namespaces())
             if taken or os.path.exists(self.directory):
-                raise PlanError(f"the bed '{self.name}' is there already ({(taken or [self.directory])[0]}): "
+                raise PlanError(f"the testbed '{self.name}' is there already ({(taken or [self.directory])[0]}): "
                                 f"take it away with 'torus-netns down {self.name}', or give another --name")
             os.mkdir(self.directory, 0o700)
             self.save(plan, ready=False, pid=os.getpid(), private=private, since=time.time())
@@ -155,13 +155,13 @@ class Bed:
     # ---- down ----
 
     def down(self):
-        """Takes away all that there is of this bed, however much was made. True: there was something."""
+        """Takes away all that there is of this testbed, however much was made. True: there was something."""
         saved = self.saved() or {}
         mine = re.compile(re.escape(self.name) + rf"-(\d+|{FRONT})")
         present = sorted(name for name in kernel.namespaces() if mine.fullmatch(name))
         ids = {kernel.namespace_id(name) for name in present} | set(saved.get("ids", []))
         kernel.kill_processes(ids - {None})
-        # Another 'down', or the 'run' that owns the bed, may be at the same work.
+        # Another 'down', or the 'run' that owns the testbed, may be at the same work.
         for attempt in range(3):
             try:
                 kernel.delete_namespaces([name for name in present if name in kernel.namespaces()])
@@ -174,7 +174,7 @@ class Bed:
         self.forget_backlog()
         return there
 
-    # ---- the machine's packet queue: raised by the first bed, put back after the last ----
+    # ---- the machine's packet queue: raised by the first testbed, put back after the last ----
 
     def keep_backlog(self):
         old = kernel.raise_backlog()
@@ -270,7 +270,7 @@ class Bed:
                              for a, device_a, b, device_b in made)
 
     def kill_node(self, word):
-        """As when the power fails: nothing is said on the wires, then the node and its devices are gone."""
+        """As when the power fails: nothing is said in the torus, then the node and its devices are gone."""
         with self.lock():
             plan = self.load()
             host = plan.host(plan.node_number(word))
@@ -346,10 +346,10 @@ def split_end(key):
     return int(node), device
 
 
-# ---- all beds ----
+# ---- all testbeds ----
 
 def names():
-    """Beds with a state directory, and beds of which only namespaces are left."""
+    """Testbeds with a state directory, and testbeds of which only namespaces are left."""
     root = state_root()
     found = set()
     if os.path.isdir(root):
@@ -358,14 +358,14 @@ def names():
 
 
 def describe(name):
-    bed = Bed(name)
-    saved = bed.saved()
+    testbed = Testbed(name)
+    saved = testbed.saved()
     if not saved:
-        return [name, "?", "half made", "", bed.directory]
+        return [name, "?", "half made", "", testbed.directory]
     alive = os.path.exists(f"/proc/{saved['pid']}")
     owner = f"run by {saved['pid']}" if saved.get("running") and alive else ""
     state = "up" if saved["ready"] else ("coming up" if alive else "half made")
     if saved.get("running") and not alive:
         state = "orphaned"
     rate = f"{saved['mbit']:g} Mbit/s" if saved["mbit"] else ""
-    return [name, "x".join(map(str, saved["dims"])), state, " ".join(filter(None, (rate, owner))), bed.directory]
+    return [name, "x".join(map(str, saved["dims"])), state, " ".join(filter(None, (rate, owner))), testbed.directory]

@@ -1,4 +1,4 @@
-#include "programs/torus_run/daemon/keepers.h"
+#include "programs/torus_run/daemon/child_daemons.h"
 
 #include <fmt/format.h>
 
@@ -33,8 +33,8 @@ std::vector<int> subtree_of(const std::vector<int>& parents, int node) {
     return below;
 }
 
-Keepers::Keepers(Loop& loop, int self, const HostOrder& tree, std::chrono::nanoseconds timeout,
-                 Listener& listener)
+ChildDaemons::ChildDaemons(Loop& loop, int self, const HostOrder& tree,
+                           std::chrono::nanoseconds timeout, Listener& listener)
     : loop_(loop),
       self_(self),
       tree_(tree),
@@ -45,15 +45,15 @@ Keepers::Keepers(Loop& loop, int self, const HostOrder& tree, std::chrono::nanos
       timeout_(timeout),
       listener_(listener) {}
 
-void Keepers::start(int except) {
+void ChildDaemons::start(int except) {
     for (int node = int(parents_.size()); node-- > 0;)
         if (parents_[std::size_t(node)] == self_ && node != except) waiting_.push_back(node);
     if (wants_address(agent_)) find_addresses();
     start_some();
 }
 
-// Waits for the neighbours' answers, but not so long that this keeper itself seems dead.
-void Keepers::find_addresses() {
+// Waits for the neighbours' answers, but not so long that this daemon itself seems dead.
+void ChildDaemons::find_addresses() {
     if (self_ < 0 || waiting_.empty()) return;
     constexpr std::chrono::milliseconds longest{2000};
     const auto patience =
@@ -62,7 +62,7 @@ void Keepers::find_addresses() {
                                 self_, waiting_, patience);
 }
 
-void Keepers::start_some() {
+void ChildDaemons::start_some() {
     const auto greeting = std::count_if(links_.begin(), links_.end(), [](const auto& link) {
         return link->state() == Link::State::greeting;
     });
@@ -73,46 +73,46 @@ void Keepers::start_some() {
     }
 }
 
-void Keepers::start_one(int node) {
+void ChildDaemons::start_one(int node) {
     const std::string& host = hosts_[std::size_t(node)];
     // A head outside the torus has no link to it, and calls the first host by its name.
     const bool over_a_link = wants_address(agent_) && self_ >= 0;
     if (over_a_link && !addresses_.contains(node))
-        return listener_.keeper_lost(
+        return listener_.daemon_lost(
             node, fmt::format("cannot be reached: nothing answers on the link to it from host {}; "
                               "torus-check tests the cables",
                               hosts_[std::size_t(self_)]));
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(timeout_).count();
     const std::vector<std::string> command =
-        agent_command(agent_, host, {torus_run_, "--keeper", std::to_string(milliseconds)},
+        agent_command(agent_, host, {torus_run_, "--daemon", std::to_string(milliseconds)},
                       over_a_link ? addresses_[node] : host);
     Link::Listener& listener = *this;
     try {
         links_.push_back(std::make_unique<Link>(node, host, command, loop_, timeout_, listener));
     } catch (const AgentError& error) {
-        listener_.keeper_lost(node, fmt::format("cannot be reached: {}", error.what()));
+        listener_.daemon_lost(node, fmt::format("cannot be reached: {}", error.what()));
     }
 }
 
-void Keepers::send(KeeperFrame kind, std::uint32_t node, const SharedBytes& bytes) {
+void ChildDaemons::send(DaemonFrame kind, std::uint32_t node, const SharedBytes& bytes) {
     const auto next =
         node == every_node ? std::nullopt : next_on_the_way(parents_, self_, int(node));
     for (const auto& link : links_)
         if (node == every_node || (next && link->node() == *next)) link->send(kind, node, bytes);
 }
 
-bool Keepers::reaped(pid_t pid, int status) {
+bool ChildDaemons::reaped(pid_t pid, int status) {
     for (std::size_t i = 0; i < links_.size(); ++i)
         if (links_[i]->reaped(pid, status)) return true;
     return false;
 }
 
-void Keepers::tick(Clock::time_point now, std::chrono::nanoseconds asleep) {
+void ChildDaemons::tick(Clock::time_point now, std::chrono::nanoseconds asleep) {
     for (std::size_t i = 0; i < links_.size(); ++i) links_[i]->tick(now, asleep);
     start_some();
 }
 
-bool Keepers::all_gone() {
+bool ChildDaemons::all_gone() {
     return waiting_.empty() && std::all_of(links_.begin(), links_.end(), [](const auto& link) {
                const bool silent =
                    link->state() == Link::State::done || link->state() == Link::State::lost;
@@ -120,34 +120,34 @@ bool Keepers::all_gone() {
            });
 }
 
-void Keepers::give_up_waiting() {
+void ChildDaemons::give_up_waiting() {
     waiting_.clear();
     std::erase_if(links_, [](const auto& link) { return link->state() == Link::State::greeting; });
 }
 
-void Keepers::drop(bool all) {
+void ChildDaemons::drop(bool all) {
     if (all) waiting_.clear();
     std::erase_if(links_,
                   [all](const auto& link) { return all || link->state() == Link::State::lost; });
 }
 
-std::vector<pid_t> Keepers::agents() const {
+std::vector<pid_t> ChildDaemons::agents() const {
     std::vector<pid_t> pids;
     for (const auto& link : links_) pids.push_back(link->pid());
     return pids;
 }
 
-void Keepers::greeted(Link& link) {
-    listener_.keeper_greeted(link.node());
+void ChildDaemons::greeted(Link& link) {
+    listener_.daemon_greeted(link.node());
 }
-void Keepers::frame(Link&, Frame& frame) {
-    listener_.keeper_frame(frame);
+void ChildDaemons::frame(Link&, Frame& frame) {
+    listener_.daemon_frame(frame);
 }
-void Keepers::lost(Link& link, const std::string& why) {
-    listener_.keeper_lost(link.node(), why);
+void ChildDaemons::lost(Link& link, const std::string& why) {
+    listener_.daemon_lost(link.node(), why);
 }
-void Keepers::muttered(Link& link, const std::string& text) {
-    listener_.keeper_muttered(link.node(), text);
+void ChildDaemons::muttered(Link& link, const std::string& text) {
+    listener_.daemon_muttered(link.node(), text);
 }
 
 }  // namespace torusmp::launch

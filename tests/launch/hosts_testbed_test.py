@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torus-run over the nodes of a bed of namespaces: hosts_bed_test.py SOURCE TORUS_RUN RANK_PROGRAM [CLASS]."""
+"""torus-run over the nodes of a testbed of namespaces: hosts_testbed_test.py SOURCE TORUS_RUN RANK_PROGRAM [CLASS]."""
 import os
 import shutil
 import subprocess
@@ -9,8 +9,8 @@ import unittest
 sys.dont_write_bytecode = True
 SOURCE, TORUS_RUN, RANK_PROGRAM = (sys.argv.pop(1) for _ in range(3))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
-from bed.bed import Bed                                              # noqa: E402
-from harness import BedTest, eventually, main, tool                  # noqa: E402
+from netns.testbed import Testbed                                              # noqa: E402
+from harness import TestbedTest, eventually, main, tool                  # noqa: E402
 
 PATIENCE = 100
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin")
@@ -46,21 +46,21 @@ class Run:
         return output, errors
 
 
-class HostsTest(BedTest):
+class HostsTest(TestbedTest):
     def up(self, dims, *options):
-        self.bed = self.name()
-        tool("up", dims, "--name", self.bed, *options)
-        self.geometry = Bed(self.bed).geometry_file
+        self.testbed = self.name()
+        tool("up", dims, "--name", self.testbed, *options)
+        self.geometry = Testbed(self.testbed).geometry_file
         size = 1
         for extent in dims.split("x"):
             size *= int(extent)
-        self.hosts = [f"{self.bed}-{node}" for node in range(size)]
+        self.hosts = [f"{self.testbed}-{node}" for node in range(size)]
 
-    def run_on_bed(self, *words, before=(), agent="ip netns exec"):
+    def run_on_testbed(self, *words, before=(), agent="ip netns exec"):
         return Run(self, [*before, TORUS_RUN, "--config", self.geometry, "--agent", agent, *words])
 
     def job(self, *steps, options=(), **how):
-        return self.run_on_bed(*options, RANK_PROGRAM, *steps, **how)
+        return self.run_on_testbed(*options, RANK_PROGRAM, *steps, **how)
 
     def processes(self, host):
         done = subprocess.run(["ip", "netns", "pids", host], text=True, capture_output=True)
@@ -79,7 +79,7 @@ class Network(HostsTest):
         self.assertEqual(output.count("torus-run rank "), 16)
         self.assertIn("torus-run rank 5 of 16, local 1 5\n", output)
         where = "echo $(stat -Lc %i /proc/self/ns/net)"
-        inodes = self.run_on_bed("sh", "-c", where).end(0)[0].split()
+        inodes = self.run_on_testbed("sh", "-c", where).end(0)[0].split()
         self.assertEqual(len(set(inodes)), 8)
         self.assertEqual(len(inodes), 16)
         self.expect_hosts_empty()
@@ -88,23 +88,23 @@ class Network(HostsTest):
         self.up("2x2x2")
         run = self.job("connect", "spawn-orphan", "print=ready", "sleep")
         run.wait_for("ready", 8)
-        tool("kill-node", self.bed, "5")
+        tool("kill-node", self.testbed, "5")
         errors = run.end()[1]
-        self.assertIn(f"host {self.bed}-5", errors)
+        self.assertIn(f"host {self.testbed}-5", errors)
         self.assertEqual(errors.count("torus-run: "), 1, errors)
         self.expect_hosts_empty(hosts=self.hosts[:5] + self.hosts[6:])
 
     def test_a_device_that_is_down_or_absent_is_found_before_any_rank_starts(self):
         self.up("2x2x2")
         started = self.path("started")
-        tool("cut", self.bed, "3:d0p")
+        tool("cut", self.testbed, "3:d0p")
         errors = self.job(f"touch={started}").end(2)[1]
-        self.assertIn(f"host {self.bed}-3: device d0p", errors)
+        self.assertIn(f"host {self.testbed}-3: device d0p", errors)
         self.assertRegex(errors, self.geometry + r":\d+: ")
-        subprocess.run(["ip", "-n", f"{self.bed}-6", "link", "del", "d1m"], check=True)
+        subprocess.run(["ip", "-n", f"{self.testbed}-6", "link", "del", "d1m"], check=True)
         errors = self.job(f"touch={started}").end(2)[1]
-        self.assertIn(f"host {self.bed}-3: device d0p", errors)
-        self.assertIn(f"host {self.bed}-6: device d1m", errors)
+        self.assertIn(f"host {self.testbed}-3: device d0p", errors)
+        self.assertIn(f"host {self.testbed}-6: device d1m", errors)
         self.assertFalse(os.path.exists(started))
         self.expect_hosts_empty()
 
@@ -178,15 +178,15 @@ class Ssh(HostsTest):
         run = self.over_the_torus("connect", "spawn-orphan", "print=ready", "sleep",
                                   options=["--set", "transport.timeout=3s"])
         run.wait_for("ready", 3)
-        tool("cut", self.bed, "2:0-")
+        tool("cut", self.testbed, "2:0-")
         errors = run.end()[1]
-        self.assertIn(f"host {self.hosts[2]} (node 2, rank 2) is lost: nothing was heard of its keeper for longer "
+        self.assertIn(f"host {self.hosts[2]} (node 2, rank 2) is lost: nothing was heard of its daemon for longer "
                       "than transport.timeout = 3s", errors)
         # Cut off as it is, the far host ends its part by itself. A session of sshd's that still waits for the
         # dead connection is not ours.
         self.expect_hosts_empty(self.servers, self.hosts[:1])
         eventually("the far ranks are gone", lambda: not any(
-            "rank_program" in command(pid) or "--keeper" in command(pid)
+            "rank_program" in command(pid) or "--daemon" in command(pid)
             for host in self.hosts for pid in self.processes(host)))
 
     def test_a_link_that_nobody_answers_on_is_named(self):

@@ -15,7 +15,7 @@
 
 namespace torusmp::check {
 
-struct CrewPlan {
+struct SurveyPlan {
     std::string agent;
     std::string program;                       // of the probe, as the hosts know it
     std::vector<std::string> hosts;            // by node
@@ -35,6 +35,6 @@ struct HostResult {
 using Progress = std::function<void(const char* what, std::size_t done, std::size_t of,
                                     const std::string& late)>;
 
-std::vector<HostResult> question_hosts(const CrewPlan& plan, const Progress& progress);
+std::vector<HostResult> question_hosts(const SurveyPlan& plan, const Progress& progress);
 
 }  // namespace torusmp::check

@@ -1,7 +1,7 @@
 """Runs the exchange, and other programs, on a torus of network namespaces: ours, over Open MPI, over
 MPICH, and over bare sockets, each started the way it starts on a cluster.
 
-A Bed is made by tests/testbed/torus-netns and taken down by close(). One job at a time runs on it.
+A Testbed is made by tests/testbed/torus-netns and taken down by close(). One job at a time runs on it.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ PAYLOAD_SHARE = (MTU - 20 - 32) / (MTU + 14)
 LINK_PORT = 40100  # of bare sockets, and one more for each axis
 
 
-class BedError(Exception):
+class TestbedError(Exception):
     pass
 
 
@@ -46,17 +46,17 @@ class Shape:
 
 
 def why_impossible():
-    """Nothing where beds can be made, else the reason."""
+    """Nothing where testbeds can be made, else the reason."""
     done = subprocess.run([TESTBED, "possible"], capture_output=True, text=True)
     if done.returncode:
         return done.stderr.strip() or f"{TESTBED} possible ended with {done.returncode}"
-    return "a bed that stays needs root" if os.geteuid() else None
+    return "a testbed that stays needs root" if os.geteuid() else None
 
 
-class Bed:
+class Testbed:
     def __init__(self, shape, name):
         self.shape, self.name = shape, name
-        self.folder = tempfile.TemporaryDirectory(prefix="compare-peers-bed-")
+        self.folder = tempfile.TemporaryDirectory(prefix="compare-peers-testbed-")
         self.work = Path(self.folder.name)
         self.geometry = self.work / "geometry.toml"
         self.hosts = [f"{name}-{rank}" for rank in range(shape.nodes())]
@@ -200,7 +200,7 @@ class Bed:
 def ip(host, what):
     done = subprocess.run(["ip", "-n", host, "-4", "-j", what], capture_output=True, text=True)
     if done.returncode:
-        raise BedError(f"'ip {what}' on {host} failed: {done.stderr.strip()}")
+        raise TestbedError(f"'ip {what}' on {host} failed: {done.stderr.strip()}")
     return json.loads(done.stdout)
 
 
@@ -208,5 +208,5 @@ def call(command, **keywords):
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, **keywords)
     if done.returncode:
-        raise BedError(f"this failed with code {done.returncode}: "
+        raise TestbedError(f"this failed with code {done.returncode}: "
                        f"{' '.join(map(str, command))}\n{done.stdout[-2000:]}")

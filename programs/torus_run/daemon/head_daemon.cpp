@@ -1,4 +1,4 @@
-#include "programs/torus_run/daemon/keeper.h"
+#include "programs/torus_run/daemon/head_daemon.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 #include "core/transport/common/settings.h"
 #include "launch/settings.h"
 #include "programs/torus_run/daemon/attention.h"
+#include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/coordinator.h"
 #include "programs/torus_run/daemon/descendants.h"
-#include "programs/torus_run/daemon/keepers.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/front/order.h"
@@ -27,18 +27,19 @@ namespace {
 
 class Head : private Attention::Listener,
              private LocalRanks::Listener,
-             private Keepers::Listener,
+             private ChildDaemons::Listener,
              private Coordinator::Hosts,
              private Outputs::Flow {
   public:
-    Head(const Job& job, KeeperContext context)
+    Head(const Job& job, DaemonContext context)
         : job_(job),
           context_(std::move(context)),
           attention_(loop_, context_, *this),
           outputs_(loop_, job.size(), job.tag_output, *this),
           coordinator_(job, outputs_, *this),
           tree_(make_tree(job)),
-          keepers_(loop_, head_node(job), tree_, job.settings[transport::setting::timeout], *this),
+          child_daemons_(loop_, head_node(job), tree_, job.settings[transport::setting::timeout],
+                         *this),
           preflight_(job, tree_.parents),
           pulse_(job.settings[transport::setting::timeout]) {}
 
@@ -63,7 +64,7 @@ class Head : private Attention::Listener,
             cpus_ = std::move(prepared.cpus);
             preflight_.answered(own_->job.node, std::move(prepared.facts));
         }
-        keepers_.start();
+        child_daemons_.start();
     }
 
     bool all_ready() {
@@ -79,7 +80,7 @@ class Head : private Attention::Listener,
         const bool shared = preflight_.share_a_machine();
         Packer packer;
         packer.add(shared);
-        keepers_.send(KeeperFrame::start, every_node, share(packer.take()));
+        child_daemons_.send(DaemonFrame::start, every_node, share(packer.take()));
         if (shared) unbind(job_.settings[launch::setting::bind], cpus_);
         if (!own_ || own_->job.ranks.front() != 0) forward_input();
         if (own_) {
@@ -101,7 +102,7 @@ class Head : private Attention::Listener,
         });
         const auto node = std::uint32_t(zero - job_.hosts.begin());
         input_.emplace(loop_, context_.standard_input, [this, node](std::vector<std::byte> bytes) {
-            keepers_.send(KeeperFrame::input, node, share(std::move(bytes)));
+            child_daemons_.send(DaemonFrame::input, node, share(std::move(bytes)));
         });
         input_->start();
     }
@@ -121,12 +122,12 @@ class Head : private Attention::Listener,
         };
         sooner(outputs_.next_tick());
         if (local_) sooner(local_->next_tick());
-        attention_.step(pulse_.wait(next, !keepers_.empty()));
+        attention_.step(pulse_.wait(next, !child_daemons_.empty()));
         const auto now = Clock::now();
-        if (pulse_.beat(now)) keepers_.send(KeeperFrame::ping, every_node, nullptr);
+        if (pulse_.beat(now)) child_daemons_.send(DaemonFrame::ping, every_node, nullptr);
         longest_sleep_ = std::max(longest_sleep_, pulse_.asleep());
-        keepers_.tick(now, pulse_.asleep());
-        keepers_.drop(false);
+        child_daemons_.tick(now, pulse_.asleep());
+        child_daemons_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
         coordinator_.tick(now);
         outputs_.pump();
@@ -139,7 +140,7 @@ class Head : private Attention::Listener,
     }
     void child_changed(pid_t pid, int status) override {
         if (local_ && local_->reaped(pid, status)) return;
-        keepers_.reaped(pid, status);  // or an orphan that came to us
+        child_daemons_.reaped(pid, status);  // or an orphan that came to us
     }
 
     // ---- ranks of this host ----
@@ -151,51 +152,51 @@ class Head : private Attention::Listener,
 
     // ---- other hosts ----
 
-    void keeper_greeted(int node) override {
-        keepers_.send(KeeperFrame::plan, std::uint32_t(node),
-                      share(encode(make_order(job_, tree_, node))));
+    void daemon_greeted(int node) override {
+        child_daemons_.send(DaemonFrame::plan, std::uint32_t(node),
+                            share(encode(make_order(job_, tree_, node))));
         if (job_.verbose)
             outputs_.say(fmt::format("torus-run: reached host {}\n", host(node).name));
     }
 
-    void keeper_frame(Frame& frame) override {
+    void daemon_frame(Frame& frame) override {
         const int node = int(frame.header.sequence);
         if (node < 0 || node >= int(job_.hosts.size())) return;
         try {
             understand(node, frame);
         } catch (const PackingError& error) {
-            keeper_lost(node, fmt::format("is lost: {}", error.what()));
+            daemon_lost(node, fmt::format("is lost: {}", error.what()));
         }
     }
 
     void understand(int node, Frame& frame) {
         Unpacker body(frame.body);
-        switch (KeeperFrame(frame.header.kind)) {
-            case KeeperFrame::greeted:
-                return keeper_greeted(node);
-            case KeeperFrame::facts:
+        switch (DaemonFrame(frame.header.kind)) {
+            case DaemonFrame::greeted:
+                return daemon_greeted(node);
+            case DaemonFrame::facts:
                 return preflight_.answered(node, decode_facts(frame.body));
-            case KeeperFrame::event:
+            case DaemonFrame::event:
                 return coordinator_.happened(decode_event(frame.body));
-            case KeeperFrame::output:
+            case DaemonFrame::output:
                 return remote_output(node, body);
-            case KeeperFrame::output_ended: {
+            case DaemonFrame::output_ended: {
                 const int rank = body.get<int>();
                 return printed_by(rank, body.get<std::uint32_t>(), {});
             }
-            case KeeperFrame::input_taken:
+            case DaemonFrame::input_taken:
                 if (input_) input_->taken(std::size_t(body.get<std::uint64_t>()));
                 return;
-            case KeeperFrame::input_closed:
+            case DaemonFrame::input_closed:
                 if (input_) input_->close();
                 return;
-            case KeeperFrame::done:
+            case DaemonFrame::done:
                 ends_[node] = decode_end(frame.body);
                 return;
-            case KeeperFrame::unheard:
+            case DaemonFrame::unheard:
                 return unheard(node);
-            case KeeperFrame::lost:
-                return keeper_lost(node, body.text());
+            case DaemonFrame::lost:
+                return daemon_lost(node, body.text());
             default:
                 return;  // alive: its arrival is all that matters
         }
@@ -222,10 +223,10 @@ class Head : private Attention::Listener,
         Packer packer;
         packer.add(std::uint32_t(stream)).add(owed);
         owed = 0;
-        keepers_.send(KeeperFrame::output_taken, std::uint32_t(node), share(packer.take()));
+        child_daemons_.send(DaemonFrame::output_taken, std::uint32_t(node), share(packer.take()));
     }
 
-    void keeper_lost(int node, const std::string& why) override {
+    void daemon_lost(int node, const std::string& why) override {
         if (ending_) return;
         if (!coordinator_.has_started()) return preflight_.failed(node, why);
         std::vector<int> behind = subtree_of(tree_.parents, node);
@@ -238,19 +239,19 @@ class Head : private Attention::Listener,
         const std::chrono::nanoseconds timeout = job_.settings[transport::setting::timeout];
         const auto slept = std::max(longest_sleep_, pulse_.late(Clock::now()));
         if (ending_ || 2 * slept < timeout)
-            return keeper_lost(node,
+            return daemon_lost(node,
                                fmt::format("is lost: it heard nothing of torus-run for longer than "
                                            "transport.timeout = {}",
                                            base::format_time(timeout)));
         coordinator_.host_lost(
             node,
-            fmt::format("gave up torus-run, whose keeper process here (pid {}) stood still for "
+            fmt::format("gave up torus-run, whose daemon process here (pid {}) stood still for "
                         "{:.1f} s, longer than transport.timeout = {} allows",
                         getpid(), std::chrono::duration<double>(slept).count(),
                         base::format_time(timeout)));
     }
 
-    void keeper_muttered(int node, const std::string& text) override {
+    void daemon_muttered(int node, const std::string& text) override {
         if (!job_.verbose) return;
         outputs_.say(fmt::format("torus-run: host {} says: {}{}", host(node).name, text,
                                  text.ends_with('\n') ? "" : "\n"));
@@ -264,29 +265,29 @@ class Head : private Attention::Listener,
         if (local_) local_->signal(number);
         Packer packer;
         packer.add(number);
-        keepers_.send(KeeperFrame::signal, every_node, share(packer.take()));
+        child_daemons_.send(DaemonFrame::signal, every_node, share(packer.take()));
     }
     void answer(FrameHeader header, SharedBytes bytes) override {
         if (local_) local_->answer(header, bytes);
-        if (keepers_.empty()) return;
+        if (child_daemons_.empty()) return;
         Packer packer;
         packer.add(header.kind).add(header.sequence);
         if (bytes) packer.append(*bytes);
-        keepers_.send(KeeperFrame::answer, every_node, share(packer.take()));
+        child_daemons_.send(DaemonFrame::answer, every_node, share(packer.take()));
     }
     void tell_deaths(SharedBytes records) override {
         if (local_) local_->tell_deaths(records);
-        keepers_.send(KeeperFrame::deaths, every_node, records);
+        child_daemons_.send(DaemonFrame::deaths, every_node, records);
     }
     void tell_over(const std::string& why) override {
         if (local_) local_->tell_over(why);
         Packer packer;
         packer.add(why);
-        keepers_.send(KeeperFrame::over, every_node, share(packer.take()));
+        child_daemons_.send(DaemonFrame::over, every_node, share(packer.take()));
     }
     void terminate() override {
         if (local_) local_->terminate();
-        keepers_.send(KeeperFrame::terminate, every_node, nullptr);
+        child_daemons_.send(DaemonFrame::terminate, every_node, nullptr);
     }
 
     // ---- where output goes ----
@@ -300,7 +301,7 @@ class Head : private Attention::Listener,
         if (local_) local_->streams().close(stream);
         Packer packer;
         packer.add(std::uint32_t(stream));
-        keepers_.send(KeeperFrame::close_output, every_node, share(packer.take()));
+        child_daemons_.send(DaemonFrame::close_output, every_node, share(packer.take()));
     }
 
     // ---- the end ----
@@ -315,7 +316,7 @@ class Head : private Attention::Listener,
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
         for (const auto& [node, end] : ends_) report_end(node, end, orderly);
-        coordinator_.report_strangers();
+        coordinator_.report_other_mpi();
         write_rest();
         outputs_.finish_lines();
         if (job_.verbose)
@@ -338,7 +339,7 @@ class Head : private Attention::Listener,
     // Children that are neither ranks nor agents.
     std::vector<int> orphans() const {
         std::vector<int> found = children();
-        const std::vector<pid_t> agents = keepers_.agents();
+        const std::vector<pid_t> agents = child_daemons_.agents();
         std::erase_if(found, [&agents](pid_t pid) {
             return std::find(agents.begin(), agents.end(), pid) != agents.end();
         });
@@ -347,16 +348,16 @@ class Head : private Attention::Listener,
 
     // What they print meanwhile is still passed on, as long as somebody reads it.
     void end_other_hosts() {
-        keepers_.give_up_waiting();
-        if (keepers_.empty()) return;
-        keepers_.send(KeeperFrame::finish, every_node, nullptr);
+        child_daemons_.give_up_waiting();
+        if (child_daemons_.empty()) return;
+        child_daemons_.send(DaemonFrame::finish, every_node, nullptr);
         auto patience_ends = Clock::now() + 2 * kill_patience;
-        while (!keepers_.all_gone() && !front_gone_ && Clock::now() < patience_ends) {
+        while (!child_daemons_.all_gone() && !front_gone_ && Clock::now() < patience_ends) {
             step();
             if (outputs_.paused(output_stream) || outputs_.paused(errors_stream))
                 patience_ends = Clock::now() + 2 * kill_patience;
         }
-        keepers_.drop(true);
+        child_daemons_.drop(true);
     }
 
     void report_end(int node, const HostEnd& end, bool orderly) {
@@ -385,14 +386,14 @@ class Head : private Attention::Listener,
     }
 
     const Job& job_;
-    KeeperContext context_;
+    DaemonContext context_;
     const Clock::time_point began_ = Clock::now();
     Loop loop_;
     Attention attention_;
     Outputs outputs_;
     Coordinator coordinator_;
     const HostOrder tree_;
-    Keepers keepers_;
+    ChildDaemons child_daemons_;
     Preflight preflight_;
     Pulse pulse_;
     std::optional<HostOrder> own_;
@@ -408,7 +409,7 @@ class Head : private Attention::Listener,
 
 }  // namespace
 
-int keep(const Job& job, KeeperContext context) {
+int run_head(const Job& job, DaemonContext context) {
     return Head(job, std::move(context)).run();
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How jobs over the nodes of a bed begin and end: links_bed_test.py SOURCE TORUS_RUN STEPS [CLASS].
+"""How jobs over the nodes of a testbed begin and end: links_testbed_test.py SOURCE TORUS_RUN STEPS [CLASS].
 
-TORUSMP_BED_RUNS in the environment says how often each job that must end in silence is run (3).
+TORUSMP_TESTBED_RUNS in the environment says how often each job that must end in silence is run (3).
 """
 import os
 import subprocess
@@ -10,23 +10,23 @@ import sys
 sys.dont_write_bytecode = True
 SOURCE, TORUS_RUN, STEPS = (sys.argv.pop(1) for _ in range(3))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
-from bed.bed import Bed                                              # noqa: E402
-from harness import BedTest, main, tool                              # noqa: E402
+from netns.testbed import Testbed                                              # noqa: E402
+from harness import TestbedTest, main, tool                              # noqa: E402
 
-RUNS = int(os.environ.get("TORUSMP_BED_RUNS", "3"))
+RUNS = int(os.environ.get("TORUSMP_TESTBED_RUNS", "3"))
 PATIENCE = 120                     # against jobs that hang
 TIMEOUT = 1                        # seconds in which kernels have to answer
 NAP = 3 * TIMEOUT + 1              # longer than anything that a clock could wait for
 
 
-class LinksTest(BedTest):
+class LinksTest(TestbedTest):
     def setUp(self):
         super().setUp()
-        self.bed = self.name()
-        tool("up", "2x2x2", "--name", self.bed)
+        self.testbed = self.name()
+        tool("up", "2x2x2", "--name", self.testbed)
 
     def words(self, *steps, settings=()):
-        words = [TORUS_RUN, "--config", Bed(self.bed).geometry_file, "--agent", "ip netns exec",
+        words = [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
                  "--set", "transport.use=tcp", "--set", f"transport.timeout={TIMEOUT}s"]
         for setting in settings:
             words += ["--set", setting]
@@ -72,15 +72,15 @@ class DeadCables(LinksTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertRegex(done.stderr, r"link 0[+-] to rank \d .* does not come about: cannot connect: .*"
+        self.assertRegex(done.stderr, r"link 0[+-] to rank \d .* cannot be established: cannot connect: .*"
                                       r"\(device d0[pm], \S+ to \S+ on d0[pm] of \S+\)")
         for end in ends:
             self.assertIn(end, done.stderr)
 
     def test_a_cable_that_carries_nothing_is_named_by_the_end_that_calls(self):
         # Rings of two share two cables: the other one of ranks 2 and 6 works.
-        tool("set", self.bed, "2", "d0p", "loss", "100")
-        self.expect_named("d0p", f"{self.bed}-")
+        tool("set", self.testbed, "2", "d0p", "loss", "100")
+        self.expect_named("d0p", f"{self.testbed}-")
 
     def test_a_cable_that_carries_nothing_any_more_ends_the_job_although_data_is_under_way(self):
         with subprocess.Popen(self.words("mpi", f"talk={PATIENCE}"), stdin=subprocess.DEVNULL, text=True,
@@ -89,7 +89,7 @@ class DeadCables(LinksTest):
             self.assertEqual(job.stdout.readline(), "they talk\n")
             for end in ("2", "6"):
                 for device in ("d0p", "d0m"):
-                    tool("set", self.bed, end, device, "loss", "100")
+                    tool("set", self.testbed, end, device, "loss", "100")
             errors = job.communicate(timeout=PATIENCE)[1]
         self.assertNotEqual(job.returncode, 0)
         self.assertRegex(errors, r"rank [26] .*: its host does not answer any more")

@@ -1,5 +1,5 @@
-// What algorithms of the alltoall share that go dimension by dimension: lanes, each of which moves
-// one part of every block through all dimensions.
+// What algorithms of the alltoall share that go dimension by dimension: stripes, each of which
+// moves one part of every block through all dimensions.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace torusmp::collectives::alltoall {
 
-class Lanes : public AlgorithmOf<Arguments> {
+class Stripes : public AlgorithmOf<Arguments> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
@@ -20,7 +20,7 @@ class Lanes : public AlgorithmOf<Arguments> {
         std::size_t to = 0;
         std::size_t size() const { return to - from; }
     };
-    struct Lane {
+    struct Stripe {
         int index = 0;         // and its first dimension
         std::size_t from = 0;  // the part: bytes [from, from + width) of every block
         std::size_t width = 0;
@@ -33,39 +33,39 @@ class Lanes : public AlgorithmOf<Arguments> {
         std::size_t sends = 0;
         std::size_t receives = 0;
     };
-    // For start(): how many lanes, how many requests of each kind a lane needs, and how many cells
-    // its slabs take that are under way.
-    void lay_lanes(std::size_t count, std::size_t requests, std::size_t room);
+    // For start(): how many stripes, how many requests of each kind a stripe needs, and how many
+    // cells its slabs take that are under way.
+    void lay_stripes(std::size_t count, std::size_t requests, std::size_t room);
     std::size_t block_bytes() const { return call_.out_blocks.size(0); }
 
-    int dimension_of(const Lane& lane) const {
-        return (lane.index + lane.phase) % group().dimensions();
+    int dimension_of(const Stripe& stripe) const {
+        return (stripe.index + stripe.phase) % group().dimensions();
     }
     std::size_t slab_size(int dimension) const {
         return std::size_t(group().size() / group().extent(dimension));
     }
-    // Copies some cells of the slab of a coordinate in the dimension at work, out of the lane's
+    // Copies some cells of the slab of a coordinate in the dimension at work, out of the stripe's
     // cells; returns the end of what was packed. Or into them.
-    std::byte* pack(const Lane& lane, int coordinate, Cells cells, std::byte* to) const;
-    void unpack(const Lane& lane, int coordinate, Cells cells, const std::byte* from) const;
+    std::byte* pack(const Stripe& stripe, int coordinate, Cells cells, std::byte* to) const;
+    void unpack(const Stripe& stripe, int coordinate, Cells cells, const std::byte* from) const;
 
   private:
     virtual int steps_in(int dimension) const = 0;
-    // The lane has come to a dimension; it begins a step of it; all messages of a step are there.
-    virtual void enter_dimension(const Lane&) {}
-    virtual void post_step(Lane& lane) = 0;
-    virtual void take_step(const Lane& lane) = 0;
+    // The stripe has come to a dimension; it begins a step of it; all messages of a step are there.
+    virtual void enter_dimension(const Stripe&) {}
+    virtual void post_step(Stripe& stripe) = 0;
+    virtual void take_step(const Stripe& stripe) = 0;
 
     bool move() final;
-    bool move_lane(Lane& lane);
-    bool step_complete(const Lane& lane);
-    bool next_step(Lane& lane);
-    void collect(const Lane& lane);
-    void deliver(const Lane& lane);
+    bool move_stripe(Stripe& stripe);
+    bool step_complete(const Stripe& stripe);
+    bool next_step(Stripe& stripe);
+    void collect(const Stripe& stripe);
+    void deliver(const Stripe& stripe);
     template <class Use>
-    void each_run(const Lane& lane, int coordinate, Cells cells, Use&& use) const;
+    void each_run(const Stripe& stripe, int coordinate, Cells cells, Use&& use) const;
 
-    std::vector<Lane> lanes_;
+    std::vector<Stripe> stripes_;
     Scratch scratch_;
 };
 

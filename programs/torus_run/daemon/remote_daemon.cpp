@@ -1,5 +1,5 @@
-// The keeper of a host that an agent reached: starts the ranks as it is told, and reports to the
-// head what happens to them. Where the torus is the only network, it also starts the keepers one
+// The daemon of a host that an agent reached: starts the ranks as it is told, and reports to the
+// head what happens to them. Where the torus is the only network, it also starts the daemons one
 // link further on, and forwards what they and the head say.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 
 #include "base/descriptor.h"
 #include "programs/torus_run/daemon/attention.h"
+#include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/descendants.h"
-#include "programs/torus_run/daemon/keeper.h"
-#include "programs/torus_run/daemon/keepers.h"
+#include "programs/torus_run/daemon/head_daemon.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/daemon/signals.h"
@@ -53,12 +53,12 @@ Channel take_over_standard_streams() {
     return {std::move(input), std::move(output)};
 }
 
-class RemoteKeeper : private Attention::Listener,
+class RemoteDaemon : private Attention::Listener,
                      private LocalRanks::Listener,
-                     private Keepers::Listener,
+                     private ChildDaemons::Listener,
                      private InputSink::Listener {
   public:
-    RemoteKeeper(std::chrono::milliseconds timeout, KeeperContext context)
+    RemoteDaemon(std::chrono::milliseconds timeout, DaemonContext context)
         : timeout_(timeout),
           context_(std::move(context)),
           head_(take_over_standard_streams()),
@@ -82,35 +82,35 @@ class RemoteKeeper : private Attention::Listener,
         const auto next = ranks_ ? ranks_->next_tick() : std::nullopt;
         attention_.step(pulse_.wait(next, true));
         const auto now = Clock::now();
-        if (pulse_.beat(now) && order_) tell_head(KeeperFrame::alive, nullptr);
+        if (pulse_.beat(now) && order_) tell_head(DaemonFrame::alive, nullptr);
         last_heard_ += std::chrono::duration_cast<Clock::duration>(pulse_.asleep());
         if (now - last_heard_ > timeout_) give_up_the_head();
-        if (keepers_) {
-            keepers_->tick(now, pulse_.asleep());
-            keepers_->drop(false);
+        if (child_daemons_) {
+            child_daemons_->tick(now, pulse_.asleep());
+            child_daemons_->drop(false);
         }
         if (ranks_) ranks_->tick(now, pulse_.asleep());
     }
 
     // It may only be stopped, and read this later.
     void give_up_the_head() {
-        if (order_) tell_head(KeeperFrame::unheard, nullptr);
+        if (order_) tell_head(DaemonFrame::unheard, nullptr);
         leave("nothing was heard of torus-run for too long");
     }
 
-    // Somebody on this host ends this keeper, and with it everything that it started.
+    // Somebody on this host ends this daemon, and with it everything that it started.
     void user_signal(int signal) override {
         if (ends_programs(signal)) leave(fmt::format("it was told so by {}", signal_name(signal)));
     }
     void front_gone() override { alone_ = true; }
     void child_changed(pid_t pid, int status) override {
         if (ranks_ && ranks_->reaped(pid, status)) return;
-        if (keepers_) keepers_->reaped(pid, status);
+        if (child_daemons_) child_daemons_->reaped(pid, status);
     }
 
     // The head shows what a lost host wrote to standard error.
     void leave(const std::string& why) {
-        if (!alone_) fmt::print(stderr, "torus-run: the keeper of this host ends: {}\n", why);
+        if (!alone_) fmt::print(stderr, "torus-run: the daemon of this host ends: {}\n", why);
         alone_ = true;
     }
 
@@ -139,42 +139,42 @@ class RemoteKeeper : private Attention::Listener,
         const std::uint32_t to = frame.header.sequence;
         const bool mine = !order_ || to == every_node || to == std::uint32_t(order_->job.node);
         if (mine) understand(frame);
-        if (keepers_ && (!mine || to == every_node))
-            keepers_->send(KeeperFrame(frame.header.kind), to, share(frame.body));
+        if (child_daemons_ && (!mine || to == every_node))
+            child_daemons_->send(DaemonFrame(frame.header.kind), to, share(frame.body));
     }
 
     void understand(Frame& frame) {
         Unpacker body(frame.body);
-        const auto kind = KeeperFrame(frame.header.kind);
-        if (kind == KeeperFrame::plan) return prepare(decode_order(frame.body));
-        if (kind == KeeperFrame::finish) {
+        const auto kind = DaemonFrame(frame.header.kind);
+        if (kind == DaemonFrame::plan) return prepare(decode_order(frame.body));
+        if (kind == DaemonFrame::finish) {
             finishing_ = true;
             return;
         }
-        if (kind == KeeperFrame::start && order_) return start(body.get<bool>());
+        if (kind == DaemonFrame::start && order_) return start(body.get<bool>());
         if (!ranks_) return;
         switch (kind) {
-            case KeeperFrame::signal:
+            case DaemonFrame::signal:
                 return ranks_->signal(body.get<int>());
-            case KeeperFrame::terminate:
+            case DaemonFrame::terminate:
                 return ranks_->terminate();
-            case KeeperFrame::answer: {
+            case DaemonFrame::answer: {
                 const FrameHeader header{body.get<std::uint32_t>(), body.get<std::uint32_t>(), 0};
                 const auto bytes = body.rest();
                 return ranks_->answer(header, share({bytes.begin(), bytes.end()}));
             }
-            case KeeperFrame::deaths:
+            case DaemonFrame::deaths:
                 return ranks_->tell_deaths(share(std::move(frame.body)));
-            case KeeperFrame::over:
+            case DaemonFrame::over:
                 return ranks_->tell_over(body.text());
-            case KeeperFrame::input:
+            case DaemonFrame::input:
                 if (input_) input_->take(body.rest());
                 return;
-            case KeeperFrame::output_taken: {
+            case DaemonFrame::output_taken: {
                 const auto stream = body.get<std::uint32_t>();
                 return output_taken(stream, body.get<std::uint64_t>());
             }
-            case KeeperFrame::close_output:
+            case DaemonFrame::close_output:
                 if (const auto stream = body.get<std::uint32_t>(); stream < streams)
                     ranks_->streams().close(int(stream));
                 return;
@@ -187,13 +187,13 @@ class RemoteKeeper : private Attention::Listener,
         if (order_) return;
         order_ = std::move(order);
         if (!order_->parents.empty()) {
-            Keepers::Listener& listener = *this;
-            keepers_.emplace(loop_, order_->job.node, *order_, order_->job.timeout, listener);
-            keepers_->start();
+            ChildDaemons::Listener& listener = *this;
+            child_daemons_.emplace(loop_, order_->job.node, *order_, order_->job.timeout, listener);
+            child_daemons_->start();
         }
         Prepared prepared = prepare_remote_host(*order_);
         cpus_ = std::move(prepared.cpus);
-        tell_head(KeeperFrame::facts, share(encode(prepared.facts)));
+        tell_head(DaemonFrame::facts, share(encode(prepared.facts)));
     }
 
     void start(bool shared_machine) {
@@ -214,7 +214,7 @@ class RemoteKeeper : private Attention::Listener,
         if (input_) input_->let_go();
     }
 
-    void tell_head(KeeperFrame kind, SharedBytes bytes) {
+    void tell_head(DaemonFrame kind, SharedBytes bytes) {
         pass_up({std::uint32_t(kind), std::uint32_t(order_->job.node), 0}, std::move(bytes));
     }
     void pass_up(FrameHeader header, SharedBytes bytes) {
@@ -230,14 +230,14 @@ class RemoteKeeper : private Attention::Listener,
 
     // ---- ranks ----
 
-    void happened(RankEvent event) override { tell_head(KeeperFrame::event, share(encode(event))); }
+    void happened(RankEvent event) override { tell_head(DaemonFrame::event, share(encode(event))); }
 
     void printed(int rank, int stream, std::string_view text) override {
         Packer packer;
         packer.add(rank).add(std::uint32_t(stream));
-        if (text.empty()) return tell_head(KeeperFrame::output_ended, share(packer.take()));
+        if (text.empty()) return tell_head(DaemonFrame::output_ended, share(packer.take()));
         packer.append(std::as_bytes(std::span(text)));
-        tell_head(KeeperFrame::output, share(packer.take()));
+        tell_head(DaemonFrame::output, share(packer.take()));
         on_the_way_[stream] += text.size();
         if (on_the_way_[stream] >= output_window) ranks_->streams().pause(stream, true);
     }
@@ -251,24 +251,24 @@ class RemoteKeeper : private Attention::Listener,
     void input_taken(std::size_t bytes) override {
         Packer packer;
         packer.add(std::uint64_t(bytes));
-        tell_head(KeeperFrame::input_taken, share(packer.take()));
+        tell_head(DaemonFrame::input_taken, share(packer.take()));
     }
-    void input_closed() override { tell_head(KeeperFrame::input_closed, nullptr); }
+    void input_closed() override { tell_head(DaemonFrame::input_closed, nullptr); }
 
-    // ---- keepers further on ----
+    // ---- daemons further on ----
 
-    void keeper_greeted(int node) override {
-        pass_up({std::uint32_t(KeeperFrame::greeted), std::uint32_t(node), 0}, nullptr);
+    void daemon_greeted(int node) override {
+        pass_up({std::uint32_t(DaemonFrame::greeted), std::uint32_t(node), 0}, nullptr);
     }
-    void keeper_frame(Frame& frame) override {
+    void daemon_frame(Frame& frame) override {
         pass_up(frame.header, share(std::move(frame.body)));
     }
-    void keeper_lost(int node, const std::string& why) override {
+    void daemon_lost(int node, const std::string& why) override {
         Packer packer;
         packer.add(why);
-        pass_up({std::uint32_t(KeeperFrame::lost), std::uint32_t(node), 0}, share(packer.take()));
+        pass_up({std::uint32_t(DaemonFrame::lost), std::uint32_t(node), 0}, share(packer.take()));
     }
-    void keeper_muttered(int, const std::string&) override {}
+    void daemon_muttered(int, const std::string&) override {}
 
     // ---- the end ----
 
@@ -276,17 +276,17 @@ class RemoteKeeper : private Attention::Listener,
         HostEnd end;
         if (finishing_ && (!ranks_ || ranks_->running() == 0)) end.left_behind = orphans();
         if (ranks_) ranks_->kill();
-        end_keepers();
+        end_child_daemons();
         for (const pid_t pid : kill_descendants(kill_patience)) end.stuck.push_back(pid);
         while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->streams().drain()) step();
-        if (order_ && !alone_) tell_head(KeeperFrame::done, share(encode(end)));
+        if (order_ && !alone_) tell_head(DaemonFrame::done, share(encode(end)));
         while (!alone_ && head_.has_unsent()) step();
     }
 
     std::vector<int> orphans() const {
         std::vector<int> found = children();
-        if (!keepers_) return found;
-        const std::vector<pid_t> agents = keepers_->agents();
+        if (!child_daemons_) return found;
+        const std::vector<pid_t> agents = child_daemons_->agents();
         std::erase_if(found, [&agents](pid_t pid) {
             return std::find(agents.begin(), agents.end(), pid) != agents.end();
         });
@@ -294,16 +294,16 @@ class RemoteKeeper : private Attention::Listener,
     }
 
     // They have been told by now, or see the end of their connection.
-    void end_keepers() {
-        if (!keepers_) return;
-        keepers_->give_up_waiting();
+    void end_child_daemons() {
+        if (!child_daemons_) return;
+        child_daemons_->give_up_waiting();
         const auto patience_ends = Clock::now() + kill_patience;
-        while (!alone_ && !keepers_->all_gone() && Clock::now() < patience_ends) step();
-        keepers_->drop(true);
+        while (!alone_ && !child_daemons_->all_gone() && Clock::now() < patience_ends) step();
+        child_daemons_->drop(true);
     }
 
     const std::chrono::milliseconds timeout_;
-    KeeperContext context_;
+    DaemonContext context_;
     Loop loop_;
     Channel head_;
     Attention attention_;
@@ -311,7 +311,7 @@ class RemoteKeeper : private Attention::Listener,
     Clock::time_point last_heard_;
     std::optional<HostOrder> order_;
     std::vector<config::CpuList> cpus_;
-    std::optional<Keepers> keepers_;
+    std::optional<ChildDaemons> child_daemons_;
     std::optional<InputSink> input_;
     std::optional<LocalRanks> ranks_;
     std::uint64_t on_the_way_[streams] = {0, 0};  // output that the head has not acknowledged
@@ -321,8 +321,8 @@ class RemoteKeeper : private Attention::Listener,
 
 }  // namespace
 
-int keep_remote(std::chrono::milliseconds timeout, KeeperContext context) {
-    return RemoteKeeper(timeout, std::move(context)).run();
+int run_remote_host(std::chrono::milliseconds timeout, DaemonContext context) {
+    return RemoteDaemon(timeout, std::move(context)).run();
 }
 
 }  // namespace torusmp::launch

@@ -1,4 +1,4 @@
-#include "programs/torus_check/wire.h"
+#include "programs/torus_check/probe_packet.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -53,10 +53,10 @@ class Between {
     collectives::Exchange exchange;
 };
 
-class AcrossBarrierCall final : public Call {
+class InterBarrierCall final : public Call {
   public:
-    static constexpr Slot slot = Slot::across_barrier;
-    explicit AcrossBarrierCall(Communicator& comm)
+    static constexpr Slot slot = Slot::inter_barrier;
+    explicit InterBarrierCall(Communicator& comm)
         : Call(comm, schedule_), schedule_(SchedulePools::both(comm)) {}
     void start() override { schedule_.start_barrier(); }
     void give_back() override { SchedulePools::give(comm(), *this); }
@@ -97,10 +97,10 @@ class BroadcastSteps final : public collectives::Sequence {
     collectives::Broadcast inside_;
 };
 
-class AcrossBroadcastCall final : public Call {
+class InterBroadcastCall final : public Call {
   public:
-    static constexpr Slot slot = Slot::across_broadcast;
-    explicit AcrossBroadcastCall(Communicator& comm) : Call(comm, steps_), steps_(comm) {}
+    static constexpr Slot slot = Slot::inter_broadcast;
+    explicit InterBroadcastCall(Communicator& comm) : Call(comm, steps_), steps_(comm) {}
     void prepare(void* buffer, MPI_Count count, MPI_Datatype type, int root) {
         root_ = root;
         piece_.set_nothing();
@@ -116,7 +116,7 @@ class AcrossBroadcastCall final : public Call {
     }
     void start() override {
         if (root_ == MPI_ROOT) piece_.pack();
-        steps_.start("broadcast across", piece_.memory(), piece_.bytes());
+        steps_.start("inter-communicator broadcast", piece_.memory(), piece_.bytes());
     }
     void give_back() override { SchedulePools::give(comm(), *this); }
 
@@ -131,10 +131,10 @@ class AcrossBroadcastCall final : public Call {
 
 // ---- allgather: all to the other group's first, and on inside that group ----
 
-class AcrossAllgatherCall final : public Call {
+class InterAllgatherCall final : public Call {
   public:
-    static constexpr Slot slot = Slot::across_allgather;
-    explicit AcrossAllgatherCall(Communicator& comm) : Call(comm, steps_), steps_(comm) {}
+    static constexpr Slot slot = Slot::inter_allgather;
+    explicit InterAllgatherCall(Communicator& comm) : Call(comm, steps_), steps_(comm) {}
     void prepare(const void* send, MPI_Count count, MPI_Datatype type, const BlockList& list) {
         check_count(count);
         own_.set(send, count, committed(type));
@@ -149,7 +149,7 @@ class AcrossAllgatherCall final : public Call {
     }
     void start() override {
         own_.pack();
-        steps_.start("allgather across", blocks_.memory(), blocks_.bytes());
+        steps_.start("inter-communicator allgather", blocks_.memory(), blocks_.bytes());
     }
     void give_back() override { SchedulePools::give(comm(), *this); }
 
@@ -216,10 +216,10 @@ class ReduceSteps final : public collectives::Sequence {
     collectives::Scatter scatter_;
 };
 
-class AcrossReduceCall final : public Call {
+class InterReduceCall final : public Call {
   public:
-    static constexpr Slot slot = Slot::across_reduce;
-    explicit AcrossReduceCall(Communicator& comm) : Call(comm, steps_), steps_(comm) {}
+    static constexpr Slot slot = Slot::inter_reduce;
+    explicit InterReduceCall(Communicator& comm) : Call(comm, steps_), steps_(comm) {}
 
     void begin_with(Op& op, Datatype& type) {
         reduction_.prepare(op, type);
@@ -283,7 +283,7 @@ class AcrossReduceCall final : public Call {
             plan.result = what_ == What::all ? come() : block_.reserve(plan.bytes);
             plan.blocks = collectives::Blocks::each(sizes_, offsets_);
         }
-        steps_.start("reduction across", plan);
+        steps_.start("inter-communicator reduction", plan);
     }
     void give_back() override {
         reduction_.forget();
@@ -327,31 +327,31 @@ std::size_t elements_of(MPI_Count count, const Datatype& type) {
 
 }  // namespace
 
-Call& barrier_across(Communicator& comm) {
-    return Prepared<AcrossBarrierCall>(comm).done();
+Call& inter_barrier(Communicator& comm) {
+    return Prepared<InterBarrierCall>(comm).done();
 }
 
-Call& broadcast_across(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type,
-                       int root) {
-    check_root_across(comm, root);
-    Prepared<AcrossBroadcastCall> call(comm);
+Call& inter_broadcast(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type,
+                      int root) {
+    check_inter_root(comm, root);
+    Prepared<InterBroadcastCall> call(comm);
     call->prepare(buffer, count, type, root);
     return call.done();
 }
 
-Call& allgather_across(Communicator& comm, const void* send, MPI_Count send_count,
-                       MPI_Datatype send_type, const BlockList& list) {
-    Prepared<AcrossAllgatherCall> call(comm);
+Call& inter_allgather(Communicator& comm, const void* send, MPI_Count send_count,
+                      MPI_Datatype send_type, const BlockList& list) {
+    Prepared<InterAllgatherCall> call(comm);
     call->prepare(send, send_count, send_type, list);
     return call.done();
 }
 
 // ---- gather, scatter, alltoall: messages of all who are concerned ----
 
-Call& gather_across(Communicator& comm, const void* send, MPI_Count send_count,
-                    MPI_Datatype send_type, const BlockList* list, int root) {
+Call& inter_gather(Communicator& comm, const void* send, MPI_Count send_count,
+                   MPI_Datatype send_type, const BlockList* list, int root) {
     Prepared<ExchangeCall> call(comm);
-    call->prepare("gather across");
+    call->prepare("inter-communicator gather");
     for (int i = 0; list != nullptr && i < list->blocks; ++i)
         call->receive(list->address_of(i), list->count_of(i), list->type_of(i), comm.peer(i));
     if (root >= 0) {
@@ -363,10 +363,10 @@ Call& gather_across(Communicator& comm, const void* send, MPI_Count send_count,
     return call.done();
 }
 
-Call& scatter_across(Communicator& comm, const BlockList* list, void* receive,
-                     MPI_Count receive_count, MPI_Datatype receive_type, int root) {
+Call& inter_scatter(Communicator& comm, const BlockList* list, void* receive,
+                    MPI_Count receive_count, MPI_Datatype receive_type, int root) {
     Prepared<ExchangeCall> call(comm);
-    call->prepare("scatter across");
+    call->prepare("inter-communicator scatter");
     for (int i = 0; list != nullptr && i < list->blocks; ++i)
         call->send(list->address_of(i), list->count_of(i), list->type_of(i), comm.peer(i));
     if (root >= 0) {
@@ -378,9 +378,9 @@ Call& scatter_across(Communicator& comm, const BlockList* list, void* receive,
     return call.done();
 }
 
-Call& alltoall_across(Communicator& comm, const BlockList& send, const BlockList& receive) {
+Call& inter_alltoall(Communicator& comm, const BlockList& send, const BlockList& receive) {
     Prepared<ExchangeCall> call(comm);
-    call->prepare("alltoall across");
+    call->prepare("inter-communicator alltoall");
     for (int i = 0; i < comm.remote_size(); ++i) {
         call->receive(receive.address_of(i), receive.count_of(i), receive.type_of(i), comm.peer(i));
         call->send(send.address_of(i), send.count_of(i), send.type_of(i), comm.peer(i));
@@ -390,10 +390,10 @@ Call& alltoall_across(Communicator& comm, const BlockList& send, const BlockList
 
 // ---- reductions ----
 
-Call& reduce_across(Communicator& comm, const void* send, void* receive, MPI_Count count,
-                    MPI_Datatype type, MPI_Op op, int root) {
-    check_root_across(comm, root);
-    Prepared<AcrossReduceCall> call(comm);
+Call& inter_reduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
+                   MPI_Datatype type, MPI_Op op, int root) {
+    check_inter_root(comm, root);
+    Prepared<InterReduceCall> call(comm);
     if (root == MPI_PROC_NULL) {
         call->begin_with(checked<Op>(MPI_MAX), checked<Datatype>(MPI_INT));
         return call.done();
@@ -413,23 +413,23 @@ Call& reduce_across(Communicator& comm, const void* send, void* receive, MPI_Cou
     return call.done();
 }
 
-Call& allreduce_across(Communicator& comm, const void* send, void* receive, MPI_Count count,
-                       MPI_Datatype type, MPI_Op op) {
+Call& inter_allreduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
+                      MPI_Datatype type, MPI_Op op) {
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
     const std::size_t number = elements_of(count, elements);
     check_buffer(send, count, elements);
     check_buffer(receive, count, elements);
     check_alias(send, receive, number * elements.size());
-    Prepared<AcrossReduceCall> call(comm);
+    Prepared<InterReduceCall> call(comm);
     call->begin_with(operation, elements);
     call->contribute(send, number);
     call->exchange(receive);
     return call.done();
 }
 
-Call& reduce_scatter_across(Communicator& comm, const void* send, void* receive, Numbers counts,
-                            MPI_Count count, MPI_Datatype type, MPI_Op op) {
+Call& inter_reduce_scatter(Communicator& comm, const void* send, void* receive, Numbers counts,
+                           MPI_Count count, MPI_Datatype type, MPI_Op op) {
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
     MPI_Count all = 0;
@@ -439,7 +439,7 @@ Call& reduce_scatter_across(Communicator& comm, const void* send, void* receive,
     const auto total = std::size_t(all);
     check_buffer(receive, counts.given() ? counts[comm.rank()] : count, elements);
     check_alias(send, receive, total * elements.size());
-    Prepared<AcrossReduceCall> call(comm);
+    Prepared<InterReduceCall> call(comm);
     call->begin_with(operation, elements);
     call->contribute(send, total);
     call->exchange(receive);

@@ -1,4 +1,4 @@
-#include "programs/torus_check/crew.h"
+#include "programs/torus_check/coordinator.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -26,11 +26,11 @@ constexpr std::size_t longest_error = 4096;
 constexpr int most_noise = 200;  // lines that a login shell may print before the probe speaks
 
 // One host, and how far it has got.
-class Member {
+class Worker {
   public:
     enum class Stage { greeting, facts, ready, sent, reported };
 
-    Member(const CrewPlan& plan, std::size_t node)
+    Worker(const SurveyPlan& plan, std::size_t node)
         : host_(plan.hosts[node]), nodes_(int(plan.hosts.size())) {
         try {
             agent_.emplace(launch::agent_command(plan.agent, host_, {plan.program, "--probe"}));
@@ -105,7 +105,7 @@ class Member {
         }
     }
 
-    // False once this member is done with.
+    // False once this worker is done with.
     bool take_lines() {
         for (std::size_t end; (end = output_.find('\n')) != std::string::npos;) {
             const std::string line = output_.substr(0, end);
@@ -188,70 +188,71 @@ class Member {
     HostResult result_;
 };
 
-class Crew {
+class Coordinator {
   public:
-    Crew(const CrewPlan& plan, const Progress& progress) : plan_(plan), progress_(progress) {}
+    Coordinator(const SurveyPlan& plan, const Progress& progress)
+        : plan_(plan), progress_(progress) {}
 
     std::vector<HostResult> run() {
-        members_.reserve(plan_.hosts.size());
+        workers_.reserve(plan_.hosts.size());
         for (std::size_t node = 0; node < plan_.hosts.size(); ++node) {
-            members_.emplace_back(plan_, node);
+            workers_.emplace_back(plan_, node);
             serve(std::chrono::milliseconds(0));
             progress_("starting", node + 1, plan_.hosts.size(), {});
         }
-        await(Member::Stage::ready, "asking hosts", "it did not answer");
+        await(Worker::Stage::ready, "asking hosts", "it did not answer");
         order("send\n");
-        await(Member::Stage::sent, "testing cables", "it did not finish sending");
+        await(Worker::Stage::sent, "testing cables", "it did not finish sending");
         rest(plan_.wait);
         order("report\n");
-        await(Member::Stage::reported, "collecting", "it did not report");
+        await(Worker::Stage::reported, "collecting", "it did not report");
         std::vector<HostResult> results;
-        for (Member& member : members_) results.push_back(member.take_result());
+        for (Worker& worker : workers_) results.push_back(worker.take_result());
         return results;
     }
 
   private:
     void order(const std::string& text) {
-        for (Member& member : members_) member.order(text);
+        for (Worker& worker : workers_) worker.order(text);
     }
 
     void serve(std::chrono::milliseconds wait) {
         std::vector<pollfd> polls;
-        for (Member& member : members_) member.add_polls(polls);
+        for (Worker& worker : workers_) worker.add_polls(polls);
         if (::poll(polls.data(), polls.size(), int(wait.count())) < 0 && errno != EINTR)
             throw std::system_error(errno, std::generic_category(), "poll");
-        for (Member& member : members_) member.act();
+        for (Worker& worker : workers_) worker.act();
     }
 
     // Counts only time in which this program ran: if it was stopped, or starved by a busy host, it
     // has not been kept waiting.
-    void await(Member::Stage stage, const char* what, const char* failure) {
+    void await(Worker::Stage stage, const char* what, const char* failure) {
         constexpr auto slice = std::chrono::milliseconds(100);
         constexpr auto soon = std::chrono::seconds(3);
         auto left = std::chrono::duration_cast<Clock::duration>(plan_.timeout);
         for (;;) {
             const auto done = std::size_t(
-                std::count_if(members_.begin(), members_.end(),
-                              [&](const Member& member) { return member.reached(stage); }));
+                std::count_if(workers_.begin(), workers_.end(),
+                              [&](const Worker& worker) { return worker.reached(stage); }));
             const bool late = plan_.timeout - left >= soon;
-            progress_(what, done, members_.size(), late ? missing(stage) : std::string());
-            if (done == members_.size()) return;
+            progress_(what, done, workers_.size(), late ? missing(stage) : std::string());
+            if (done == workers_.size()) return;
             if (left <= Clock::duration::zero()) break;
             const auto before = Clock::now();
             serve(slice);
             left -= std::min<Clock::duration>(Clock::now() - before, 2 * slice);
         }
-        for (Member& member : members_)
-            if (!member.reached(stage))
-                member.give_up(
+        for (Worker& worker : workers_)
+            if (!worker.reached(stage))
+                worker.give_up(
                     fmt::format("{} in {} s", failure, double(plan_.timeout.count()) / 1000));
     }
 
-    std::string missing(Member::Stage stage) const {
+    std::string missing(Worker::Stage stage) const {
         constexpr std::size_t most = 8;
         std::vector<std::string> names;
-        for (std::size_t node = 0; node < members_.size(); ++node)
-            if (!members_[node].reached(stage)) names.push_back(plan_.hosts[node]);
+        for (std::size_t node = 0; node < workers_.size(); ++node)
+            if (!workers_[node].reached(stage)) names.push_back(plan_.hosts[node]);
         const std::size_t shown = std::min(most, names.size());
         return fmt::format("{}{}",
                            fmt::join(names.begin(), names.begin() + std::ptrdiff_t(shown), ", "),
@@ -264,15 +265,15 @@ class Crew {
             serve(std::chrono::ceil<std::chrono::milliseconds>(end - now));
     }
 
-    const CrewPlan& plan_;
+    const SurveyPlan& plan_;
     const Progress& progress_;
-    std::vector<Member> members_;
+    std::vector<Worker> workers_;
 };
 
 }  // namespace
 
-std::vector<HostResult> question_hosts(const CrewPlan& plan, const Progress& progress) {
-    return Crew(plan, progress).run();
+std::vector<HostResult> question_hosts(const SurveyPlan& plan, const Progress& progress) {
+    return Coordinator(plan, progress).run();
 }
 
 }  // namespace torusmp::check

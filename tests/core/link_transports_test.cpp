@@ -12,7 +12,7 @@ using namespace torusmp;
 using namespace torusmp::core;
 using namespace torusmp::core::testing;
 
-namespace wires_test {
+namespace link_transports_test {
 namespace {
 
 constexpr std::size_t limit = 1024;
@@ -22,7 +22,7 @@ JobOptions placing(std::vector<int> dims, std::uint64_t seed) {
     options.dims = std::move(dims);
     options.seed = seed;
     options.eager_limit = limit;
-    options.tokens = options.relay_tokens = 2;
+    options.credits = options.relay_credits = 2;
     options.world.places = true;
     options.world.read = sim::Remote::refused;
     return options;
@@ -55,7 +55,7 @@ struct Transfer {
 }  // namespace
 
 TEST_CASE("the last relay puts a large message into its place, whoever comes first",
-          "[core][wires]") {
+          "[core][link-transports]") {
     const bool receiver_first = GENERATE(true, false);
     constexpr std::size_t bytes = 50'000;
     Transfer one(bytes, 1);
@@ -77,7 +77,7 @@ TEST_CASE("the last relay puts a large message into its place, whoever comes fir
 }
 
 TEST_CASE("a message that is spread over several ways is placed by the last relay of each",
-          "[core][wires]") {
+          "[core][link-transports]") {
     // Half way around a ring both directions are equally long.
     constexpr std::size_t bytes = 100'000;
     Transfer one(bytes, 2);
@@ -93,8 +93,10 @@ TEST_CASE("a message that is spread over several ways is placed by the last rela
     REQUIRE(by_1 + by_3 == bytes);
 }
 
-TEST_CASE("what has no place comes in packets: scattered memory, and ways that end on other wires",
-          "[core][wires]") {
+TEST_CASE(
+    "what has no place comes in packets: scattered memory, and ways that end on other link "
+    "transports",
+    "[core][link-transports]") {
     constexpr std::size_t bytes = 30'000;
     Transfer one(bytes, 3);
     SECTION("scattered memory") {
@@ -108,10 +110,10 @@ TEST_CASE("what has no place comes in packets: scattered memory, and ways that e
         one.check();
         REQUIRE(total(job[1], &Statistics::placed) == 0);
     }
-    SECTION("other wires") {
-        // Of the two ways into rank 2 one ends on the wire whose memory it names.
+    SECTION("other link transports") {
+        // Of the two ways into rank 2 one ends on the link transport whose memory it names.
         JobOptions options = placing({4}, 3);
-        options.wires = 2;
+        options.link_transports = 2;
         Job job(options);
         job[2].receive(one.receive, {one.in.data(), bytes}, 0, 0, 0);
         job[0].send(one.send, {one.out.data(), bytes}, 2, 0, 0);
@@ -125,13 +127,13 @@ TEST_CASE("what has no place comes in packets: scattered memory, and ways that e
 }
 
 TEST_CASE("a large message to a neighbour goes half over each cable where both can write it",
-          "[core][wires]") {
-    const int wires = GENERATE(1, 2);  // 2: each cable has its own
+          "[core][link-transports]") {
+    const int link_transports = GENERATE(1, 2);  // 2: each cable has its own
     constexpr std::size_t bytes = 40'000;
     Transfer whole(bytes, 4);
     Transfer named[2]{{bytes / 20, 5}, {bytes / 20, 6}};
     JobOptions options = placing({2}, 4);
-    options.wires = wires;
+    options.link_transports = link_transports;
     Job job(options);
     job[1].receive(whole.receive, {whole.in.data(), bytes}, 0, 0, 0);
     job[0].send(whole.send, {whole.out.data(), bytes}, 1, 0, 0);
@@ -140,9 +142,10 @@ TEST_CASE("a large message to a neighbour goes half over each cable where both c
     std::vector<std::uint64_t> written;
     for (const auto& info : job[0].state().connections())
         if (info.link) written.push_back(info.statistics.bytes_written);
-    REQUIRE(written == (wires == 1 ? std::vector<std::uint64_t>{bytes / 2, bytes / 2}
-                                   : std::vector<std::uint64_t>{bytes, 0}));
-    // By the other cable, whose wire makes nothing of that memory's name, it goes in packets.
+    REQUIRE(written == (link_transports == 1 ? std::vector<std::uint64_t>{bytes / 2, bytes / 2}
+                                             : std::vector<std::uint64_t>{bytes, 0}));
+    // By the other cable, whose link transport makes nothing of that memory's name, it goes in
+    // packets.
     for (int i = 0; i < 2; ++i) {
         Transfer& it = named[i];
         job[1].receive(it.receive, {it.in.data(), it.in.size()}, 0, 0, 1);
@@ -151,11 +154,11 @@ TEST_CASE("a large message to a neighbour goes half over each cable where both c
     }
     job.settle();
     for (const Transfer& it : named) it.check();
-    REQUIRE(job.tokens_home());
+    REQUIRE(job.credits_home());
 }
 
 TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message that lies",
-          "[core][wires]") {
+          "[core][link-transports]") {
     struct Lie {
         const char* what;
         void (*tell)(DataBody& body);
@@ -195,7 +198,8 @@ TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message
     for (const auto& info : job[2].state().connections()) REQUIRE_FALSE(info.down);
 }
 
-TEST_CASE("a rank says which connection none of its wires carries", "[core][wires]") {
+TEST_CASE("a rank says which connection none of its link transports carries",
+          "[core][link-transports]") {
     sim::World world{{}};
     Options options{.torus = routing::Torus(std::vector<int>{3}),
                     .rank = 1,
@@ -212,9 +216,10 @@ TEST_CASE("a rank says which connection none of its wires carries", "[core][wire
         const Runtime runtime(std::move(options), make, {{make, only_up}});
         FAIL("it was opened");
     } catch (const std::invalid_argument& error) {
-        REQUIRE(std::string(error.what()).find("none of 1 wires carries link 0- to rank 0") !=
-                std::string::npos);
+        REQUIRE(
+            std::string(error.what()).find("none of 1 link transports carries link 0- to rank 0") !=
+            std::string::npos);
     }
 }
 
-}  // namespace wires_test
+}  // namespace link_transports_test

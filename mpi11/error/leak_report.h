@@ -5,6 +5,6 @@ namespace torusmp::mpi {
 
 // Prints a line for each request that was not completed, each message that was not received, and
 // for the objects of each kind that were not freed.
-void list_leftovers();
+void report_leaks();
 
 }  // namespace torusmp::mpi

@@ -1,12 +1,12 @@
 // What verbs channels say to each other beside core's packets: frames over the queue pair, and the
 // datagram by which two queue pairs find each other.
 //
-// Every frame takes a receive slot at the other end. Core's packets have theirs by its tokens. The
-// frames of the transport itself (grant, notice) have `credits` of their own, which go home in the
-// stamp of any frame, counted from the start; where nothing else is sent, a credit frame tells
-// after every half of them, so that at most two of those are under way. Hence a queue pair posts
-// tokens + credits + 2 slots, and a few more that may wait to be posted again together: no frame
-// ever finds no slot.
+// Every frame takes a receive slot at the other end. Core's packets have theirs by its credits. The
+// frames of the transport itself (grant, notice) have `frame_credits` of their own, which go home
+// in the stamp of any frame, counted from the start; where nothing else is sent, a credit frame
+// tells after every half of them, so that at most two of those are under way. Hence a queue pair
+// posts credits + frame_credits + 2 slots, and a few more that may wait to be posted again
+// together: no frame ever finds no slot.
 #pragma once
 
 #include <array>
@@ -21,13 +21,13 @@
 namespace torusmp::transport::verbs {
 
 enum class Frame : std::uint8_t {
-    packet,    // core's
-    grant,     // tokens
-    notice,    // a write is complete
-    credit,    // nothing but the count of what was taken
-    closed,    // the other end gives the link up; the payload says why
-    farewell,  // the other end has nothing more to send
-    last = farewell
+    packet,   // core's
+    grant,    // credits
+    notice,   // a write is complete
+    credit,   // nothing but the count of what was taken
+    closed,   // the other end gives the link up; the payload says why
+    goodbye,  // the other end has nothing more to send
+    last = goodbye
 };
 
 // A frame of the transport's own. `length` and `frame` stand where PacketHeader has its length and
@@ -35,7 +35,7 @@ enum class Frame : std::uint8_t {
 struct ControlFrame {
     std::uint32_t taken = 0;
     std::uint32_t length = 0;
-    std::uint64_t tokens = 0;  // of a grant
+    std::uint64_t credits = 0;  // of a grant
     std::uint8_t unused1[2] = {};
     Frame frame{};
     std::uint8_t unused2 = 0;
@@ -46,19 +46,20 @@ struct ControlFrame {
 static_assert(sizeof(ControlFrame) == sizeof(PacketHeader) &&
               offsetof(ControlFrame, taken) == offsetof(PacketHeader, stamp) &&
               offsetof(ControlFrame, length) == offsetof(PacketHeader, length) &&
-              offsetof(ControlFrame, frame) == offsetof(PacketHeader, place));
+              offsetof(ControlFrame, frame) == offsetof(PacketHeader, transport_byte));
 
 // As it stands in a packet's place.
 inline PacketHeader as_header(const ControlFrame& frame) {
     return std::bit_cast<PacketHeader>(frame);
 }
 
-inline constexpr std::uint32_t credits = 16;
+inline constexpr std::uint32_t frame_credits = 16;
 inline constexpr std::uint32_t most_credit_frames = 2;
 inline constexpr std::uint32_t posted_together = 8;
-// Slots beyond core's tokens, one of them for the packet that is being delivered. The last frame
-// of a link, a farewell or why it is given up, has one too.
-inline constexpr std::uint32_t spare_slots = credits + most_credit_frames + posted_together + 2;
+// Slots beyond core's credits, one of them for the packet that is being delivered. The last frame
+// of a link, a goodbye or why it is given up, has one too.
+inline constexpr std::uint32_t spare_slots =
+    frame_credits + most_credit_frames + posted_together + 2;
 
 // Sent to the peer's datagram queue pair, again and again until both ends can receive.
 struct Hello {
@@ -71,7 +72,7 @@ struct Hello {
     std::uint32_t first_packet;  // sequence number, 24 bits
     std::uint32_t mtu;           // ibv_mtu
     std::uint32_t slot_bytes;    // payload
-    std::uint64_t tokens;        // TokenWord of the port's slots
+    std::uint64_t credits;       // CreditWord of the port's slots
     Id from;
     Id to;
     Proof proof;  // over all before

@@ -1,0 +1,23 @@
+// One link's share of a large message that goes over several: each takes the next piece when it has
+// a credit for it.
+#pragma once
+
+#include "core/request.h"
+
+namespace torusmp::core {
+
+struct Rail : public Outgoing {
+    Rail(SendRequest::Sender& by, SendRequest& of) : sender(by), request(&of) {}
+
+    SendRequest::Sender& sender;
+    SendRequest* request;  // null: the message has ended
+    Rail* sibling = nullptr;
+
+    // The message has ended; its rails leave their queues when their turn comes.
+    static void forget(SendRequest& of) {
+        for (Rail* it = of.rails_; it != nullptr; it = it->sibling) it->request = nullptr;
+        of.rails_ = nullptr;
+    }
+};
+
+}  // namespace torusmp::core
