@@ -87,7 +87,7 @@ inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
 // Everything but the transport's own stamp.
 inline bool same_header(PacketHeader a, PacketHeader b) {
     a.stamp = b.stamp = 0;
-    a.place = b.place = 0;
+    a.transport_byte = b.transport_byte = 0;
     return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
