@@ -27,10 +27,10 @@ std::set<Rank> set_of(const Members& members) {
 bool keeps_order(const Members& result, const Members& of) {
     int last = -1;
     for (const Rank rank : result.ranks()) {
-        const int place = of.index_of(rank);
-        if (place < 0) continue;
-        if (place < last) return false;
-        last = place;
+        const int position = of.index_of(rank);
+        if (position < 0) continue;
+        if (position < last) return false;
+        last = position;
     }
     return true;
 }
@@ -76,12 +76,13 @@ TEST_CASE("chosen places and the others together are the group") {
     Random random(7);
     for (int round = 0; round < 50; ++round) {
         const Members group = random_members(random, 15);
-        std::vector<int> places;
+        std::vector<int> positions;
         for (int i = group.size() - 1; i >= 0; --i)
-            if (random() % 2 == 0) places.push_back(i);
-        const Members chosen = include(group, places), others = exclude(group, places);
-        REQUIRE(chosen.size() == int(places.size()));
-        for (int i = 0; i < chosen.size(); ++i) CHECK(chosen[i] == group[places[std::size_t(i)]]);
+            if (random() % 2 == 0) positions.push_back(i);
+        const Members chosen = include(group, positions), others = exclude(group, positions);
+        REQUIRE(chosen.size() == int(positions.size()));
+        for (int i = 0; i < chosen.size(); ++i)
+            CHECK(chosen[i] == group[positions[std::size_t(i)]]);
         CHECK(others.size() + chosen.size() == group.size());
         CHECK(keeps_order(others, group));
         CHECK(compare(unite(chosen, others), group) != Likeness::different);
@@ -97,9 +98,9 @@ TEST_CASE("groups are the same, permuted or different") {
 }
 
 TEST_CASE("ranges go up and down and end where the stride leads past the last") {
-    CHECK(places_in_range(0, 6, 2) == std::vector<int>{0, 2, 4, 6});
-    CHECK(places_in_range(0, 7, 3) == std::vector<int>{0, 3, 6});
-    CHECK(places_in_range(6, 0, -2) == std::vector<int>{6, 4, 2, 0});
-    CHECK(places_in_range(3, 3, 100) == std::vector<int>{3});
-    CHECK(places_in_range(2147483646, 2147483647, 2147483647) == std::vector<int>{2147483646});
+    CHECK(positions_in_range(0, 6, 2) == std::vector<int>{0, 2, 4, 6});
+    CHECK(positions_in_range(0, 7, 3) == std::vector<int>{0, 3, 6});
+    CHECK(positions_in_range(6, 0, -2) == std::vector<int>{6, 4, 2, 0});
+    CHECK(positions_in_range(3, 3, 100) == std::vector<int>{3});
+    CHECK(positions_in_range(2147483646, 2147483647, 2147483647) == std::vector<int>{2147483646});
 }
