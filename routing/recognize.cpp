@@ -7,18 +7,13 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <stdexcept>
 #include <utility>
+
+#include "routing/cable_graph.h"
 
 namespace torusmp::routing {
 
 namespace {
-
-// Why there is no torus; caught in recognize_torus().
-class NoTorus : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
 
 class UnionFind {
   public:
@@ -51,12 +46,6 @@ class UnionFind {
     std::vector<int> parent_;
 };
 
-// All cables between the same two nodes, u < v.
-struct Edge {
-    int u = 0, v = 0;
-    std::vector<int> cables;
-};
-
 // One dimension: a ring or a line, and each node's place in it.
 struct Factor {
     int extent = 0;
@@ -70,12 +59,9 @@ struct Factor {
 class Recognizer {
   public:
     Recognizer(std::span<const std::string> names, std::span<const Cable> cables)
-        : names_(names), cables_(cables) {}
+        : graph_(names, cables) {}
 
     Recognized run() {
-        if (names_.empty()) throw NoTorus("there are no nodes");
-        collect_edges();
-        measure_distances();
         find_factors();
         join_rings_of_four();
         check_product();
@@ -85,105 +71,37 @@ class Recognizer {
     }
 
   private:
-    std::size_t nodes() const { return names_.size(); }
-    const std::string& name(int node) const { return names_[std::size_t(node)]; }
-
-    // ---- The graph ----
-
-    void check_end(const CableEnd& end, std::set<std::pair<int, int>>& used) const {
-        if (end.node < 0 || std::size_t(end.node) >= nodes())
-            throw NoTorus(fmt::format("a cable ends at node {}, which is not there", end.node));
-        if (!used.insert({end.node, end.port}).second)
-            throw NoTorus(fmt::format("two cables end at one port of {}", name(end.node)));
-    }
-
-    void collect_edges() {
-        std::map<std::pair<int, int>, std::vector<int>> between;
-        std::set<std::pair<int, int>> used;
-        degree_.assign(nodes(), 0);
-        for (std::size_t i = 0; i < cables_.size(); ++i) {
-            const Cable& cable = cables_[i];
-            check_end(cable.a, used);
-            check_end(cable.b, used);
-            if (cable.a.node == cable.b.node)
-                throw NoTorus(fmt::format("a cable joins {} to itself", name(cable.a.node)));
-            ++degree_[std::size_t(cable.a.node)];
-            ++degree_[std::size_t(cable.b.node)];
-            between[std::minmax(cable.a.node, cable.b.node)].push_back(int(i));
-        }
-        around_.resize(nodes());
-        for (auto& [ends, list] : between) {
-            if (list.size() > 2)
-                throw NoTorus(fmt::format("{} cables join {} and {}: expected at most two",
-                                          list.size(), name(ends.first), name(ends.second)));
-            around_[std::size_t(ends.first)].push_back(int(edges_.size()));
-            around_[std::size_t(ends.second)].push_back(int(edges_.size()));
-            edges_.push_back({ends.first, ends.second, std::move(list)});
-        }
-    }
-
-    int other(const Edge& edge, int node) const { return edge.u == node ? edge.v : edge.u; }
-
-    std::vector<int> distances_from(int start) const {
-        std::vector<int> distance(nodes(), -1), queue{start};
-        distance[std::size_t(start)] = 0;
-        for (std::size_t i = 0; i < queue.size(); ++i)
-            for (const int edge : around_[std::size_t(queue[i])]) {
-                const int next = other(edges_[std::size_t(edge)], queue[i]);
-                if (distance[std::size_t(next)] >= 0) continue;
-                distance[std::size_t(next)] = distance[std::size_t(queue[i])] + 1;
-                queue.push_back(next);
-            }
-        return distance;
-    }
-
-    void measure_distances() {
-        for (std::size_t node = 0; node < nodes(); ++node) {
-            distance_.push_back(distances_from(int(node)));
-            if (node > 0) continue;
-            const auto apart = std::find(distance_[0].begin(), distance_[0].end(), -1);
-            if (apart != distance_[0].end())
-                throw NoTorus(fmt::format("no cables lead from {} to {}: the machine is in pieces",
-                                          name(0), name(int(apart - distance_[0].begin()))));
-        }
-    }
-
-    int distance(int a, int b) const { return distance_[std::size_t(a)][std::size_t(b)]; }
-
     // ---- Prime factors ----
 
     // Djokovic and Winkler: the edge f does not look equally far from both ends of e.
-    bool related(const Edge& e, const Edge& f) const {
-        return distance(e.u, f.u) + distance(e.v, f.v) != distance(e.u, f.v) + distance(e.v, f.u);
+    bool related(const CableGraph::Edge& e, const CableGraph::Edge& f) const {
+        return graph_.distance(e.u, f.u) + graph_.distance(e.v, f.v) !=
+               graph_.distance(e.u, f.v) + graph_.distance(e.v, f.u);
     }
 
     // Edges x-y and x-z belong to one factor where nothing but x joins y and z.
     void join_without_square(UnionFind& classes) const {
-        for (int y = 0; y < int(nodes()); ++y) {
+        for (int y = 0; y < int(graph_.nodes()); ++y) {
             std::map<int, std::vector<int>> common;  // z -> the nodes next to both
-            for (const int first : around_[std::size_t(y)]) {
-                const int x = other(edges_[std::size_t(first)], y);
-                for (const int second : around_[std::size_t(x)])
-                    common[other(edges_[std::size_t(second)], x)].push_back(x);
+            for (const int first : graph_.around(y)) {
+                const int x = graph_.edge(first).other(y);
+                for (const int second : graph_.around(x))
+                    common[graph_.edge(second).other(x)].push_back(x);
             }
             for (const auto& [z, between] : common)
                 if (z > y && between.size() == 1)
-                    classes.join(edge_between(between[0], y), edge_between(between[0], z));
+                    classes.join(graph_.edge_between(between[0], y),
+                                 graph_.edge_between(between[0], z));
         }
     }
 
-    int edge_between(int a, int b) const {
-        for (const int edge : around_[std::size_t(a)])
-            if (other(edges_[std::size_t(edge)], a) == b) return edge;
-        throw std::logic_error("neighbours without an edge");
-    }
-
     void find_factors() {
-        UnionFind classes(edges_.size());
+        UnionFind classes(graph_.edges().size());
         join_without_square(classes);
-        for (std::size_t e = 0; e < edges_.size(); ++e)
-            for (std::size_t f = e + 1; f < edges_.size(); ++f)
-                if (classes.find(int(e)) != classes.find(int(f)) && related(edges_[e], edges_[f]))
+        for (std::size_t e = 0; e < graph_.edges().size(); ++e)
+            for (std::size_t f = e + 1; f < graph_.edges().size(); ++f)
+                if (classes.find(int(e)) != classes.find(int(f)) &&
+                    related(graph_.edges()[e], graph_.edges()[f]))
                     classes.join(int(e), int(f));
         const std::vector<int> class_of = classes.numbered();
         const int count =
@@ -193,9 +111,9 @@ class Recognizer {
 
     // Nodes that the other factors' edges join stand at one place of this factor.
     std::vector<int> layers(const std::vector<int>& class_of, int wanted) const {
-        UnionFind joined(nodes());
-        for (std::size_t e = 0; e < edges_.size(); ++e)
-            if (class_of[e] != wanted) joined.join(edges_[e].u, edges_[e].v);
+        UnionFind joined(graph_.nodes());
+        for (std::size_t e = 0; e < graph_.edges().size(); ++e)
+            if (class_of[e] != wanted) joined.join(graph_.edges()[e].u, graph_.edges()[e].v);
         return joined.numbered();
     }
 
@@ -205,22 +123,22 @@ class Recognizer {
         factor.extent = 1 + *std::max_element(layer.begin(), layer.end());
         std::vector<std::set<int>> next(static_cast<std::size_t>(factor.extent));
         std::set<std::size_t> cables;
-        for (std::size_t e = 0; e < edges_.size(); ++e) {
+        for (std::size_t e = 0; e < graph_.edges().size(); ++e) {
             if (class_of[e] != wanted) continue;
-            const Edge& edge = edges_[e];
+            const CableGraph::Edge& edge = graph_.edges()[e];
             const int a = layer[std::size_t(edge.u)], b = layer[std::size_t(edge.v)];
             next[std::size_t(a)].insert(b);
             next[std::size_t(b)].insert(a);
             cables.insert(edge.cables.size());
             for (const int cable : edge.cables) {
-                factor.ports.insert(cables_[std::size_t(cable)].a.port);
-                factor.ports.insert(cables_[std::size_t(cable)].b.port);
+                factor.ports.insert(graph_.cable(cable).a.port);
+                factor.ports.insert(graph_.cable(cable).b.port);
             }
         }
         const std::vector<int> order = walk(next);
         factor.periodic = factor.extent > 2 && next[std::size_t(order[0])].size() == 2;
         if (cables.size() != 1 || (*cables.begin() == 2 && factor.extent != 2))
-            throw NoTorus(uneven());
+            throw NoTorus(graph_.uneven());
         if (*cables.begin() == 2) factor.periodic = true;
         std::vector<int> place_of(std::size_t(factor.extent));
         for (std::size_t i = 0; i < order.size(); ++i) place_of[std::size_t(order[i])] = int(i);
@@ -233,7 +151,7 @@ class Recognizer {
         int start = 0;
         for (std::size_t i = 0; i < next.size(); ++i) {
             if (next[i].empty() || next[i].size() > 2 || next[i].count(int(i)))
-                throw NoTorus(uneven());
+                throw NoTorus(graph_.uneven());
             if (next[i].size() == 1) start = int(i);
         }
         std::vector<int> order{start};
@@ -246,27 +164,8 @@ class Recognizer {
             before = at;
             order.push_back(ahead);
         }
-        if (order.size() != next.size()) throw NoTorus(uneven());
+        if (order.size() != next.size()) throw NoTorus(graph_.uneven());
         return order;
-    }
-
-    // What to say of cables that form no product of rings and lines. Where nearly all nodes have
-    // the same number of cables, the others are the ones to look at.
-    std::string uneven() const {
-        std::map<int, int> count;
-        for (const int degree : degree_) ++count[degree];
-        const auto usual =
-            std::max_element(count.begin(), count.end(),
-                             [](const auto& a, const auto& b) { return a.second < b.second; });
-        std::vector<std::string> odd;
-        for (std::size_t i = 0; i < nodes(); ++i)
-            if (degree_[i] != usual->first && odd.size() < 8)
-                odd.push_back(fmt::format("{} ({})", name(int(i)), degree_[i]));
-        const bool telling = !odd.empty() && usual->second * 2 > int(nodes());
-        if (telling)
-            return fmt::format("{} nodes have {} cables, but {} not: is a cable missing or dead?",
-                               usual->second, usual->first, fmt::join(odd, ", "));
-        return "they are no product of rings and lines: are cables missing, or two exchanged?";
     }
 
     // ---- Dimensions ----
@@ -308,7 +207,7 @@ class Recognizer {
         Factor& ring = factors_[first];
         ring.extent = 4;
         ring.periodic = true;
-        for (std::size_t node = 0; node < nodes(); ++node) {
+        for (std::size_t node = 0; node < graph_.nodes(); ++node) {
             const int across = factors_[second].place[node];
             ring.place[node] = across == 0 ? ring.place[node] : 3 - ring.place[node];
         }
@@ -320,13 +219,13 @@ class Recognizer {
     void check_product() const {
         std::size_t product = 1;
         for (const Factor& factor : factors_) product *= std::size_t(factor.extent);
-        if (product != nodes()) throw NoTorus(uneven());
+        if (product != graph_.nodes()) throw NoTorus(graph_.uneven());
     }
 
     // The neighbour of node 0 that stands `step` further in a factor; -1: none.
     int neighbour_of_first(const Factor& factor, int step) const {
-        for (const int edge : around_[0]) {
-            const int node = other(edges_[std::size_t(edge)], 0);
+        for (const int edge : graph_.around(0)) {
+            const int node = graph_.edge(edge).other(0);
             const int there = factor.place[std::size_t(node)], here = factor.place[0];
             if (there == here) continue;
             if (there == (here + step + factor.extent) % factor.extent) return node;
@@ -373,22 +272,23 @@ class Recognizer {
     }
 
     Recognized number_nodes() {
-        Recognized result{make_torus(), std::vector<Rank>(nodes()), {}};
-        result.ports.resize(nodes());
+        Recognized result{make_torus(), std::vector<Rank>(graph_.nodes()), {}};
+        result.ports.resize(graph_.nodes());
         for (auto& ports : result.ports) ports.fill(Recognized::no_port);
-        std::vector<int> node_at(nodes(), -1);
-        for (std::size_t node = 0; node < nodes(); ++node) {
+        std::vector<int> node_at(graph_.nodes(), -1);
+        for (std::size_t node = 0; node < graph_.nodes(); ++node) {
             Coordinates coordinates{};
             for (std::size_t d = 0; d < factors_.size(); ++d)
                 coordinates[d] = factors_[d].place[node];
             const Rank rank = result.torus.rank(coordinates);
             result.rank_of[node] = rank;
-            if (std::exchange(node_at[std::size_t(rank)], int(node)) >= 0) throw NoTorus(uneven());
+            if (std::exchange(node_at[std::size_t(rank)], int(node)) >= 0)
+                throw NoTorus(graph_.uneven());
         }
         std::size_t placed = 0;
         for (int d = 0; d < result.torus.dimensions(); ++d)
             placed += place_cables(result, node_at, d);
-        if (placed != cables_.size()) throw NoTorus(uneven());
+        if (placed != graph_.cables()) throw NoTorus(graph_.uneven());
         return result;
     }
 
@@ -403,10 +303,9 @@ class Recognizer {
                 continue;
             const int u = node_at[std::size_t(rank)], v = node_at[std::size_t(*next)];
             std::vector<int> cables;
-            for (const int edge : around_[std::size_t(u)])
-                if (other(edges_[std::size_t(edge)], u) == v)
-                    cables = edges_[std::size_t(edge)].cables;
-            if (cables.size() != (two ? 2u : 1u)) throw NoTorus(uneven());
+            for (const int edge : graph_.around(u))
+                if (graph_.edge(edge).other(u) == v) cables = graph_.edge(edge).cables;
+            if (cables.size() != (two ? 2u : 1u)) throw NoTorus(graph_.uneven());
             if (two) sort_pair(cables, u, v, result, dimension);
             place(result, cables[0], u, up, v);
             if (two) place(result, cables[1], v, up, u);
@@ -416,7 +315,7 @@ class Recognizer {
     }
 
     int port_at(int cable, int node) const {
-        const Cable& found = cables_[std::size_t(cable)];
+        const Cable& found = graph_.cable(cable);
         return found.a.node == node ? found.a.port : found.b.port;
     }
 
@@ -451,12 +350,7 @@ class Recognizer {
                    result.rank_of.begin());
     }
 
-    std::span<const std::string> names_;
-    std::span<const Cable> cables_;
-    std::vector<int> degree_;               // cables of each node
-    std::vector<Edge> edges_;               // without the doubles
-    std::vector<std::vector<int>> around_;  // by node: its edges
-    std::vector<std::vector<int>> distance_;
+    CableGraph graph_;
     std::vector<Factor> factors_;
 };
 

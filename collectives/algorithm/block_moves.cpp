@@ -52,7 +52,7 @@ void BlockMoves::begin_batch(std::size_t bytes) {
 }
 
 void BlockMoves::begin_bundles(int step) {
-    const Bundles& bundles = group().bundles();
+    const Bundles& bundles = group().routes().bundles();
     std::size_t bytes = 0;
     for (const auto direction : bundles.directions())
         bytes += bytes_of(bundles.in(step, direction)) + bytes_of(bundles.out(step, direction));

@@ -19,7 +19,7 @@ constexpr std::size_t largest_segment = 256 * 1024;
 
 void Pipeline::lay_pipeline(const Plan& plan) {
     plan_ = plan;
-    const std::vector<TreeLinks>& trees = group().trees(plan.trees, plan.root_place);
+    const std::vector<TreeLinks>& trees = group().routes().trees(plan.trees, plan.root_place);
     stripes_.resize(plan.count == 0 ? 0 : trees.size());
     sends_ = receives_ = 0;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {

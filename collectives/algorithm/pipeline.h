@@ -22,7 +22,7 @@ class Pipeline : public Algorithm {
     enum class Flow { down, up, up_and_down };  // broadcast, reduce, allreduce
     struct Plan {
         Flow flow = Flow::down;
-        Group::Trees trees = Group::Trees::dimension_ordered;
+        Routes::Trees trees = Routes::Trees::dimension_ordered;
         int root_place = 0;
         std::byte* buffer = nullptr;        // where the vector, or the result, is to stand
         const std::byte* values = nullptr;  // own contribution to a reduce; may be `buffer`

@@ -11,7 +11,7 @@ class Rings final : public BlockSteps {
 
   private:
     bool post(int number) override {
-        const Bundles& bundles = group().bundles();
+        const Bundles& bundles = group().routes().bundles();
         const int step = number + 1;
         if (step > bundles.steps()) return false;
         begin_bundles(step);

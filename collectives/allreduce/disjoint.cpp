@@ -11,8 +11,8 @@ class Disjoint final : public AlgorithmOf<Arguments, Pipeline> {
 
     void start() override {
         lay_pipeline({.flow = Flow::up_and_down,
-                      .trees = Group::Trees::disjoint,
-                      .root_place = group().middle(),
+                      .trees = Routes::Trees::disjoint,
+                      .root_place = group().routes().middle(),
                       .buffer = call_.buffer,
                       .values = call_.buffer,
                       .count = call_.count,

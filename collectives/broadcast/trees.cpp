@@ -6,7 +6,7 @@
 namespace torusmp::collectives::broadcast {
 namespace {
 
-template <Group::Trees trees>
+template <Routes::Trees trees>
 class Down final : public AlgorithmOf<Arguments, Pipeline> {
   public:
     using AlgorithmOf::AlgorithmOf;
@@ -22,7 +22,7 @@ class Down final : public AlgorithmOf<Arguments, Pipeline> {
 
 }  // namespace
 
-extern AlgorithmMaker<Arguments> tree = make_algorithm<Down<Group::Trees::dimension_ordered>>;
-extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Down<Group::Trees::disjoint>>;
+extern AlgorithmMaker<Arguments> tree = make_algorithm<Down<Routes::Trees::dimension_ordered>>;
+extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Down<Routes::Trees::disjoint>>;
 
 }  // namespace torusmp::collectives::broadcast

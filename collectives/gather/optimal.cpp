@@ -15,7 +15,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
 
     void start() override {
         put_ = 0;
-        regions_ = &group().regions(group().place_of(call_.root));
+        regions_ = &group().routes().regions(group().place_of(call_.root));
         lay_streams(*regions_, Flow::up);
         own_is_put_ = at_root();
         if (!at_root()) {

@@ -1,12 +1,13 @@
 #include "collectives/group/group.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
-#include "collectives/group/bundles.h"
 #include "collectives/group/ledger.h"
 #include "routing/box.h"
 
@@ -24,10 +25,12 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
       context_(context),
       members_(std::move(members)),
       policy_(&policy),
-      kind_(kind) {
+      kind_(kind),
+      tags_(int(kind)) {
     find_places();
     find_grid();
     find_neighbours();
+    routes_.emplace(*torus_, place_);
 
     std::vector<Rank> near = runtime.options().direct;
     std::sort(near.begin(), near.end());
@@ -38,11 +41,6 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
         situation_ = runtime.options().oversubscribed ? Situation::crowded : Situation::host;
     if (kind == Kind::whole || kind == Kind::ordered)
         ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
-}
-
-const Bundles& Group::bundles() {
-    if (bundles_ == nullptr) bundles_ = std::make_unique<const Bundles>(torus(), place_);
-    return *bundles_;
 }
 
 void Group::find_places() {
@@ -103,38 +101,6 @@ void Group::find_neighbours() {
                                       direction.sign};
         if (machine.neighbour(runtime_->rank(), link) == neighbour.rank) neighbour.link = link;
     }
-}
-
-const std::vector<TreeLinks>& Group::trees(Trees kind, int root_place) {
-    std::vector<TreeLinks>& links = trees_[{kind, root_place}];
-    if (!links.empty() || size() == 1) return links;
-    const auto found = kind == Trees::disjoint
-                           ? routing::disjoint_trees(*torus_, root_place)
-                           : std::vector{routing::dimension_ordered_tree(*torus_, root_place)};
-    for (const routing::SpanningTree& tree : found) {
-        TreeLinks here;
-        const int by = tree.by[std::size_t(place_)];
-        if (by >= 0) here.parent = routing::Direction::from_index(by).opposite();
-        for (const routing::Hop& child : tree.children(place_))
-            here.children.push_back(child.direction);
-        here.height = tree.height();
-        links.push_back(std::move(here));
-    }
-    return links;
-}
-
-const Regions& Group::regions(int root_place) {
-    const auto known = regions_.find(root_place);
-    if (known != regions_.end()) return known->second;
-    const auto partition = routing::optimal_partition(*torus_, root_place);
-    return regions_.emplace(root_place, regions_at(place_, partition)).first->second;
-}
-
-int Group::middle() const {
-    int place = 0;
-    for (int d = 0; d < dimensions(); ++d)
-        if (!torus_->periodic(d)) place += extent(d) / 2 * stride(d);
-    return place;
 }
 
 Group& Group::ordered() {

@@ -12,33 +12,24 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "collectives/group/policy.h"
-#include "collectives/group/regions.h"
+#include "collectives/group/routes.h"
+#include "collectives/group/tags.h"
 #include "core/api.h"
-#include "routing/trees.h"
+#include "routing/torus.h"
 
 namespace torusmp::collectives {
 
-class Bundles;
 class Ledger;
 using core::Rank;
 
 // Messages between the same two members in one collective match by streams; their tags are the
 // collective's times this number, plus the stream's.
 inline constexpr int max_streams = 32;
-
-// This member in one tree over the grid: where its parent and its children lie.
-struct TreeLinks {
-    std::optional<routing::Direction> parent;  // nothing at the root
-    std::vector<routing::Direction> children;
-    int height = 0;  // of the whole tree
-};
 
 struct Hosts;
 
@@ -96,16 +87,10 @@ class Group {
         return neighbours_[std::size_t(direction.index())].link;
     }
 
-    // This member's links in the trees from a place, see routing/trees.h. Worked out on first use.
-    enum class Trees { dimension_ordered, disjoint };  // one tree; several
-    const std::vector<TreeLinks>& trees(Trees kind, int root_place);
-    // This member's part in the optimal scatter and gather from a place. Likewise.
-    const Regions& regions(int root_place);
-    // A place from which the trees are low: the middle of an open dimension.
-    int middle() const;
-
-    // What crosses which link when all members broadcast at once; made on first use.
-    const Bundles& bundles();
+    // Trees, regions and bundles over the grid, as this member sees them.
+    Routes& routes() { return *routes_; }
+    // Of the collectives on this group.
+    Tags& tags() { return tags_; }
 
     // Every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
@@ -113,8 +98,6 @@ class Group {
     // Which algorithms are taken, by where the members are.
     const Policy& policy() const { return *policy_; }
     Situation situation() const { return situation_; }
-    // Members compare what they call before each collective.
-    bool checking() const { return policy_->check; }
     // What this member has called, and heard of the others' calls.
     Ledger& ledger() const { return *ledger_; }
 
@@ -124,28 +107,6 @@ class Group {
     // The members by hosts; null where all are on one host, or each on one of its own. Made on
     // first use.
     Hosts* hosts();
-
-    // A tag for the next collective; members start collectives in one order, so they agree.
-    core::Tag next_tag() {
-        count_ = (count_ + 1) & tag_count;
-        return part_tag(count_ << tag_shift, 0);
-    }
-    // One that a collective has for all its starts; members fix them in one order.
-    core::Tag next_fixed_tag() {
-        fixed_count_ = (fixed_count_ + 1) & tag_count;
-        return part_tag((fixed_tags | fixed_count_) << tag_shift, 0);
-    }
-    // Tags are counted above these bits, those that are fixed apart from the others.
-    static constexpr int tag_shift = 7;
-    static constexpr core::Tag tag_count = 0x3ffff;
-    static constexpr core::Tag fixed_tags = 0x40000;
-    static bool is_fixed(core::Tag tag) { return (tag >> tag_shift & fixed_tags) != 0; }
-    // The tag of a part, on this group, of a collective that has the tag `whole`, by the part's
-    // number from 0 to 31. Parts begin when others end, in another order on each member if several
-    // collectives are under way, so they cannot count. Groups made by this one share its context.
-    core::Tag part_tag(core::Tag whole, int number) const {
-        return (whole & ~core::Tag{127}) | number << 2 | core::Tag(kind_);
-    }
 
   private:
     friend struct Hosts;
@@ -177,11 +138,8 @@ class Group {
     const Policy* policy_;
     Situation situation_ = Situation::links;
     Kind kind_;
-    core::Tag count_ = 0;
-    core::Tag fixed_count_ = 0;
-    std::map<std::pair<Trees, int>, std::vector<TreeLinks>> trees_;
-    std::unique_ptr<const Bundles> bundles_;
-    std::map<int, Regions> regions_;  // by root
+    Tags tags_;
+    std::optional<Routes> routes_;
     std::unique_ptr<Ledger> ledger_;  // null where no collectives begin, but parts of others
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;

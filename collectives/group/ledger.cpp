@@ -33,7 +33,7 @@ Ledger::~Ledger() {
 // ---- this member's own calls ----
 
 void Ledger::enter(core::Tag tag, std::string_view name, const Call& call) {
-    if (!Group::is_fixed(tag)) last_ = tag;
+    if (!Tags::is_fixed(tag)) last_ = tag;
     entry_of(tag) = {tag, false, name, call};
     if (asked_ != tag) return;
     asked_ = -1;
@@ -49,7 +49,7 @@ void Ledger::leave(core::Tag tag) {
 }
 
 std::size_t Ledger::place_of(core::Tag tag) {
-    return std::size_t(tag >> Group::tag_shift) % remembered;
+    return std::size_t(tag >> Tags::shift) % remembered;
 }
 
 const Ledger::Entry* Ledger::find(core::Tag tag) const {
@@ -60,10 +60,9 @@ const Ledger::Entry* Ledger::find(core::Tag tag) const {
 // Than all that has begun here. Counts wrap around. What has a tag of its own is begun at any time,
 // and again: of one that is not remembered nobody knows, so it counts as later.
 bool Ledger::is_later(core::Tag tag) const {
-    if (Group::is_fixed(tag)) return find(tag) == nullptr;
-    const core::Tag ahead =
-        ((tag >> Group::tag_shift) - (last_ >> Group::tag_shift)) & Group::tag_count;
-    return ahead != 0 && ahead <= Group::tag_count / 2;
+    if (Tags::is_fixed(tag)) return find(tag) == nullptr;
+    const core::Tag ahead = ((tag >> Tags::shift) - (last_ >> Tags::shift)) & Tags::counted;
+    return ahead != 0 && ahead <= Tags::counted / 2;
 }
 
 CallRecord Ledger::record_of(const Entry& entry) const {

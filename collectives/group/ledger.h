@@ -44,7 +44,7 @@ struct Verdict {
 
 class Ledger final : private core::NoteReader {
   public:
-    // kind: in the low bits of the tags of the group's collectives, see Group.
+    // kind: in the low bits of the tags of the group's collectives, see Tags.
     Ledger(const Group& group, core::Tag kind);
     ~Ledger();
     Ledger(const Ledger&) = delete;

@@ -6,7 +6,7 @@
 namespace torusmp::collectives::reduce {
 namespace {
 
-template <Group::Trees trees>
+template <Routes::Trees trees>
 class Up final : public AlgorithmOf<Arguments, Pipeline> {
   public:
     using AlgorithmOf::AlgorithmOf;
@@ -24,7 +24,7 @@ class Up final : public AlgorithmOf<Arguments, Pipeline> {
 
 }  // namespace
 
-extern AlgorithmMaker<Arguments> tree = make_algorithm<Up<Group::Trees::dimension_ordered>>;
-extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Up<Group::Trees::disjoint>>;
+extern AlgorithmMaker<Arguments> tree = make_algorithm<Up<Routes::Trees::dimension_ordered>>;
+extern AlgorithmMaker<Arguments> disjoint = make_algorithm<Up<Routes::Trees::disjoint>>;
 
 }  // namespace torusmp::collectives::reduce

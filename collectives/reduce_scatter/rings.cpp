@@ -12,7 +12,7 @@ class Rings final : public Sums {
 
   private:
     bool post(int number) override {
-        const Bundles& bundles = group().bundles();
+        const Bundles& bundles = group().routes().bundles();
         const int step = bundles.steps() - number;
         if (step == 0) return false;
         begin_bundles(step);

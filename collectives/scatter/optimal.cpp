@@ -15,7 +15,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
 
     void start() override {
         taken_ = 0;
-        regions_ = &group().regions(group().place_of(call_.root));
+        regions_ = &group().routes().regions(group().place_of(call_.root));
         lay_streams(*regions_, Flow::down);
         if (!at_root()) return lay_requests(0, 1);
         if (!call_.keep_own_block()) cut_short(call_.root);

@@ -17,7 +17,7 @@ void Schedule::begin(std::string_view name, const Call& call) {
         call_.element = element_;
     }
     begun_ = entered_ = false;
-    if (group().checking()) {
+    if (group().policy().check) {
         if (check_ == nullptr) {
             check_ = std::make_unique<CallCheck>(group());
             check_->nested_ = true;
@@ -32,7 +32,7 @@ void Schedule::begin(std::string_view name, const Call& call) {
 void Schedule::reset(std::string_view name) {
     name_ = name;
     if (!nested_)  // a part gets it when it is moved
-        messages_.set_tag(fixed_tag_ ? *fixed_tag_ : group().next_tag());
+        messages_.set_tag(fixed_tag_ ? *fixed_tag_ : group().tags().next());
     messages_.begin();
     if (!verdict_.empty()) verdict_.clear();
     lingered_ = 0;
@@ -48,7 +48,7 @@ void Schedule::nest(Schedule& part, int number) {
 
 bool Schedule::move_part(Schedule& part) {
     const int number_so_far = messages_.tag() >> 2 & 31;
-    part.messages_.set_tag(part.group().part_tag(messages_.tag(), number_so_far | part.number_));
+    part.messages_.set_tag(part.group().tags().part(messages_.tag(), number_so_far | part.number_));
     const std::uint64_t posts = part.messages_.posts();
     const bool finished = part.complete() || part.advance();
     messages_.count_posts(part.messages_.posts() - posts);
@@ -94,7 +94,7 @@ bool Schedule::has_begun() {
     if (begun_) return true;
     if (!entered_) group().ledger().enter(messages_.tag(), name_, call_);
     entered_ = true;
-    if (group().checking()) {
+    if (group().policy().check) {
         look_for_faults();
         if (failed()) check_->messages_.fail(error(), failed_peer());
         if (!check_->advance()) return false;

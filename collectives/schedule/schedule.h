@@ -41,7 +41,7 @@ class Schedule : public core::Task, protected Steps {
     }
     // Between the two, starts of this schedule meet those of the schedules that the others fixed as
     // their n-th, in whatever order each of them starts what it has fixed. Not while it runs.
-    void fix() { fixed_tag_ = group().next_fixed_tag(); }
+    void fix() { fixed_tag_ = group().tags().next_fixed(); }
     void unfix() { fixed_tag_.reset(); }
 
     // After completion: what went wrong first, and with whom. The result is then undefined.

@@ -10,15 +10,11 @@
 #include <span>
 
 #include "base/descriptor.h"
-#include "config/options.h"
-#include "folder.h"
 #include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/coordinator.h"
 #include "programs/torus_run/daemon/gathering.h"
 #include "programs/torus_run/daemon/limits.h"
 #include "programs/torus_run/daemon/prepare.h"
-#include "programs/torus_run/front/host_list.h"
-#include "programs/torus_run/front/options.h"
 #include "programs/torus_run/front/order.h"
 #include "programs/torus_run/streams/channel.h"
 #include "programs/torus_run/streams/loop.h"
@@ -27,7 +23,7 @@
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/text.h"
 
-namespace torusmp::launch {
+namespace torusmp::launch::units_test {
 namespace {
 
 std::vector<std::byte> bytes(const std::string& text) {
@@ -57,11 +53,6 @@ class Pipe {
   private:
     int ends_[2];
 };
-
-Options parse(const char* name, std::vector<const char*> words) {
-    words.insert(words.begin(), name);
-    return parse_options(int(words.size()), words.data());
-}
 
 }  // namespace
 
@@ -241,115 +232,6 @@ TEST_CASE("Ends of processes read like sentences, with the exit code of a shell"
     CHECK(exit_code_of(SIGKILL) == 137);
 }
 
-TEST_CASE("The command begins at the first word that is neither an option nor its value") {
-    const auto parse = [](const std::vector<const char*>& words) {
-        return launch::parse("torus-run", words);
-    };
-    const auto only = [&](const std::vector<const char*>& words) {
-        const Options options = parse(words);
-        REQUIRE(options.programs.size() == 1);
-        return options.programs.front();
-    };
-    using Command = std::vector<std::string>;
-    CHECK(only({"-np", "3", "a", "-np", "4"}).command == Command{"a", "-np", "4"});
-    CHECK(*only({"-np", "3", "a", "-np", "4"}).ranks == 3);
-    CHECK(*only({"-n", "5", "a"}).ranks == 5);
-    CHECK(*only({"-n5", "a"}).ranks == 5);
-    CHECK(*only({"--np=6", "a"}).ranks == 6);
-    CHECK(only({"--set", "transport.tokens=8", "--verbose", "a"}).command == Command{"a"});
-    CHECK(only({"--tag-output", "--", "-odd-name", "b"}).command == Command{"-odd-name", "b"});
-    CHECK(parse({"--torus", "2x2", "a"}).settings.flags.at(0).option == "--torus");
-    CHECK(only({}).command.empty());
-    CHECK(only({"a", ":", "b"}).command == Command{"a", ":", "b"});
-}
-
-TEST_CASE("Called as mpirun it takes several programs, each with options of its own") {
-    setenv("TORUSMP_TEST_CARRIED", "from here", 1);
-    unsetenv("TORUSMP_TEST_MISSING");
-    const Options options = parse("/usr/bin/mpirun", {"-genv",
-                                                      "A",
-                                                      "1",
-                                                      "-np",
-                                                      "2",
-                                                      "-env",
-                                                      "A",
-                                                      "2",
-                                                      "a",
-                                                      "-np",
-                                                      ":",
-                                                      "-n",
-                                                      "3",
-                                                      "-wdir",
-                                                      "sub",
-                                                      "-x",
-                                                      "TORUSMP_TEST_CARRIED",
-                                                      "-x",
-                                                      "B=x=y",
-                                                      "-x",
-                                                      "TORUSMP_TEST_MISSING",
-                                                      "b"});
-    using Words = std::vector<std::string>;
-    REQUIRE(options.programs.size() == 2);
-    const ProgramOptions &first = options.programs[0], &second = options.programs[1];
-    CHECK(*first.ranks == 2);
-    CHECK(first.command == Words{"a", "-np"});
-    CHECK(first.environment == Words{"A=2"});
-    CHECK(first.folder.empty());
-    CHECK(*second.ranks == 3);
-    CHECK(second.command == Words{"b"});
-    CHECK(second.environment == Words{"A=1", "TORUSMP_TEST_CARRIED=from here", "B=x=y"});
-    CHECK(second.folder == "sub");
-}
-
-TEST_CASE("What users of mpirun type wrong is refused with words") {
-    const auto refused = [](std::vector<const char*> words) -> std::string {
-        try {
-            parse("mpirun", words);
-        } catch (const config::UsageError& error) {
-            return error.what();
-        }
-        return "taken";
-    };
-    using Catch::Matchers::Contains;
-    CHECK_THAT(refused({"a", ":"}), Contains("behind the last"));
-    CHECK_THAT(refused({"a", ":", "--torus", "2", "b"}), Contains("--torus stands for the whole"));
-    CHECK_THAT(refused({"a", ":", "-host", "h", "b"}), Contains("before the first program"));
-    CHECK_THAT(refused({"a", ":", "-np", "0", "b"}), Contains("-np 0"));
-    CHECK_THAT(refused({"-foo", "3", "a"}), Contains("-foo"));
-    CHECK_THAT(refused({"--mca", "x", "y", "a"}), Contains("--mca"));
-    CHECK_THAT(refused({"-x", "-np", "2", "a"}), Contains("the name of a variable"));
-    CHECK_THAT(refused({"-genv", "=2", "a"}), Contains("the name of a variable"));
-    CHECK_THAT(refused({"-genv", "A"}), Contains("-genv NAME VALUE"));
-    CHECK_THAT(refused({"-wdir", "", "a"}), Contains("expected a folder"));
-    CHECK_THAT(refused({"-host", "h:0", "a"}), Contains("'0' is no number of ranks"));
-    CHECK_THAT(refused({"-host", "a,,b", "a"}), Contains("has no name"));
-    CHECK_THAT(refused({"-hostfile", "/nowhere/hosts", "a"}), Contains("cannot be read"));
-    CHECK_THAT(refused({"-host", "a", "-f", "b", "c"}), Contains("expected one of them"));
-}
-
-TEST_CASE("A list or a file of hosts names each once, with the ranks of all mentions") {
-    const auto text_of = [](const std::vector<HostSlots>& hosts) {
-        std::string text;
-        for (const HostSlots& host : hosts)
-            text += host.name + "*" + std::to_string(host.slots) + " ";
-        return text;
-    };
-    CHECK(text_of(parse_host_list("a,b:3,a", "-host")) == "a*2 b*3 ");
-    const test::TemporaryFolder folder;
-    const std::string path =
-        folder.write("hosts", "# ours\n\nqcd0 slots=2 max_slots=4\n  qcd1:3 # two boards\nqcd0\n");
-    CHECK(text_of(parse("mpirun", {"-machinefile", path.c_str(), "a"}).hosts) == "qcd0*3 qcd1*3 ");
-    const std::string odd = folder.write("odd", "qcd0\nqcd1 sluts=2\n");
-    CHECK_THROWS_WITH(read_host_file(odd, "-f"), Catch::Matchers::Contains("odd:2: 'sluts=2'"));
-    const std::string none = folder.write("none", "# nobody\n");
-    CHECK_THROWS_WITH(read_host_file(none, "-f"), Catch::Matchers::Contains("names no host"));
-    CHECK_THROWS_WITH(read_host_file("/dev/zero", "-f"),
-                      Catch::Matchers::Contains("-f /dev/zero: is no text file"));
-    const std::string endless = folder.write("endless", std::string((16 << 20) + 1, 'x'));
-    CHECK_THROWS_WITH(read_host_file(endless, "-f"),
-                      Catch::Matchers::Contains("has more than 16777216 bytes"));
-}
-
 TEST_CASE("A limit that does not hold the job is told with its value and what is needed") {
     const std::vector<Limit> limits{
         {"processes", "ulimit -u (RLIMIT_NPROC)", 4096, 100, 3996},
@@ -509,4 +391,4 @@ TEST_CASE("Variables of a host or a login are not carried to another") {
         CHECK_FALSE(belongs_to_a_host(name));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::launch::units_test

@@ -1,0 +1,118 @@
+"""Builds what compare-peers times: the same programs over ours and over each MPI that is present."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from console import Problem, USAGE, progress
+from measures import PEERS
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def call(command, **keywords):
+    """Runs a quiet command; its output is shown only when it fails."""
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, **keywords)
+    if done.returncode:
+        raise Problem(f"this failed with code {done.returncode}: {' '.join(map(str, command))}\n"
+                      f"{done.stdout[-4000:]}")
+
+
+def build_ours(tree, build):
+    if build:
+        progress("building ours")
+        if not (tree / "CMakeCache.txt").exists():
+            call(["cmake", "-S", ROOT, "-B", tree, "-G", "Ninja",
+                  "-DCMAKE_BUILD_TYPE=RelWithDebInfo"])
+        call(["cmake", "--build", tree, "--target", "torus-run", "exchange_qmp", "collectives_ours",
+              "messages_mpi", "wilson"])
+    launcher, bench = tree / "bin/torus-run", tree / "bench"
+    programs = {"exchange": bench / "exchange_qmp", "collectives": bench / "collectives_ours",
+                "messages": bench / "messages_mpi"}
+    for path in (launcher, *programs.values()):
+        if not path.exists():
+            raise Problem(f"{path} is not there; build the targets torus-run, exchange_qmp, "
+                          "collectives_ours and messages_mpi, or leave --no-build out", USAGE)
+    return {name: (launcher, program) for name, program in programs.items()}
+
+
+def build_wilson(peer, prefix, folder):
+    """The example over upstream QMP, which stands under `prefix`, over that MPI."""
+    compiler = shutil.which(f"mpicxx.{peer}")
+    if not compiler:
+        return None
+    progress(f"building wilson for {peer}")
+    program, sources = Path(folder) / f"wilson-{peer}", ROOT / "examples/wilson"
+    # As our build makes it.
+    flags = ["-std=c++20", "-O3", "-DNDEBUG", "-ffp-contract=fast", "-w"]
+    if "avx2" in Path("/proc/cpuinfo").read_text():
+        flags.append("-march=x86-64-v3")
+    call([compiler, *flags, "-I", ROOT, "-I", sources, "-I", Path(prefix) / "include",
+          *sorted(sources.glob("*.cpp")), "-o", program, "-L", Path(prefix) / "lib", "-lqmp",
+          "-lboost_program_options", "-lfmt"])
+    return program
+
+
+def build_raw(folder):
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        return None
+    program, source = Path(folder) / "exchange-raw", HERE
+    call([compiler, "-std=c99", "-O2", "-w", "-o", program, source / "exchange.c",
+          source / "job_costs.c", source / "timing.c", source / "net_raw.c"])
+    return None, program
+
+
+def build_peer(peer, folder):
+    """{program: (launcher, program)}, empty where that MPI is absent."""
+    compiler, launcher = shutil.which(f"mpicc.{peer}"), shutil.which(f"mpirun.{peer}")
+    if not compiler or not launcher:
+        return {}
+    progress(f"building for {peer}")
+    built = {}
+    for name, sources in (("exchange", ["exchange.c", "job_costs.c"]), ("messages", ["messages.c"]),
+                          ("collectives", ["collectives.c", "collective_mpi.c"])):
+        program = Path(folder) / f"{name}-{peer}"
+        call([compiler, "-std=c99", "-O2", "-w", "-o", program,
+              *(HERE / s for s in (*sources, "timing.c", "net_mpi.c"))])
+        built[name] = (launcher, program)
+    return built
+
+
+def upstream_prefixes(words):
+    prefixes = dict(word.partition("=")[::2] for word in words)
+    for peer, folder in prefixes.items():
+        if peer not in PEERS or not (Path(folder) / "include/qmp.h").exists():
+            raise Problem(f"--upstream {peer}={folder}: expected {' or '.join(PEERS)}, '=' and a "
+                          "folder with include/qmp.h", USAGE)
+    return prefixes
+
+
+def build_all(chosen, arguments, folder):
+    """{program: {library: (launcher, program)}}"""
+    tree = arguments.build_dir.resolve()
+    built = {"exchange": {}, "collectives": {}, "messages": {}, "wilson": {}, "npb": {}}
+    for name, program in build_ours(tree, not arguments.no_build).items():
+        built[name]["ours"] = program
+    launcher = built["exchange"]["ours"][0]
+    for peer in PEERS:
+        for name, program in build_peer(peer, folder).items():
+            built[name][peer] = program
+    if any(m.raw for m in chosen):
+        raw = build_raw(folder)
+        if raw:
+            built["exchange"]["raw"] = raw
+    if any(m.test == "wilson" for m in chosen):
+        if (tree / "examples/wilson/wilson").exists():
+            built["wilson"]["ours"] = (launcher, tree / "examples/wilson/wilson")
+        for peer, prefix in upstream_prefixes(arguments.upstream).items():
+            program = build_wilson(peer, prefix, folder)
+            if program and peer in built["exchange"]:
+                built["wilson"][peer] = (built["exchange"][peer][0], program)
+    for library in ("ours",) + PEERS if arguments.npb else ():
+        if library in built["messages"] and (arguments.npb / library).is_dir():
+            built["npb"][library] = built["messages"][library][0], arguments.npb.resolve() / library
+    progress("")
+    return built

@@ -1,0 +1,220 @@
+"""What compare-peers measures: a row for each. To add a measure, add a row to measures()."""
+
+from dataclasses import dataclass
+
+from testbeds import Shape
+
+PEERS = ("openmpi", "mpich")
+LIBRARIES = ("ours",) + PEERS + ("raw",)
+
+
+@dataclass(frozen=True)
+class Measure:
+    name: str
+    test: str  # of the program, "latency:8"; None: the wall time of a job that does nothing
+    ranks: int
+    torus: str  # ours only
+    unit: str
+    more_is_better: bool = False
+    target: float = None  # highest ratio that is good enough
+    limit: float = None  # highest value of ours that is good enough
+    settings: tuple = ()  # ours only, "transport.local=links"
+    peers: bool = True  # whether there is something to compare with
+    testbed: Shape = None  # where it runs; nothing: on this host, over shared memory
+    options: tuple = ()  # of the program, ("--grid", "2x2x2")
+    raw: bool = False  # whether bare sockets can do it
+    raw_target: float = None  # highest ratio to them that is good enough
+    wire: float = None  # what the wire carries, MB/s of payload
+    least: float = None  # of wire, that is good enough
+    # (measure, share): at least that share of what ours does there; where less is better, at most
+    beside: tuple = None
+    program: str = "exchange"  # or "collectives", "messages", "wilson", "npb"
+
+    def libraries(self):
+        return ("ours",) + (PEERS if self.peers else ()) + (("raw",) if self.raw else ())
+
+
+def powers(first, last):
+    while first <= last:
+        yield first
+        first *= 2
+
+
+def measures():
+    for size in (0, 8, 64, 512, 1024):
+        target = 0.75 if size == 8 else None
+        yield Measure(f"shm.latency.{size}", f"latency:{size}", 2, "2", "us", target=target)
+    # 12, 16 and 20 KiB stand around the change from eager to RMA.
+    sizes = sorted({*powers(1 << 10, 4 << 20), 12 << 10, 20 << 10})
+    for kind in ("pingpong", "stream"):
+        for size in sizes:
+            yield Measure(f"shm.bandwidth.{kind}.{size_name(size)}", f"{kind}:{size}", 2, "2",
+                          "MB/s", more_is_better=True, target=1.0)
+    for extent in (2, 3, 4):
+        ranks, torus = extent**3, f"{extent}x{extent}x{extent}"
+        yield Measure(f"shm.oversubscribed.halo.{ranks}", f"halo:{extent}", ranks, torus, "us",
+                      target=0.7)
+        yield Measure(f"shm.oversubscribed.sum.{ranks}", f"sum:{ranks}", ranks, torus, "us",
+                      target=0.7)
+    yield Measure("shm.startup.64", None, 64, "4x4x4", "ms", target=1.0)
+    yield Measure("shm.idle", "idle:2", 8, "2x2x2", "%", limit=1.0)
+    yield Measure("shm.memory.64", "memory:65536", 64, "4x4x4", "MiB", limit=64)
+    for size in (8, 4 << 10, 256 << 10):
+        yield Measure(f"relay.hop.{size_name(size)}", f"hop:{size}", 8, "8", "us",
+                      settings=("transport.local=links",), peers=False)
+
+    yield from shm_collectives()
+    yield from mpi_measures()
+    yield from testbed_measures()
+    yield from testbed_collectives()
+    yield from npb_measures()
+
+
+def mpi_measures():
+    """Programs that speak MPI: ours through mpi11, by the same calls as the peers."""
+    def on(name, test, unit, ranks=2, torus="2", **more):
+        return Measure(f"mpi.{name}", test, ranks, torus, unit, program="messages", **more)
+
+    for size in (0, 8, 64, 512, 1024):
+        eight = {"target": 0.8, "beside": ("shm.latency.8", 1.1)} if size == 8 else {}
+        yield on(f"latency.{size}", f"latency:{size}", "us", **eight)
+    for size in (8, 64, 512):
+        yield on(f"rate.{size}", f"rate:{size}", "M/s", more_is_better=True, target=1 / 1.3)
+    for size in powers(1 << 10, 4 << 20):
+        yield on(f"bandwidth.{size_name(size)}", f"bandwidth:{size}", "MB/s", more_is_better=True,
+                 target=1.0)
+    yield on("posted.1000", "posted:1000", "us", target=1.0)
+    for extent in (16, 64):
+        yield on(f"halo.{extent}", f"halo:{extent}", "us", 8, "2x2x2",
+                 target=0.8 if extent == 64 else None)
+
+
+# The NAS Parallel Benchmarks want squares for BT and SP, powers of two for the others.
+NPB_TORI = {4: "2x2", 8: "2x2x2", 9: "3x3", 16: "4x4"}
+NPB_KERNELS = {k: (4, 9, 16) if k in ("BT", "SP") else (4, 8, 16)
+               for k in ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")}
+NPB_MBIT = 200  # of the links of npb.*.tcp
+
+
+def npb_measures():
+    for kernel, counts in NPB_KERNELS.items():
+        for letter in "SW":
+            for ranks in counts:
+                name, test = f"npb.{kernel}.{letter}.{ranks}", f"{kernel.lower()}.{letter}.x"
+                more = {"more_is_better": True, "program": "npb"}
+                yield Measure(name, test, ranks, NPB_TORI[ranks], "Mop/s", target=1.0, **more)
+                if letter == "W":
+                    yield Measure(name + ".tcp", test, ranks, NPB_TORI[ranks], "Mop/s",
+                                  target=1 / 1.1, testbed=Shape(NPB_TORI[ranks], mbit=NPB_MBIT), **more)
+
+
+PAIR = Shape("2", open_dims="0")
+LINE = Shape("7", open_dims="0")
+SLOW_LINE = Shape("7", open_dims="0", mbit=200)
+SLOW_CUBE = Shape("2x2x2", mbit=200)
+FAST_CUBE = Shape("2x2x2", mbit=1000)
+SLOW_SQUARE = Shape("2x2", open_dims="0,1", mbit=200)
+
+
+def testbed_measures():
+    def on(testbed, name, test, unit, **more):
+        return Measure(name, test, testbed.nodes(), testbed.torus, unit, testbed=testbed, **more)
+
+    for size in (0, 8, 64, 512, 1024):
+        yield on(PAIR, f"tcp.latency.{size}", f"latency:{size}", "us", raw=True,
+                 target=1.0 if size == 8 else None, raw_target=1.15 if size == 8 else None)
+    for kind in ("pingpong", "stream"):
+        for size in (1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20):
+            least = 1 / 0.95 if (kind, size) == ("stream", 1 << 20) else None
+            yield on(PAIR, f"tcp.bandwidth.{kind}.{size_name(size)}", f"{kind}:{size}", "MB/s",
+                     more_is_better=True, raw=True, raw_target=least)
+    for size in (64 << 10, 1 << 20):
+        yield on(SLOW_CUBE, f"aggregate.links.{size_name(size)}", f"links:{size}", "MB/s",
+                 more_is_better=True, raw=True, options=("--grid", "2x2x2"),
+                 wire=48 * SLOW_CUBE.wire_rate(), least=0.95 if size == 1 << 20 else None)
+    for size in (64 << 10, 1 << 20):
+        yield on(FAST_CUBE, f"aggregate.node.{size_name(size)}", f"node:{size}", "MB/s",
+                 more_is_better=True, raw=True, options=("--grid", "2x2x2"),
+                 wire=6 * FAST_CUBE.wire_rate(), least=0.95 if size == 1 << 20 else None)
+    for size in (8, 4 << 10):
+        yield on(LINE, f"relay.tcp.hop.{size_name(size)}", f"hop:{size}", "us",
+                 options=("--line",))
+    for hops in (1, 2, 3, 4, 6):
+        yield on(SLOW_LINE, f"relay.tcp.stream.{hops}", f"stream:65536@{hops}", "MB/s",
+                 more_is_better=True, wire=SLOW_LINE.wire_rate(),
+                 beside=("relay.tcp.stream.1", 0.9) if hops == 4 else None)
+    yield on(SLOW_SQUARE, "relay.tcp.diagonal.4MiB", f"pingpong:{4 << 20}@3", "MB/s",
+             more_is_better=True, wire=SLOW_SQUARE.wire_rate(), least=1.2)
+    for torus, lattice in (("2x2x2", "8x8x8x16"), ("3x3x2", "12x12x8x16")):
+        yield on(Shape(torus), f"wilson.{torus}", "wilson", "us", program="wilson",
+                 options=("--lattice", lattice, "--grid", torus + "x1", "--tolerance", "0",
+                          "--iterations", "40"))
+
+
+# The operations that collectives.c knows, with the sizes of a block or of a vector.
+SMALL, MIDDLE, LARGE = 8, 16 << 10, 4 << 20
+COLLECTIVES = {
+    "broadcast": (SMALL, MIDDLE, LARGE),
+    "sum": (SMALL, MIDDLE, LARGE),
+    "reduce": (SMALL, MIDDLE, LARGE),
+    "scatter": (64, 1 << 10, MIDDLE),
+    "gather": (64, 1 << 10, MIDDLE),
+    "allgather": (64, 1 << 10, MIDDLE),
+    "reduce_scatter": (64, 1 << 10, MIDDLE),
+    "alltoall": (64, 1 << 10, MIDDLE),
+    "scan": (SMALL, MIDDLE),
+    "barrier": (0,),
+}
+
+
+def shm_collectives():
+    for torus, ranks in (("2", 2), ("2x2x2", 8), ("3x3x3", 27), ("4x4x4", 64)):
+        for operation, sizes in COLLECTIVES.items():
+            for size in sizes if ranks == 8 else sizes[:1]:
+                name = f"collectives.{operation}.{size_name(size)}.shm.{ranks}"
+                yield Measure(name, f"{operation}:{size}", ranks, torus, "us",
+                              program="collectives",
+                              target=0.7 if operation == "sum" and size == SMALL else None)
+
+
+# Links slow enough for two cores to fill all 192 link ends of 32 nodes.
+WIDE = Shape("4x4x2", mbit=20)
+WIDE_STEPS = 4 // 2 + 4 // 2 + 2 // 2  # neighbours on the way to the farthest node
+
+
+def testbed_collectives():
+    testbed, links = WIDE, 2 * len(WIDE.extents())
+
+    def on(name, test, **more):
+        more = {"program": "collectives", **more}
+        return Measure(f"collectives.{name}.tcp", test, testbed.nodes(), testbed.torus, "us", testbed=testbed,
+                       **more)
+
+    # Each rank sends and receives this many bytes in an allreduce, over all its links.
+    least_sum = 2 * LARGE * (testbed.nodes() - 1) / testbed.nodes() / (links * testbed.wire_rate())
+    targets = {
+        ("broadcast", LARGE): {"target": 0.5,
+                               "beside": ("collectives.broadcast_tree.4MiB.tcp", 1 / 3)},
+        ("sum", LARGE): {"target": 0.5, "limit": 1.5 * least_sum},
+        ("sum", SMALL): {"beside": ("collectives.hop.8.tcp", 1.3 * WIDE_STEPS)},
+        ("alltoall", MIDDLE): {"target": 1 / 1.5},
+    }
+    for size in COLLECTIVES["scatter"]:
+        baseline = f"collectives.scatter_apart.{size_name(size)}.tcp"
+        targets["scatter", size] = {"target": 0.5, "beside": (baseline, 1 / 3)}
+    yield on("hop.8", "latency:8", program="exchange", peers=False)
+    for operation, sizes in COLLECTIVES.items():
+        for size in sizes:
+            yield on(f"{operation}.{size_name(size)}", f"{operation}:{size}",
+                     **targets.get((operation, size), {}))
+    # Ours by the algorithm to compare with: the paper's baseline, and a single tree.
+    for operation, sizes in (("scatter_apart", COLLECTIVES["scatter"]), ("broadcast_tree", (LARGE,))):
+        for size in sizes:
+            yield on(f"{operation}.{size_name(size)}", f"{operation}:{size}", peers=False)
+
+
+def size_name(size):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit}{name}"
+    return str(size)

@@ -1,0 +1,112 @@
+"""Figures of compare-peers as lines, as JSON, and against their targets."""
+
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+from pathlib import Path
+
+from measures import LIBRARIES, PEERS
+
+
+def number(value):
+    """Three significant digits, never an exponent."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def ratio_of(m, values, others=PEERS):
+    """Below 1: ours is ahead of the best of the others."""
+    peers = [values[p] for p in others if p in values]
+    if not peers or "ours" not in values:
+        return None
+    if m.more_is_better:
+        return max(peers) / values["ours"] if values["ours"] else None
+    return values["ours"] / min(peers) if min(peers) else None
+
+
+def summary(m, results):
+    return {l: statistics.median(results.samples[m.name, l])
+            for l in LIBRARIES if (m.name, l) in results.samples}
+
+
+def line_of(m, results, built):
+    values, words = summary(m, results), [m.name]
+
+    def word(library):
+        if library in values:
+            return number(values[library]) + m.unit
+        if library not in m.libraries():
+            return "none"
+        return "failed" if library in built[m.program] else "absent"
+
+    def two_digits(ratio):
+        return "none" if ratio is None else f"{ratio:.2f}"
+
+    words += [f"{library}={word(library)}" for library in ("ours",) + PEERS]
+    words.append(f"ratio={two_digits(ratio_of(m, values))}")
+    if m.raw:
+        words += [f"raw={word('raw')}", f"to_raw={two_digits(ratio_of(m, values, ('raw',)))}"]
+    if m.wire and "ours" in values:
+        words.append(f"of_wire={two_digits(values['ours'] / m.wire)}")
+    return " ".join(words)
+
+
+def shortfall(m, results):
+    """What the measure misses, or nothing."""
+    values = summary(m, results)
+    ratio = ratio_of(m, values)
+    if m.target is not None and ratio is not None and ratio > m.target:
+        return f"{m.name}: ratio {ratio:.2f}, wanted at most {m.target}"
+    if m.limit is not None and values.get("ours", 0) > m.limit:
+        return f"{m.name}: {number(values['ours'])} {m.unit}, wanted at most {m.limit} {m.unit}"
+    to_raw = ratio_of(m, values, ("raw",))
+    if m.raw_target is not None and to_raw is not None and to_raw > m.raw_target:
+        return f"{m.name}: ratio to bare sockets {to_raw:.2f}, wanted at most {m.raw_target:.2f}"
+    if m.least is not None and "ours" in values and values["ours"] < m.least * m.wire:
+        return f"{m.name}: {values['ours'] / m.wire:.2f} of the wire, wanted at least {m.least}"
+    if m.beside and "ours" in values:
+        name, share = m.beside
+        there = results.samples.get((name, "ours"))
+        wanted = share * statistics.median(there) if there else None
+        misses = there and (values["ours"] < wanted if m.more_is_better else
+                            values["ours"] > wanted)
+        if misses:
+            return (f"{m.name}: {number(values['ours'])} {m.unit}, wanted at "
+                    f"{'least' if m.more_is_better else 'most'} {share:.2f} of {name}, which is "
+                    f"{number(statistics.median(there))}")
+    return None
+
+
+def machine():
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    model = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+    return {
+        "cpu": model.group(1) if model else platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "system": f"{platform.system()} {platform.release()}",
+        "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+        "load": os.getloadavg()[0],
+    }
+
+
+def write_json(path, chosen, results, arguments, host):
+    rows = []
+    for m in chosen:
+        rows.append({
+            "name": m.name, "unit": m.unit, "ranks": m.ranks, "torus": m.torus,
+            "more_is_better": m.more_is_better, "target_ratio": m.target, "limit": m.limit,
+            "median": summary(m, results), "ratio": ratio_of(m, summary(m, results)),
+            "ratio_to_raw": ratio_of(m, summary(m, results), ("raw",)), "wire": m.wire,
+            "links_mbit": m.testbed.mbit if m.testbed else None,
+            "samples": {l: results.samples[m.name, l] for l in LIBRARIES
+                        if (m.name, l) in results.samples},
+        })
+    document = {"host": host, "libraries": results.labels, "runs": arguments.runs,
+                "statistic": "best" if arguments.best else "median", "measures": rows,
+                "failures": [{"measure": n, "library": l, "message": t}
+                             for (n, l), t in results.failures.items()]}
+    Path(path).write_text(json.dumps(document, indent=1) + "\n")

@@ -1,0 +1,240 @@
+"""Runs the jobs of compare-peers and reads what they print."""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+from console import Problem, TooSlow, progress, warn
+from measures import PEERS
+from testbeds import Shape, Testbed
+
+GRACE = 20  # seconds in which a peer may end after its last line
+
+
+@dataclass
+class Job:
+    """What one process group can measure in one run."""
+
+    ranks: int
+    torus: str
+    settings: tuple
+    whole: bool  # its wall time is the measure
+    testbed: Shape
+    options: tuple
+    measures: list = field(default_factory=list)
+
+    def program(self):
+        return self.measures[0].program
+
+    def words(self, seconds):
+        if self.program() == "wilson":
+            return list(self.options)
+        if self.program() == "npb":
+            return []
+        tests = [m.test for m in self.measures if m.test] or ["nothing:0"]
+        return ["--seconds", str(seconds), *self.options, *tests]
+
+
+def jobs_of(chosen):
+    jobs = {}
+    for m in chosen:
+        # What a library allocates for one test must not count in the next.
+        kind = m.test.split(":")[0] if m.test else None
+        alone = m.name if kind in (None, "idle", "memory") or m.program == "npb" else ""
+        # An operation that a peer cannot end in time must not take the others' figures along.
+        if m.program == "collectives":
+            alone = kind
+        key = (m.testbed, m.raw, m.ranks, m.torus, m.settings, m.options, m.program, m.peers, alone)
+        jobs.setdefault(key, Job(m.ranks, m.torus, m.settings, m.test is None, m.testbed,
+                                 m.options)).measures.append(m)
+    return list(jobs.values())
+
+
+def program_of(job, program):
+    """The benchmarks of npb are a folder of programs, one a measure."""
+    return program / job.measures[0].test if job.program() == "npb" else program
+
+
+def launch_command(library, job, built, cores):
+    launcher, program = built
+    program = program_of(job, program)
+    ranks, fits = str(job.ranks), job.ranks <= cores
+    if library == "ours":  # binds by itself
+        command = [launcher, "-np", ranks, "--torus", job.torus]
+        for setting in job.settings:
+            command += ["--set", setting]
+    elif library == "openmpi":
+        command = [launcher, "-np", ranks]
+        command += ["--bind-to", "core"] if fits else ["--oversubscribe", "--bind-to", "none"]
+        if os.geteuid() == 0:
+            command.append("--allow-run-as-root")
+    else:
+        command = [launcher, "-np", ranks] + (["-bind-to", "core"] if fits else [])
+    return [str(c) for c in command + [program]]
+
+
+def run(command, timeout, lines=None):
+    """Output and wall seconds. A job that hangs is ended with everything it started. `lines`: one
+    that has printed so many is over, also if it does not end in time: some peers take minutes to
+    end where ranks outnumber cores."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                 text=True, start_new_session=True)
+        try:
+            over = wait_for(child, timeout, out, lines)
+        except BaseException as reason:
+            end_session(child)
+            if isinstance(reason, subprocess.TimeoutExpired):
+                out.seek(0)
+                raise TooSlow(f"did not end within {timeout} s: {' '.join(command)}",
+                              out.read()) from None
+            raise
+        if over and child.returncode:
+            err.seek(0)
+            raise Problem(f"exit code {child.returncode}: {' '.join(command)}\n"
+                          f"{err.read()[-2000:]}")
+        out.seek(0)
+        return out.read(), time.monotonic() - start
+
+
+def wait_for(child, timeout, out, lines):
+    """True when the job has ended by itself."""
+    deadline, complete = time.monotonic() + timeout, None
+    while True:
+        try:
+            child.wait(0.2 if lines else timeout)
+            return True
+        except subprocess.TimeoutExpired:
+            now = time.monotonic()
+            if lines and complete is None and lines_of_results(out) >= lines:
+                complete = now
+            if complete is not None and now - complete > GRACE:
+                end_session(child)
+                return False
+            if now >= deadline:
+                raise
+
+
+def lines_of_results(out):
+    """Of the library and of tests; other lines are warnings of the library."""
+    text = os.pread(out.fileno(), 1 << 20, 0)
+    return len(re.findall(rb"^(?:library |\w+:\S+ [\d.])[^\n]*\n", text, re.MULTILINE))
+
+
+def end_session(child):
+    # A launcher that is told to end takes its ranks along; what it leaves in its session follows.
+    for how, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(child.pid, how)
+            child.wait(timeout=patience)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            return
+
+
+def values_in(job, output, seconds, best, whole=True):
+    """{measure name: value} and what the library calls itself. Not whole: what is missing, is."""
+    label, found = "", {}
+    rows = {}
+    for line in output.splitlines():
+        words = line.split()
+        if line.startswith("library "):
+            label = line[len("library "):].strip()
+        elif len(words) == 4:
+            rows[words[0]] = words
+    for m in job.measures:
+        if m.test is None:
+            found[m.name] = seconds * 1e3
+        elif m.test in rows:
+            found[m.name] = float(rows[m.test][2 if best else 1])
+        elif not whole:
+            continue
+        elif m.program == "npb":
+            found[m.name] = npb_rate(output)
+        elif m.test == "wilson":
+            time_line = re.search(r"([\d.]+) us an iteration", output)
+            if not time_line:
+                raise Problem(f"printed no time of an iteration:\n{output[-2000:]}")
+            found[m.name] = float(time_line[1])
+        else:
+            raise Problem(f"printed no line for {m.test}:\n{output[-2000:]}")
+    return label, found
+
+
+def npb_rate(output):
+    """Mop/s, of a run that found its own answer right."""
+    if not re.search(r"^ *Verification *= +SUCCESSFUL *$", output, re.MULTILINE):
+        raise Problem(f"did not verify its answer:\n{output[-2000:]}")
+    rate = re.search(r"^ *Mop/s total *= +([\d.]+(?:E[+-]?\d+)?) *$", output, re.MULTILINE)
+    if not rate:
+        raise Problem(f"printed no line 'Mop/s total':\n{output[-2000:]}")
+    return float(rate[1])
+
+
+class Results:
+    def __init__(self):
+        self.samples = {}  # (measure name, library) -> values
+        self.labels = {}
+        self.failures = {}  # (first measure name of the job, library) -> message
+
+    def add(self, library, label, found):
+        if label:
+            self.labels[library] = label
+        for name, value in found.items():
+            self.samples.setdefault((name, library), []).append(value)
+
+
+def run_job(job, built, arguments, results, testbed):
+    cores = len(os.sched_getaffinity(0))
+    libraries = [l for l in job.measures[0].libraries() if l in built[job.program()]]
+    for number in range(arguments.runs):
+        for library in libraries:
+            if (job.measures[0].name, library) in results.failures:
+                continue
+            progress(f"run {number + 1} of {arguments.runs}: {job.ranks} ranks, {library}, "
+                     f"{len(job.measures)} tests from {job.measures[0].name}")
+            how, words = built[job.program()][library], job.words(arguments.seconds)
+            patient = None
+            if testbed:
+                how = how[0], program_of(job, how[1])
+                command = testbed.command(library, how, job.ranks, words, job.settings)
+                if library in PEERS and job.program() not in ("wilson", "npb"):
+                    patient = 1 + len(job.measures)
+            else:
+                command = launch_command(library, job, how, cores) + words
+            try:
+                output, seconds = run(command, arguments.timeout, patient)
+                results.add(library, *values_in(job, output, seconds, arguments.best))
+            except Problem as problem:
+                if isinstance(problem, TooSlow):
+                    results.add(library, *values_in(job, problem.output, 0, arguments.best, False))
+                results.failures[(job.measures[0].name, library)] = str(problem)
+                warn(f"{library}: {problem}")
+
+
+def run_all(chosen, built, arguments, results):
+    """Yields each job when it is done. A testbed serves all jobs of its shape, one after the other."""
+    jobs, number = jobs_of(chosen), 0
+    testbed = None
+    try:
+        for job in sorted(jobs, key=lambda job: str(job.testbed) if job.testbed else ""):
+            if job.testbed and (testbed is None or testbed.shape != job.testbed):
+                if testbed:
+                    testbed.close()
+                    testbed = None
+                number += 1
+                progress(f"building a testbed of {job.testbed.torus}")
+                testbed = Testbed(job.testbed, f"cmp{os.getpid()}-{number}")
+            run_job(job, built, arguments, results, testbed if job.testbed else None)
+            progress("")
+            yield job
+    finally:
+        if testbed:
+            testbed.close()

@@ -1,0 +1,46 @@
+// The tags of a group's collectives. Messages of collectives match by them, so that several can be
+// under way at the same time.
+//
+// All members count alike, since they start collectives in one order. One thread at a time.
+#pragma once
+
+#include "core/api.h"
+
+namespace torusmp::collectives {
+
+class Tags {
+  public:
+    // kind: from 0 to 3; tells groups apart that share a context. In the low bits of all tags.
+    explicit Tags(int kind) : kind_(kind) {}
+
+    // For the next collective.
+    core::Tag next() {
+        count_ = (count_ + 1) & counted;
+        return part(count_ << shift, 0);
+    }
+    // One that a collective has for all its starts; members fix them in one order.
+    core::Tag next_fixed() {
+        fixed_count_ = (fixed_count_ + 1) & counted;
+        return part((fixed | fixed_count_) << shift, 0);
+    }
+    static bool is_fixed(core::Tag tag) { return (tag >> shift & fixed) != 0; }
+    // The tag of a part, on this group, of a collective that has the tag `whole`, by the part's
+    // number from 0 to 31. Parts begin when others end, in another order on each member if several
+    // collectives are under way, so they cannot count. Groups made by this one share its context.
+    core::Tag part(core::Tag whole, int number) const {
+        return (whole & ~core::Tag{127}) | number << 2 | kind_;
+    }
+
+    // Tags are counted above these bits, those that are fixed apart from the others.
+    static constexpr int shift = 7;
+    static constexpr core::Tag counted = 0x3ffff;
+
+  private:
+    static constexpr core::Tag fixed = 0x40000;
+
+    core::Tag kind_;
+    core::Tag count_ = 0;
+    core::Tag fixed_count_ = 0;
+};
+
+}  // namespace torusmp::collectives

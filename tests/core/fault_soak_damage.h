@@ -1,0 +1,60 @@
+// The faults of a round of the fault soak: what breaks, what an enemy sends, and who is cut off
+// from whom by it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/packets.h"
+#include "fault_soak_scene.h"
+
+namespace torusmp::core::testing::fault_soak {
+
+class Damage {
+  public:
+    struct DeadLink {
+        Rank at;
+        routing::Direction direction;
+    };
+
+    explicit Damage(Scene& scene);
+
+    // One fault more, of any kind that is possible.
+    void strike();
+    // Each captured rank says something to one of its peers.
+    void attack();
+    // A captured rank that answers nobody is considered dead after a while, as by a timeout.
+    void end_captured();
+
+    // Killed or captured.
+    bool dead(Rank rank) const { return dead_[std::size_t(rank)]; }
+    const std::vector<DeadLink>& dead_links() const { return dead_links_; }
+    sim::Time last_fault() const { return last_fault_; }
+    // Whether two ranks can no longer talk with each other.
+    bool cut(Rank a, Rank b) const;
+    // Whether what two ranks say to each other goes to, or by, a captured one.
+    bool hostile(Rank a, Rank b) const;
+    // Whether a line that explains an error by a dead link names one that is dead.
+    bool explains(std::string_view line) const;
+
+  private:
+    std::optional<Rank> some_rank();
+    bool kill_rank();
+    bool capture_rank();
+    bool connected(Rank from, Rank to);
+    bool cut_link();
+    bool slow_link();
+    bool forge(transport::PacketHeader& header, Rank enemy, Rank at, std::uint32_t port);
+    bool crosses_fault(Rank from, Rank to) const;
+
+    Scene& scene_;
+    std::vector<bool> dead_;  // killed or captured
+    std::vector<bool> captured_;
+    std::vector<DeadLink> dead_links_;
+    std::vector<std::pair<Rank, Rank>> dead_pairs_;  // direct connections that were cut
+    sim::Time last_fault_{0};
+};
+
+}  // namespace torusmp::core::testing::fault_soak
