@@ -59,8 +59,7 @@ Factory factory_of(const Descriptor& descriptor, const config::Settings& setting
 
 [[noreturn]] void refuse(const config::Settings& settings, std::string_view what) {
     const std::string& where = settings.origin(transport::setting::use).where;
-    const bool named =
-        where.find("transport.use") != std::string::npos;  // the flag or variable already names it
+    const bool named = where.find("transport.use") != std::string::npos;  // by the flag itself
     throw config::ConfigError(fmt::format("{}{}{}", where.empty() ? "" : where + ": ",
                                           named ? "" : "transport.use: ", what));
 }

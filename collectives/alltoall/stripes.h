@@ -29,8 +29,7 @@ class Stripes : public AlgorithmOf<Arguments> {
         int phase = -1;              // dimensions done
         int step = 0;                // in this dimension
         bool done = false;
-        std::size_t request =
-            0;  // the first of its requests of each kind; then how many are in use
+        std::size_t request = 0;  // its first of each kind, and how many are in use
         std::size_t sends = 0;
         std::size_t receives = 0;
     };

@@ -117,8 +117,7 @@ void Ledger::send(int member, core::Tag tag, const Note& note) {
 
 bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) {
     static_assert(sizeof(Note) <= core::Notes::longest);
-    if (tag < 0 || (tag & 3) != kind_)
-        return true;  // it is for another of the groups in this context
+    if (tag < 0 || (tag & 3) != kind_) return true;  // for another of the groups in this context
     const auto& members = group_.members();
     const auto found = std::find(members.begin(), members.end(), source);
     if (found == members.end() || bytes.size() != sizeof(Note)) return false;

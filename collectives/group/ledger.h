@@ -89,9 +89,8 @@ class Ledger final : private core::NoteReader {
         std::vector<State> heard;           // by member
         std::map<int, CallRecord> missing;  // those that have not called it, by member
         std::optional<CallRecord> first;    // the first call that it heard of
-        std::optional<CallRecord>
-            odd;         // one that differs from it but whose messages would fit all the same
-        int asked = -1;  // the last round in which it has asked the others
+        std::optional<CallRecord> odd;      // one unlike it whose messages would fit all the same
+        int asked = -1;                     // the last round in which it has asked the others
     };
     struct Overview {
         State state = State::silent;
