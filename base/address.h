@@ -1,4 +1,4 @@
-// Addresses of network devices, and the networks they name. Plain values; any thread may call.
+// Addresses of network devices and their networks. Plain values; any thread may call.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace torusmp::base {
 
-// fe80::/10, 169.254.0.0/16: good on one device only. Bytes as in Address.
+// fe80::/10, 169.254.0.0/16: valid on one device only. Bytes as in Address.
 constexpr bool is_link_local(bool v6, const std::array<std::uint8_t, 16>& bytes) {
     return v6 ? bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80 : bytes[0] == 169 && bytes[1] == 254;
 }
@@ -28,7 +28,7 @@ struct Address {
     friend bool operator==(const Address&, const Address&) = default;
 };
 
-// "10.0.0.1/30"; without a prefix, that of one host.
+// "10.0.0.1/30"; without a prefix, the address of one host.
 std::optional<Address> parse_address(std::string_view text);
 
 }  // namespace torusmp::base

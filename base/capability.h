@@ -1,9 +1,9 @@
-// What the kernel allows this process beyond its user. Any thread may call.
+// What the kernel allows this process beyond what its user may do. Any thread may call.
 #pragma once
 
 namespace torusmp::base {
 
-// CAP_IPC_LOCK, ... of linux/capability.h.
+// CAP_IPC_LOCK and so on, see linux/capability.h.
 bool has_capability(int capability);
 
 }  // namespace torusmp::base

@@ -57,7 +57,7 @@ void write_text_file(const std::string& path, const std::string& text) {
     std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "we"));
     if (!file) fail();
     if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) fail();
-    // Closed by hand: what did not reach the disk is told by the close.
+    // Closed explicitly: only then does an error of writing to the disk show.
     if (std::fclose(file.release()) != 0) fail();
 }
 

@@ -1,4 +1,4 @@
-// Addresses as the socket calls take and give them. Pure functions; any thread may call.
+// Addresses as the socket calls take and return them. Pure functions; any thread may call.
 #pragma once
 
 #include <netinet/in.h>
@@ -11,11 +11,11 @@
 
 namespace torusmp::base {
 
-// Nothing: it is neither IPv4 nor IPv6. The prefix is left at 0.
+// Nothing if it is neither IPv4 nor IPv6. The prefix stays 0.
 std::optional<Address> address_from(const sockaddr* found);
-// Of a netmask; null has none.
+// The prefix length of a netmask; 0 for null.
 int prefix_from(const sockaddr* mask);
-// device: index of the own device that a link-local address lies behind.
+// device: the index of our device through which a link-local address is reached.
 sockaddr_storage socket_address(const Address& address, std::uint16_t port, unsigned device);
 
 }  // namespace torusmp::base

@@ -8,7 +8,7 @@ namespace torusmp::base {
 
 namespace {
 
-// Control characters steer terminals: the ASCII ones, and U+0080 to U+009f.
+// Control characters: they steer terminals. The ASCII ones, and U+0080 to U+009f.
 bool is_control(std::string_view character) {
     const auto first = static_cast<unsigned char>(character[0]);
     if (character.size() == 1) return first < 0x20 || first == 0x7f;
@@ -26,7 +26,7 @@ std::size_t utf8_length(std::string_view text) {
     if (length > text.size()) return 0;
     for (std::size_t i = 1; i < length; ++i)
         if ((byte(i) & 0xc0) != 0x80) return 0;
-    // Longer than need be, half of a pair of surrogates, or beyond the last character.
+    // Overlong, a surrogate, or beyond the last character.
     const bool wrong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
                        (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
     return wrong ? 0 : length;
@@ -49,7 +49,7 @@ std::string printable(std::string_view text, std::size_t limit) {
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-    // Three rows of the usual table are enough; the third is for swaps.
+    // Three rows of the usual table are enough; the third one is for swaps.
     std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
     for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -66,13 +66,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
-    constexpr std::size_t longest = 128;  // longer is noise, not a typing error
+    constexpr std::size_t longest = 128;  // longer words are no typing errors
     if (word.empty() || word.size() > longest) return {};
     std::string_view best;
     std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (std::string_view candidate : candidates) {
         const std::size_t distance = edit_distance(word, candidate);
-        // A word of which nothing is left was not mistyped, it was another word.
+        // A word of which every character would change was not mistyped: it was another word.
         if (distance < best_distance && distance < std::min(word.size(), candidate.size())) {
             best = candidate;
             best_distance = distance;

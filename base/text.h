@@ -1,4 +1,4 @@
-// Text that came from outside: made safe to print, and compared with what it may have meant.
+// Text that came from outside: made safe to print, and matched with what it may have meant.
 //
 // Pure functions; any thread may call.
 #pragma once
@@ -10,17 +10,16 @@
 
 namespace torusmp::base {
 
-// Text safe for a terminal: control characters and broken UTF-8 escaped, long text shortened.
+// Text made safe for a terminal: control characters and broken UTF-8 escaped, long text shortened.
 std::string printable(std::string_view text, std::size_t limit = 60);
 
-// Length of the well-formed UTF-8 character at the front of a text that is not empty; 0: there is
-// none.
+// Length of the well-formed UTF-8 character at the front of a non-empty text; 0 if there is none.
 std::size_t utf8_length(std::string_view text);
 
-// The candidate that a mistyped word most likely meant; empty: none is close.
+// The candidate that a mistyped word most likely meant; empty if none is close.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
 
-// Single edits (insert, delete, change, swap of two neighbours) between two words.
+// The number of single edits (insert, delete, change, swap of two neighbours) between two words.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace torusmp::base

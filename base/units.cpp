@@ -43,7 +43,7 @@ std::string lower(std::string_view text) {
     return out;
 }
 
-// Splits "1.5 MiB" into "1", "5" and "MiB". False: no number in front.
+// Splits "1.5 MiB" into "1", "5" and "MiB". False: it does not begin with a number.
 bool split_quantity(std::string_view text, std::string_view& whole, std::string_view& fraction,
                     std::string_view& unit) {
     std::size_t end = 0;
@@ -64,7 +64,7 @@ bool split_quantity(std::string_view text, std::string_view& whole, std::string_
     return true;
 }
 
-// whole.fraction x factor, exactly: in integers, so that "0.1s" is 100 ms and not nearly so.
+// whole.fraction x factor, exactly: in integers, so that "0.1s" is 100 ms and not slightly less.
 std::optional<std::uint64_t> scale(std::string_view whole, std::string_view fraction,
                                    std::uint64_t factor) {
     Wide total = 0;
@@ -73,7 +73,7 @@ std::optional<std::uint64_t> scale(std::string_view whole, std::string_view frac
         if (total > largest) return std::nullopt;
     }
     total *= factor;
-    Wide part = factor;  // what one unit of the digit before is worth
+    Wide part = factor;  // what one unit of the previous digit is worth
     Wide divisor = 1;
     Wide numerator = 0;
     while (!fraction.empty() && fraction.back() == '0') fraction.remove_suffix(1);

@@ -1,5 +1,5 @@
-# Parts that a build can do without. TORUSMP_<PART> is AUTO (built where what it needs is found), ON
-# (an error where it is not) or OFF. Each says in one line what became of it, and
+# Parts that a build can do without. TORUSMP_<PART> is AUTO (built if what it needs is found), ON
+# (an error if it is not) or OFF. The configure step prints one line for each, and
 # TORUSMP_HAS_<PART> tells the rest of the build.
 find_package(PkgConfig REQUIRED)
 
@@ -33,7 +33,7 @@ endforeach()
 
 if(TORUSMP_VERBS)
   pkg_check_modules(ibverbs QUIET IMPORTED_TARGET libibverbs)
-  # UCX's memory hooks are loaded when they are needed: only their header is used.
+  # UCX's memory hooks are loaded at run time: only their header is needed here.
   find_path(TORUSMP_UCM_INCLUDE ucm/api/ucm.h)
 endif()
 torusmp_optional(VERBS "Transport verbs (RDMA)" "libibverbs or UCX's ucm/api/ucm.h" "libibverbs-dev libucx-dev"

@@ -2,11 +2,12 @@
 set(TORUSMP_SANITIZE "" CACHE STRING "Sanitizer to build with: empty, address or thread")
 if(TORUSMP_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  # gcc warns of its own instrumentation there.
+  # gcc warns about its own instrumentation.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=address,undefined)
 elseif(TORUSMP_SANITIZE STREQUAL "thread")
-  # The fences that gcc warns of order memory against other processes, which it does not watch.
+  # gcc warns that this sanitizer does not see fences. Ours order memory against other processes,
+  # which it does not watch anyway.
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer
     $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
   add_link_options(-fsanitize=thread)

@@ -1,9 +1,9 @@
-# One target carries what every part of the project is compiled with.
+# The options with which every part of the project is compiled, in one target.
 add_library(torusmp_build_options INTERFACE)
 target_include_directories(torusmp_build_options INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 target_compile_options(torusmp_build_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
-  # Files that are joined see names of each other that they never meet alone.
+  # Files that are compiled as one unit see each other's names, which they never do alone.
   $<IF:$<BOOL:${CMAKE_UNITY_BUILD}>,-Wshadow=local,-Wshadow>
   $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)

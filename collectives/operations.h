@@ -1,4 +1,4 @@
-// All operations that have a choice of algorithms.
+// All operations that have several algorithms.
 #pragma once
 
 #include <span>

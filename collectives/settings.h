@@ -1,5 +1,5 @@
-// What a user may set of collectives: which algorithm of each operation is taken, a setting for
-// each of the operations' tables; and whether members compare what they call.
+// The settings of collectives: the choice of algorithms, one setting for each operation's table,
+// and whether members compare their calls.
 #pragma once
 
 #include "collectives/group/policy.h"
@@ -14,7 +14,7 @@ inline const config::Setting<bool> check{
     "Whether ranks compare what they call before each collective, and name the two that differ. "
     "Costs one more exchange along every line."};
 
-// Those of operations() in their order.
+// Those of operations(), in their order.
 const std::vector<const config::Setting<Choice>*>& algorithms();
 
 inline const config::Table table = [] {

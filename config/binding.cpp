@@ -10,8 +10,8 @@ namespace torusmp::config {
 
 namespace {
 
-// Ranks dealt over cores in order, as evenly as possible: a core of its own for each while there
-// are enough, and never more ranks in a part of the list than cores.
+// Deals ranks over cores in order, as evenly as possible: each gets a core of its own while there
+// are enough, and no part of the list gets more ranks than cores as long as that is possible.
 std::size_t share(int rank, int ranks, std::size_t cores) {
     return std::size_t(std::uint64_t(rank) * cores / std::uint64_t(ranks));
 }
@@ -48,7 +48,7 @@ std::vector<CpuList> plan_binding(const Host& host, int ranks, Bind policy) {
 std::vector<CpuList> local_binding(int ranks, Bind policy) {
     const std::vector<CpuList> unbound(std::size_t(std::max(ranks, 0)));
     if (policy == Bind::none || ranks < 1) return unbound;
-    // More ranks than hardware threads are more than cores: no need to look closer.
+    // More ranks than hardware threads means more ranks than cores: no need to look closer.
     if (policy == Bind::automatic && std::size_t(ranks) > allowed_cpus().size()) return unbound;
     return plan_binding(discover_cores(), ranks, policy);
 }

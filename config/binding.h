@@ -24,14 +24,14 @@ enum class Bind { automatic, core, numa, none };
 // unless the ranks outnumber the cores.
 std::vector<CpuList> plan_binding(const Host& host, int ranks, Bind policy);
 
-// The same for this host. Asks hwloc only when the answer depends on it. Throws HostError.
+// The same for this host. Asks hwloc only if the answer depends on it. Throws HostError.
 std::vector<CpuList> local_binding(int ranks, Bind policy);
 
-// Binds the calling thread, and the threads and processes that it starts later. Throws HostError
-// when the kernel refuses.
+// Binds the calling thread, and the threads and processes that it starts later. Throws HostError if
+// the kernel refuses.
 void bind_this_process(const CpuList& cpus);
 
-// "0-3,8": processor lists as the kernel prints them; "any" for an empty one.
+// Processor lists as the kernel prints them, "0-3,8"; "any" for an empty one.
 std::string describe_cpus(const CpuList& cpus);
 
 }  // namespace torusmp::config

@@ -15,8 +15,8 @@ struct ControlGroup {
 };
 
 // The group of a controller ("cpu", "pids"), and those above it, which limit it too. The path may
-// lie outside of what a container sees; then only the top, which is the container's own, has files.
-// `root` is where /proc and /sys stand.
+// lie outside what a container sees; then only the top, which is the container's own, has files.
+// `root` is where /proc and /sys are found.
 std::vector<ControlGroup> control_groups(std::string_view controller,
                                          const std::filesystem::path& root = "/");
 

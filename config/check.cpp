@@ -25,7 +25,7 @@ namespace {
     refuse_at(settings.origin(setting).where, message);
 }
 
-// The line of a part where it is known, else of the whole value.
+// The line of a part if it is known, else that of the whole value.
 std::string locate(const Locations& locations, const Origin& origin, const std::string& part) {
     const auto found = locations.find(part);
     return origin.kind == Origin::Kind::file && found != locations.end() ? found->second
@@ -67,11 +67,11 @@ void check_lengths(const Settings& settings) {
 
 // ---- Hosts ----
 
-// One piece of a pattern: words, and behind them maybe a coordinate.
+// One piece of a pattern: text, and perhaps a coordinate behind it.
 struct Piece {
     std::string words;
     int dimension = -1;  // -1: none
-    int width = 0;       // zeros are put in front up to this width
+    int width = 0;       // padded with zeros to this width
 };
 
 std::vector<Piece> parse_pattern(const Settings& settings) {
@@ -153,7 +153,7 @@ void expand_pattern(Settings& settings) {
     settings.set(setting::hosts, std::move(hosts));
 }
 
-// A pattern may spell names that a list would not be allowed to have.
+// A pattern may produce names that would be illegal in a list.
 void check_pattern_name(const Settings& settings, const std::string& name) {
     if (!legal_host_name(name))
         refuse(
@@ -210,7 +210,7 @@ bool wraps(const Settings& settings, std::size_t dimension) {
     return settings[setting::periodic].empty() || settings[setting::periodic][dimension];
 }
 
-// A table of links, as the file names it, with what it takes to say where it is wrong.
+// A table of links as the file names it, and what it takes to say where it is wrong.
 struct LinkTable {
     const Settings& settings;
     const Locations& locations;
@@ -240,7 +240,7 @@ void check_directions(const LinkTable& table) {
     }
 }
 
-// Whether a node has a link that way; at the edge of an open mesh there is none.
+// Whether a node has a link in that direction; at the edge of an open mesh there is none.
 bool has_link(const Settings& settings, const std::vector<int>& coordinates,
               const std::string& direction) {
     const auto d = std::size_t(dimension_of(direction));
@@ -249,7 +249,8 @@ bool has_link(const Settings& settings, const std::vector<int>& coordinates,
                                : coordinates[d] > 0;
 }
 
-// Whether some node has both links: of two ways along one dimension, an open mesh of two has not.
+// Whether some node has both links: in an open mesh of two, no node has both directions of that
+// dimension.
 bool may_meet(const Settings& settings, const std::string& a, const std::string& b) {
     if (dimension_of(a) != dimension_of(b)) return true;
     const auto d = std::size_t(dimension_of(a));
@@ -289,13 +290,13 @@ std::size_t find_host(const LinkTable& table, const std::string& host) {
                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
 }
 
-// One host that has a table of its own.
+// Checks a host that has a table of its own.
 void check_host_links(const LinkTable& table, const std::string& host) {
     const Settings& settings = table.settings;
     check_directions(table);
     Links all = table.links;
     all.insert(settings[setting::links].begin(), settings[setting::links].end());
-    if (host_names(settings).empty()) {  // who stands where is not known
+    if (host_names(settings).empty()) {  // which host is where is not known
         check_devices(table, all,
                       [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
         return;

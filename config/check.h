@@ -9,12 +9,12 @@
 
 namespace torusmp::config {
 
-// Where parts of a value stand in the file, finer than the origin of the whole: the link "0+" as
-// "links.0+", the table of a host as "links.hosts.qcd000", the fourth host as "nodes.hosts.3".
+// Where the parts of a value stand in the file, more precisely than the origin of the whole: the
+// link "0+" as "links.0+", the table of a host as "links.hosts.qcd000", the fourth host as
+// "nodes.hosts.3".
 using Locations = std::map<std::string, std::string>;
 
-// Throws ConfigError for the first thing that does not fit together. Fills `hosts` from the
-// pattern.
+// Throws ConfigError for the first contradiction. Fills `hosts` from the pattern.
 void complete(Settings& settings, const Locations& locations = {});
 
 }  // namespace torusmp::config

@@ -47,7 +47,7 @@ std::optional<double> quota_v1(const std::filesystem::path& folder) {
 }  // namespace
 
 CpuList allowed_cpus() {
-    // The kernel refuses a mask smaller than its own; its size is not to be had otherwise.
+    // The kernel refuses a mask smaller than its own, whose size cannot be asked for.
     for (std::size_t words = 16; words <= most_words; words *= 2) {
         std::vector<unsigned long> mask(words);
         auto* set = reinterpret_cast<cpu_set_t*>(mask.data());

@@ -1,5 +1,5 @@
-// What this process may use of the processors, from the kernel alone: cheap enough for every rank.
-// host.h knows cores and NUMA nodes, but needs hwloc, which costs tens of milliseconds.
+// Which processors this process may use, from the kernel alone: cheap enough for every rank. host.h
+// knows cores and NUMA nodes, but needs hwloc, which costs tens of milliseconds.
 //
 // Free functions without state; any thread may call.
 #pragma once
@@ -16,17 +16,17 @@ using CpuList = std::vector<int>;
 // The processors on which the calling thread may run (affinity and cgroup cpuset).
 CpuList allowed_cpus();
 
-// Processors' worth of time that the cgroup grants (a container with `--cpus 2.5`: 2.5); nothing:
-// no limit. `root` is where /proc and /sys stand.
+// How many processors' worth of time the cgroup grants (2.5 for a container with `--cpus 2.5`);
+// nothing: no limit. `root` is where /proc and /sys are found.
 std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
 
-// An affinity that can be put on a child between fork and exec: made before the fork, where memory
-// may be allocated; apply() only makes a system call.
+// An affinity to be set in a child between fork and exec: made before the fork, where memory may be
+// allocated; apply() only makes a system call.
 class Affinity {
   public:
     explicit Affinity(const CpuList& cpus);
     // Binds the calling thread, and so what it starts; an empty list leaves it as it is. Returns 0
-    // or the errno of the kernel. Async-signal-safe.
+    // or the kernel's errno. Async-signal-safe.
     int apply() const noexcept;
 
   private:

@@ -1,5 +1,5 @@
-// One line of the facts that a host tells of itself (config/network.h): words with single blanks
-// between them. Whoever writes such lines reads them by this, which believes nothing.
+// One line of the facts that a host reports about itself (config/network.h): words separated by
+// single blanks. Whoever writes such lines reads them with this class, which trusts nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace torusmp::config {
 
 class FactLine {
   public:
-    // Throws ConfigError for what is no such line, as all below do for words that are not as
-    // expected; it quotes the line.
+    // Throws ConfigError, which quotes the line, if this is no such line; so do all functions below
+    // for a word that is not what they expect.
     explicit FactLine(std::string_view line);
 
     const std::vector<std::string_view>& words() const { return words_; }
@@ -35,7 +35,7 @@ class FactLine {
 
 // Any text as one word of a line: without blanks and control characters, and never empty.
 std::string fact_word(std::string_view text);
-// And as many.
+// The same, as any number of words.
 std::string fact_words(std::string_view text);
 
 [[noreturn]] void refuse_facts(std::string_view line, const std::string& why);

@@ -16,10 +16,10 @@
 
 namespace torusmp::config {
 
-// No torus is larger: a size above this is a slip of the pen, and would cost memory to believe.
+// No torus is larger: a size above this is a typing error, and would cost memory to believe.
 inline constexpr int max_ranks = 1 << 20;
 
-// One name a node in rank order; none: everything on this host.
+// One name for each node, in rank order; none: everything runs on this host.
 struct Hosts {
     std::vector<std::string> names;
     // The pattern that made the names ("qcd{0}{1}{2}"); empty: they were listed, or there are none.
@@ -98,16 +98,17 @@ inline const Table table{&dims, &periodic, &ranks_per_node, &hosts, &links, &hos
 
 }  // namespace setting
 
-// Names reach ssh and file names, so they have only what names and addresses are made of.
+// Names end up in ssh commands and file names, so they may only have the characters of host names
+// and addresses.
 bool legal_host_name(std::string_view name);
 
-// The names of the hosts by node; empty: everything is on this host.
+// The names of the hosts by node; empty: everything runs on this host.
 const std::vector<std::string>& host_names(const Settings& settings);
 
-// The torus of ranks: nodes x the block inside each node; where no dims are set, a balanced torus
-// of `ranks`. Throws ConfigError when the product is not `ranks`.
+// The torus of ranks: nodes x the block inside each node; if no dims are set, a balanced torus of
+// `ranks`. Throws ConfigError if the product is not `ranks`.
 routing::Torus rank_torus(const Settings& settings, int ranks);
-// The torus of nodes; nothing where no dims are set.
+// The torus of nodes; nothing if no dims are set.
 std::optional<routing::Torus> node_torus(const Settings& settings);
 // The product of ranks_per_node.
 int ranks_on_a_node(const Settings& settings);

@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <cstring>
 
-// toml++ asserts that its input is well-formed in places where it then refuses it properly ("[," is
+// toml++ asserts that its input is well-formed in places where it then properly rejects it ("[," is
 // one), and in release builds it lets the compiler take these assertions for granted. Neither an
-// abort nor undefined behaviour is an answer to a bad file, so they are left out; the fuzzer and
-// the address sanitizer watch over what remains.
+// abort nor undefined behaviour is an answer to a bad file, so the assertions are disabled; the
+// fuzzer and the address sanitizer watch over what remains.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
@@ -45,7 +45,7 @@ int line_of(std::string_view text, std::size_t offset) {
     return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(offset), '\n'));
 }
 
-// toml++ finds these too, but may name the line before.
+// toml++ finds these errors too, but may name the line before.
 void check_text(std::string_view text, const std::string& path) {
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = base::utf8_length(text.substr(at));
@@ -74,11 +74,11 @@ Raw to_raw(const toml::table& table) {
     raw.line = line_of(table.source());
     for (const auto& [key, node] : table) {
         raw.members.push_back({std::string(key.str()), to_raw(node)});
-        // The line of the key, not of its value: that is where the eye looks, and a value has none
-        // of its own when it is an implied table.
+        // The line of the key, not of its value: that is where a reader looks, and the value of an
+        // implied table has no line of its own.
         if (key.source().begin.line > 0) raw.members.back().value.line = line_of(key.source());
     }
-    // toml++ sorts by name; problems are reported in the order of the file.
+    // toml++ sorts by name; errors are reported in the order of the file.
     std::stable_sort(raw.members.begin(), raw.members.end(),
                      [](const auto& a, const auto& b) { return a.value.line < b.value.line; });
     return raw;
@@ -170,7 +170,7 @@ class Reader {
         }
     }
 
-    // [links] mixes directions with one table a host; each kind is a key of its own.
+    // [links] mixes directions with one table for each host; each of the two is a key of its own.
     void read_links(const Raw& members) {
         Raw common, hosts;
         common.form = hosts.form = Raw::Form::table;
@@ -202,14 +202,14 @@ class Reader {
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
-    // Not blocking: opening a pipe that nobody writes to must not hang before it is refused.
+    // Non-blocking: opening a pipe that nobody writes to must not hang before it is refused.
     const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.get() < 0) cannot_read(path, std::strerror(errno));
     struct stat facts {};
     if (::fstat(file.get(), &facts) != 0) cannot_read(path, std::strerror(errno));
     check_regular(path, facts);
 
-    std::string text(std::size_t(facts.st_size) + 1, '\0');  // one more, to see a file that grew
+    std::string text(std::size_t(facts.st_size) + 1, '\0');  // one more, to notice a file that grew
     std::size_t have = 0;
     while (have < text.size()) {
         const ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);

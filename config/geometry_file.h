@@ -9,16 +9,16 @@
 
 namespace torusmp::config {
 
-// Larger is no geometry file; 16 MiB list more hosts than the largest torus has ranks.
+// No geometry file is larger: 16 MiB can list more hosts than the largest torus has ranks.
 inline constexpr std::size_t max_file_size = std::size_t(16) << 20;
 
 // The whole text of a regular file. Throws ConfigError for anything else: missing, unreadable, a
 // directory or device, empty, too large, or binary.
 std::string read_text_file(const std::string& path);
 
-// Puts the values of the text in `settings`, their origin "path:line". Throws ConfigError for the
-// first thing that is wrong. Checks between keys are not made here: complete() makes them, and is
-// told by `locations` where the parts of long values stand.
+// Puts the values of the text into `settings`, with the origin "path:line". Throws ConfigError for
+// the first thing that is wrong. It makes no checks between keys: complete() does, and `locations`
+// tells it where the parts of long values stand.
 void apply_geometry(std::string_view text, const std::string& path, Settings& settings,
                     Locations& locations);
 

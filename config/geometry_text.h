@@ -1,4 +1,4 @@
-// How messages about the geometry speak of it. Of config alone.
+// How messages word the geometry. Internal to config.
 #pragma once
 
 #include <cstdint>

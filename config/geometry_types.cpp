@@ -1,4 +1,4 @@
-// How the settings of the geometry are read and printed.
+// How the geometry's settings are read and printed.
 #include <fmt/format.h>
 #include <net/if.h>
 
@@ -15,14 +15,14 @@ namespace {
 
 // ---- Lists with a value for each dimension ----
 
-// The items of a list, which stands as [2, 2, 2] in the file, as "2,2,2" in words.
+// The items of a list, written [2, 2, 2] in the file and "2,2,2" as text.
 std::vector<Raw> read_items(const Raw& found) {
     if (found.form == Raw::Form::list) return found.items;
     if (found.is_words()) return found.split(',');
     throw Mismatch({}, found.line);
 }
 
-// The same, and "2x2x2" or "2,2,2" as a string or in words.
+// The same, and also "2x2x2" or "2,2,2" as a string or as text.
 std::vector<Raw> read_extent_items(const Raw& found) {
     if (!found.is_text()) return read_items(found);
     return found.split(found.text.find('x') == std::string::npos ? ',' : 'x');
@@ -73,8 +73,8 @@ void check_host(const std::string& name, int line) {
                        line);
 }
 
-// The kernel takes more, but the name becomes part of paths, of commands for ip and of patterns for
-// systemd-networkd.
+// The kernel allows more, but the name becomes part of paths, of commands for ip and of patterns
+// for systemd-networkd.
 void check_device(const std::string& name, int line) {
     constexpr std::size_t longest = IFNAMSIZ - 1;
     const auto legal = [](char c) {
@@ -100,7 +100,7 @@ void check_direction(const std::string& name, int line) {
 }
 
 Hosts read_hosts(const Raw& found) {
-    // A pattern is spelled out once the dimensions are known.
+    // A pattern is expanded once the dimensions are known.
     if (found.is_text() && found.text.find('{') != std::string::npos) return {{}, found.text};
     std::vector<Raw> items{found};  // one name
     if (found.is_words() || found.form == Raw::Form::list) items = read_items(found);

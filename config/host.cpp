@@ -63,9 +63,9 @@ int add_numa_node(Host& host, hwloc_topology_t topology, hwloc_const_nodeset_t n
     return int(host.numa_nodes.size()) - 1;
 }
 
-// Fills in the cores of which `allowed` leaves at least one hardware thread.
+// Fills in the cores of which `allowed` has at least one hardware thread.
 void add_cores(Host& host, hwloc_topology_t topology, hwloc_const_bitmap_t allowed) {
-    // Some virtual machines show hardware threads without cores; then each stands for a core.
+    // Some virtual machines show hardware threads without cores; then each counts as a core.
     const bool cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
     const hwloc_obj_type_t type = cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
     const Bitmap usable = make_bitmap();
@@ -89,7 +89,7 @@ Host cores_of(hwloc_topology_t topology) {
     host.name = host_name();
     const Bitmap allowed = make_bitmap();
     hwloc_bitmap_copy(allowed.get(), hwloc_topology_get_allowed_cpuset(topology));
-    // hwloc knows the cgroup, not the affinity of this process. A topology that is not this
+    // hwloc knows the cgroup, but not the affinity of this process. A topology that is not this
     // machine's (HWLOC_SYNTHETIC) has none.
     const CpuList mine = allowed_cpus();
     if (hwloc_topology_is_thissystem(topology) && !mine.empty()) {
@@ -119,7 +119,7 @@ std::optional<int> read_number(const std::filesystem::path& file) {
     return value;
 }
 
-// Names in a folder, sorted; none where it is missing or shut.
+// The names in a folder, sorted; none if it is missing or unreadable.
 std::set<std::string> names_in(const std::filesystem::path& folder) {
     std::set<std::string> names;
     std::error_code error;
@@ -145,14 +145,14 @@ Nic read_nic(const std::filesystem::path& folder, const std::string& name) {
     return nic;
 }
 
-// hwloc places a device by the bus it hangs on, also where the kernel does not tell its NUMA node.
+// hwloc locates a device by its bus, even if the kernel does not report its NUMA node.
 void add_locality(std::vector<Nic>& nics, hwloc_topology_t topology) {
     for (hwloc_obj_t device = nullptr;
          (device = hwloc_get_next_osdev(topology, device)) != nullptr;) {
         if (!device->name) continue;
         const hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, device);
         for (Nic& nic : nics)
-            // A place that covers all NUMA nodes says nothing.
+            // A location that covers all NUMA nodes says nothing.
             if (nic.name == device->name && place && place->nodeset &&
                 hwloc_bitmap_weight(place->nodeset) == 1)
                 nic.numa = hwloc_bitmap_first(place->nodeset);
@@ -189,8 +189,8 @@ Host discover_cores() {
 
 Host discover_host() {
     const Topology topology = init_topology();
-    // Network devices are found through sysfs. The plugins would look for graphics cards besides,
-    // and the one on libpciaccess leaks memory.
+    // Network devices are found through sysfs. The plugins would only look for graphics cards, and
+    // the one for libpciaccess leaks memory.
     for (const char* plugin : {"pci", "opencl", "gl", "cuda", "nvml", "rsmi", "levelzero"})
         hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
                                       plugin);
@@ -225,7 +225,7 @@ std::vector<Nic> read_nics(const std::filesystem::path& root) {
     constexpr int loopback = 772;  // ARPHRD_LOOPBACK
     std::vector<Nic> nics;
     for (const std::string& name : names_in(folder))
-        // A file without "type" (bonding_masters) is no device.
+        // An entry without "type" (bonding_masters) is no device.
         if (const auto type = read_number(folder / name / "type"); type && *type != loopback)
             nics.push_back(read_nic(folder / name, name));
     return nics;

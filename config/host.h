@@ -1,7 +1,7 @@
 // What this host is made of: cores, NUMA nodes, network devices and limits, through hwloc.
 //
-// A Host is a plain value. Finding it out costs tens of milliseconds, so launchers and tools do it
-// once; a rank never does (cpus.h has what it may need). Any thread may call.
+// A Host is a plain value. Making one costs tens of milliseconds, so launchers and tools do it
+// once, and ranks never (cpus.h has what they may need). Any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Nic {
 struct Host {
     std::string name;
     std::vector<Core> cores;           // that this process may use, in hwloc's logical order
-    int cores_in_all = 0;              // on the machine, as far as it can be seen
+    int cores_in_all = 0;              // on the machine, as far as visible
     std::vector<NumaNode> numa_nodes;  // those of `cores`
     std::optional<double> quota;       // see cpu_quota()
     // From here on only discover_host() fills in.
@@ -48,7 +48,7 @@ struct Host {
         lock_limit;                         // bytes of memory that may be pinned; nothing: no limit
     std::optional<std::uint64_t> shm_free;  // bytes free in /dev/shm; nothing: there is none
 
-    // How many ranks can compute at once: the cores, or less where the cgroup grants less time.
+    // How many ranks can compute at once: the cores, or fewer if the cgroup grants less time.
     int usable_cores() const;
     int hardware_threads() const;
 };
@@ -58,12 +58,12 @@ class HostError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Throws HostError when hwloc cannot see the machine.
+// Throws HostError if hwloc cannot see the machine.
 Host discover_cores();
 Host discover_host();
 
-// A made-up host from a description of hwloc's, like "numa:2 core:4 pu:2"; `allowed` restricts it
-// as an affinity would, empty: all. Throws HostError for a description that hwloc refuses.
+// A made-up host, described in hwloc's words, such as "numa:2 core:4 pu:2"; `allowed` restricts it
+// as an affinity would, empty: all. Throws HostError if hwloc rejects the description.
 Host synthetic_host(const std::string& description, const CpuList& allowed = {});
 
 // The network devices below root/sys/class/net, in the order of their names, without loopback.

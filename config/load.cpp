@@ -21,14 +21,14 @@ constexpr std::string_view variable_prefix = "TORUSMP_";
 constexpr std::string_view file_variable = "TORUSMP_CONFIG";
 constexpr std::string_view handover_variable = "TORUSMP_SETTINGS";
 constexpr std::string_view handover_version = "1";
-// The kernel takes at most 128 KiB in one string of the environment.
+// The kernel allows at most 128 KiB in one string of the environment.
 constexpr std::size_t longest_string = std::size_t(64) << 10;
 
 struct Variable {
     std::string_view name, value;
 };
 
-// Only ours: a rank is started with hundreds of others.
+// Only ours: a rank starts with hundreds of others.
 std::vector<Variable> our_variables(std::span<const std::string> environment) {
     std::vector<Variable> ours;
     for (const std::string& entry : environment) {
@@ -63,8 +63,8 @@ void read_file(const std::string& path, Settings& settings, Locations& locations
 
 // ---- Environment ----
 
-// The launcher and others have variables of their own under the same prefix; a name is refused only
-// where it cannot be anything but a misspelled setting.
+// The launcher and others have variables of their own with the same prefix; a name is refused only
+// if it can be nothing but a misspelled setting.
 void check_unknown(std::string_view name, const Schema& schema) {
     if (name.starts_with(handover_variable)) return;
     if (const auto remedy = schema.why_absent(name); !remedy.empty())
@@ -127,8 +127,8 @@ void read_flags(const std::vector<Flag>& flags, Settings& settings) {
 // ---- Handover from launcher to rank ----
 //
 // "1 2 transport.tokens=8@flag:--set%20transport.tokens ..." : version, number of strings, and one
-// record a value that is not default. Values and places are percent-encoded, so that blanks, "@"
-// and line ends in a path cannot be taken for separators.
+// record for each value that is not the default. Values and places are percent-encoded, so that
+// blanks, "@" and line ends in a path are not taken for separators.
 
 struct Record {
     std::string key, value;
@@ -196,7 +196,8 @@ Record decode_record(std::string_view text) {
     return record;
 }
 
-// The words of TORUSMP_SETTINGS and its continuations; nothing: there is no launcher of ours.
+// The words of TORUSMP_SETTINGS and its continuations; nothing: no launcher of ours started this
+// rank.
 std::optional<std::vector<Record>> inherited_records(const std::vector<Variable>& variables) {
     const auto first = look_up(variables, handover_variable);
     if (!first || first->empty()) return std::nullopt;

@@ -1,11 +1,11 @@
 // Makes the effective settings of a job from the command line, the environment, the geometry file
-// and the defaults, in this order of precedence, each value with its origin. The schema says which
-// settings there are (job::schema()).
+// and the defaults, in this order of precedence, each value with its origin. The schema lists the
+// settings that exist (job::schema()).
 //
-// A launcher or tool calls load(), gives the ranks export_environment(), and a rank calls
-// load_for_rank(): it gets the same values and origins without reading a file. Everything is
-// returned by value and nothing is kept; any thread may call, while none changes the environment.
-// Cost without a file: some microseconds.
+// A launcher or tool calls load() and gives the ranks export_environment(); a rank calls
+// load_for_rank() and gets the same values and origins without reading a file. Everything is
+// returned by value and nothing is kept; any thread may call, as long as none changes the
+// environment. Cost without a file: some microseconds.
 #pragma once
 
 #include <span>
@@ -35,18 +35,19 @@ Settings load(const Schema& schema, const LoadRequest& request = {});
 Settings load(const Schema& schema, const LoadRequest& request,
               std::span<const std::string> environment);
 
-// For a rank. What the launcher handed over stands in for the file and the launcher's environment
-// and flags; without it, it is load(). The rank's own environment comes before what the launcher
-// took from environment or file; its own flags come before everything.
+// For a rank. What the launcher handed over takes the place of the file and of the launcher's
+// environment and flags; if there is nothing, this is load(). The rank's own environment takes
+// precedence over what the launcher took from environment or file, and its own flags over
+// everything.
 Settings load_for_rank(const Schema& schema, const LoadRequest& request = {});
 Settings load_for_rank(const Schema& schema, const LoadRequest& request,
                        std::span<const std::string> environment);
 
-// The "NAME=VALUE" strings that a rank needs to see these settings: all that is not default, in
-// TORUSMP_SETTINGS (and TORUSMP_SETTINGS_1, ... where that would be too long for one string).
+// The "NAME=VALUE" strings that a rank needs to get these settings: all that is not default, in
+// TORUSMP_SETTINGS (and TORUSMP_SETTINGS_1, ... if that would be too long for one string).
 std::vector<std::string> export_environment(const Settings& settings);
 
-// Splits "transport.tokens=8". Throws ConfigError where there is no key or no "=".
+// Splits "transport.tokens=8". Throws ConfigError if there is no key or no "=".
 Flag parse_set_flag(const std::string& text);
 
 }  // namespace torusmp::config

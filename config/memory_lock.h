@@ -7,7 +7,7 @@
 namespace torusmp::config {
 
 // Bytes of memory that this process may lock, and so register with a device; nothing: no limit, or
-// one that it need not keep (CAP_IPC_LOCK).
+// one that does not bind it (CAP_IPC_LOCK).
 std::optional<std::uint64_t> memory_lock_limit();
 
 }  // namespace torusmp::config

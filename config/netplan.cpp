@@ -51,7 +51,7 @@ void check_room(const Torus& torus, const NetplanOptions& options) {
             "the network {} has {} addresses, but {} needs {} for its cables: expected "
             "a larger network of cables",
             options.cables.with_prefix(), room(options.cables), torus.describe(), 4 * cables));
-    // The first and the last address of a network are not for hosts.
+    // The first and the last address of a network cannot be given to hosts.
     if (std::uint64_t(torus.size()) + 2 > room(options.nodes))
         throw ConfigError(fmt::format(
             "the network {} has {} addresses, but {} needs {}, one a node: expected a "
@@ -63,8 +63,8 @@ base::Address node_address(const NetplanOptions& options, int node) {
     return address_at(options.nodes, std::uint32_t(node) + 1, 32);
 }
 
-// A cable is numbered by the node at its minus end and its dimension; dimensions of size 1 count
-// for nothing.
+// A cable is numbered by the node at its minus end and its dimension; dimensions of size 1 are not
+// counted.
 std::uint32_t cable_number(const Torus& torus, int node, int dimension) {
     std::uint32_t wired = 0, before = 0;
     for (int d = 0; d < torus.dimensions(); ++d) {
@@ -75,7 +75,7 @@ std::uint32_t cable_number(const Torus& torus, int node, int dimension) {
     return std::uint32_t(node) * wired + before;
 }
 
-// Of a node's end of a cable, and of the other end.
+// The addresses of a node's end of a cable, and of the other end.
 std::pair<base::Address, base::Address> cable_addresses(const Torus& torus,
                                                         const NetplanOptions& options, int node,
                                                         Direction direction) {
@@ -107,8 +107,7 @@ const PlannedLink& link_of(const NodePlan& plan, Direction direction) {
     throw std::logic_error("a path leaves by a link that the node does not have");
 }
 
-// Routes to the addresses of another node's links; those at the other ends of our own cables need
-// none.
+// Routes to the addresses of another node's links; the far ends of our own cables need none.
 void plan_ways_into(NodePlan& plan, const Torus& torus, const NetplanOptions& options, int target) {
     for (int i = 0; i < 2 * torus.dimensions(); ++i) {
         const Direction entrance = Direction::from_index(i);
@@ -151,7 +150,8 @@ NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& opt
 
 std::vector<std::pair<std::string, std::string>> planned_sysctls(const NodePlan& plan) {
     std::vector<std::pair<std::string, std::string>> sysctls{{"net.ipv4.ip_forward", "1"}};
-    // A name with dots in it is written with slashes, which sysctl.d takes for dots and back.
+    // A name with dots in it is written with slashes, which sysctl.d turns into dots and vice
+    // versa.
     for (const PlannedLink& link : plan.links)
         sysctls.emplace_back(fmt::format("net/ipv4/conf/{}/rp_filter", link.device), "2");
     return sysctls;

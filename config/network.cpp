@@ -55,7 +55,7 @@ ifreq request_for(const std::string& device) {
     return request;
 }
 
-// By socket rather than /sys, which may show the devices of another network namespace.
+// By socket rather than from /sys, which may show the devices of another network namespace.
 void ask_device(int socket, Device& device) {
     ifreq request = request_for(device.name);
     if (::ioctl(socket, SIOCGIFMTU, &request) == 0) device.mtu = request.ifr_mtu;
@@ -123,7 +123,7 @@ base::Address route_address(const rtattr* attribute, bool v6, int prefix) {
     return address;
 }
 
-// Only what leads somewhere: unicast routes of the main table.
+// Only routes that lead somewhere: unicast routes of the main table.
 void add_route(const nlmsghdr* message, std::vector<RouteFact>& routes) {
     const auto* route = static_cast<const rtmsg*>(NLMSG_DATA(message));
     if (route->rtm_type != RTN_UNICAST || route->rtm_table != RT_TABLE_MAIN) return;
@@ -157,7 +157,7 @@ void ask_for_routes(int socket, int family) {
         kernel_refuses("cannot ask for the routes");
 }
 
-// One batch of the dump; false after the last.
+// Takes one batch of the dump; false after the last.
 bool take_routes(std::span<const char> batch, std::vector<RouteFact>& routes) {
     auto left = unsigned(batch.size());
     for (auto* at = reinterpret_cast<const nlmsghdr*>(batch.data()); NLMSG_OK(at, left);
@@ -283,7 +283,7 @@ std::string file_hash(const std::string& path) {
     } catch (const ConfigError&) {
         return {};
     }
-    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: against slips, not against forgers
+    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: against mistakes, not against forgers
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return fmt::format("{:016x}", hash);
 }

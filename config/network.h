@@ -1,10 +1,12 @@
 // Network facts of hosts, and the check of a whole machine against its geometry file before any
 // rank starts.
 //
-// this_host() asks the kernel about this host (a few milliseconds; by sockets and netlink, so
-// it sees the network namespace it runs in) and returns text that can be sent; parse_facts() reads
-// such text and believes nothing in it. check_machine() and the small functions around it are pure.
-// All are plain values without state; any thread may call.
+// this_host() asks the kernel about this host (a few milliseconds; by sockets and netlink, so it
+// sees the network namespace it runs in); its facts can be sent as text, and parse_facts() trusts
+// nothing in what it reads. check_machine() and the small functions around it are pure. All are
+// plain values without state; any thread may call.
+//
+// core/transport/machine.h adds what transports find and check.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,7 @@ struct Device {
     std::string mac;                  // "02:00:00:00:00:01"; empty: it has none
     std::vector<base::Address> addresses;
 
-    // What a link can use: IPv4 first, then IPv6 link-local.
+    // The addresses that a link can use: IPv4 first, then IPv6 link-local.
     const base::Address* ipv4() const;
     const base::Address* ipv6_link_local() const;
     friend bool operator==(const Device&, const Device&) = default;
@@ -50,25 +52,26 @@ struct RouteFact {
 struct CableEnd;
 
 struct HostFacts {
-    std::string name;      // what it calls itself
+    std::string name;      // as it calls itself
     std::string identity;  // equal where two names lead to one kernel and network namespace
     std::string geometry;  // file_hash() of the geometry file as that host sees it; empty: none
     std::vector<Device> devices;
-    // By transport: what its links could use here, in its own words (core/transport/machine.h).
+    // By transport: what its links could use here, in the transport's own words (see
+    // transport::Probe).
     std::map<std::string, std::vector<std::string>> offers;
     std::optional<std::uint64_t> lock_limit;  // bytes a process may lock; nothing: no limit
     bool routes_known = false;                // whether `routes` was asked for
     std::vector<RouteFact> routes;
 
     const Device* find(std::string_view device) const;
-    // The address by which nodes that are no neighbours reach this one: the first on the loopback
-    // device that is not loopback's own, else that of the first link that has one.
+    // The address by which nodes that are no neighbours reach this one: the first address on the
+    // loopback device that is not a loopback address, else that of the first link that has one.
     const base::Address* node_address() const;
     friend bool operator==(const HostFacts&, const HostFacts&) = default;
 };
 
-// Throws std::system_error where the kernel does not answer. `with_routes`: its routing tables too,
-// which forward = "kernel" needs checked.
+// Throws std::system_error if the kernel does not answer. `with_routes`: its routing tables too,
+// which have to be checked for forward = "kernel".
 HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);
 std::string format_facts(const HostFacts& facts);
 // The devices that leave a node by [links], and these as this host has them: what a rank needs to
@@ -76,16 +79,16 @@ std::string format_facts(const HostFacts& facts);
 std::vector<std::string> link_devices(const Settings& settings, int node);
 HostFacts facts_of_links(const Settings& settings, int node);
 
-// Throws ConfigError that quotes the line which is not what format_facts() writes.
+// Throws ConfigError that quotes the line that format_facts() would not have written.
 HostFacts parse_facts(std::string_view text);
 
-// Of the contents; empty where the file cannot be read.
+// A hash of the contents; empty if the file cannot be read.
 std::string file_hash(const std::string& path);
 
-// The node that lives on a host by its name, whole or without the domain.
+// The node on a host, by the host's name with or without the domain.
 std::optional<int> find_node(const Settings& settings, const std::string& host);
-// The device that leaves a node in a direction by [links]; empty: none is given. Whether the torus
-// has a link there is not asked.
+// The device by which a node's link in a direction leaves, by [links]; empty: none is given. It
+// does not ask whether the torus has a link there.
 std::string link_device(const Settings& settings, int node, routing::Direction direction);
 // "0+", "2-"
 std::string direction_name(routing::Direction direction);
@@ -93,11 +96,11 @@ std::string direction_name(routing::Direction direction);
 // Where the parts of settings.file() stand, for messages that name a line; empty without a file.
 Locations read_locations(const Settings& settings);
 
-// What is wrong between the settings and the hosts as they are, one message each, all of them:
-// file and line, host, device, what was found, expected, and what to do. `by_node` has the facts of
-// host_names(settings) in their order. `geometry`: file_hash() of the file these settings came
-// from; empty: hosts are compared with each other. Empty where all is well.
-// `judge`: what else is wrong with a cable between two sound devices; empty: nothing.
+// All that is wrong between the settings and the hosts as they are, one message each: file and
+// line, host, device, what was found, what was expected, and what to do; empty: nothing. `by_node`
+// has the facts of host_names(settings) in their order. `geometry`: file_hash() of the file that
+// these settings came from; empty: hosts are compared with each other. `judge`: what else is wrong
+// with a cable between two sound devices; empty: nothing.
 using CableJudge = std::function<std::string(const CableEnd& one, const CableEnd& other)>;
 std::vector<std::string> check_machine(const Settings& settings,
                                        const std::vector<HostFacts>& by_node,

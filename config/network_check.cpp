@@ -1,4 +1,4 @@
-// Settings against the facts of all hosts.
+// Checks the settings against the facts of all hosts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using routing::Direction;
 
-// One end of a cable: whose, which way, and what is there.
+// One end of a cable: whose, in which direction, and its device.
 struct End {
     int node = 0;
     Direction direction;
@@ -29,7 +29,7 @@ struct End {
     const Device* device = nullptr;  // null: no such device
 };
 
-// Whether a link could work over it at all; the ends of a broken one are not compared.
+// Whether a link could work over it at all; if not, the two ends are not compared.
 bool sound(const End& end) {
     return end.device && end.device->up && end.device->carrier;
 }
@@ -114,7 +114,7 @@ class MachineCheck {
     const std::string& host(int node) const { return host_names(settings_)[std::size_t(node)]; }
     const HostFacts& facts(int node) const { return hosts_[std::size_t(node)]; }
 
-    // The line of a part where the file gave the value, else wherever the value came from.
+    // The line of a part if the file gave the value, else wherever the value came from.
     std::string location(const Origin& origin, const std::string& part) const {
         const auto found = locations_.find(part);
         return origin.kind == Origin::Kind::file && found != locations_.end() ? found->second
@@ -153,7 +153,7 @@ class MachineCheck {
         std::string expected = geometry_, whose = "here";
         for (int node = 0; node < torus_.size(); ++node) {
             const std::string& found = facts(node).geometry;
-            if (found.empty()) continue;  // that host does not have the file, and need not
+            if (found.empty()) continue;  // that host does not have the file, and need not have it
             if (expected.empty()) expected = found, whose = "on host " + host(node);
             if (found != expected)
                 say(base::printable(settings_.file(), 512),
@@ -164,7 +164,8 @@ class MachineCheck {
         }
     }
 
-    // Two names that lead to one machine are one host listed twice, unless they share no device.
+    // Two names that lead to one machine mean that one host is listed twice, unless they share no
+    // device.
     void check_aliases() {
         std::unordered_map<std::string, int> seen;
         for (int node = 0; node < torus_.size(); ++node) {
@@ -236,13 +237,13 @@ class MachineCheck {
                            meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
     }
 
-    // Every cable once, from the node at its minus end.
+    // Checks every cable once, from the node at its minus end.
     void check_cables(int node) {
         for (const End& end : ends_of(node)) {
             if (end.direction.sign < 0) continue;
             const int peer = *torus_.neighbour(node, end.direction);
             const End other = *end_at(peer, end.direction.opposite());
-            if (!sound(end) || !sound(other)) continue;  // said before
+            if (!sound(end) || !sound(other)) continue;  // reported before
             check_networks(end, other);
             ask_judge(end, other);
             if (end.device->mtu != other.device->mtu)
@@ -260,7 +261,7 @@ class MachineCheck {
         if (!found.empty()) say(link_place(end), found);
     }
 
-    // IPv4 addresses that do not fit mean a wrong device or a wrong plan, even where IPv6 would do.
+    // IPv4 addresses that do not fit mean a wrong device or a wrong plan, even if IPv6 would do.
     void check_networks(const End& end, const End& other) {
         const auto mine = ipv4_words(*end.device), theirs = ipv4_words(*other.device);
         if (mine.empty() || theirs.empty()) {

@@ -100,7 +100,7 @@ int run_program(std::string_view name, const std::function<int()>& body) {
     };
     try {
         const int code = body();
-        // A table that did not reach a full disk must not look like success.
+        // Output that was lost on a full disk must not look like success.
         if (std::fflush(stdout) != 0) return report("cannot write the output", exit_failure);
         return code;
     } catch (const ConfigError& error) {

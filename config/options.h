@@ -31,27 +31,27 @@ class UsageError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// --config FILE, --torus DIMS, --set KEY=VALUE: what request_from() understands.
+// --config FILE, --torus DIMS, --set KEY=VALUE: those that request_from() understands.
 void add_setting_options(boost::program_options::options_description& options);
 // These, --help and --version.
 void add_common_options(boost::program_options::options_description& options);
 
-// Parses the whole command line. Options may not be shortened. Words that are no option go to
-// `positional`; without it they are refused. Throws UsageError; a mistyped option is told the
-// nearest right one.
+// Parses the whole command line. Options must not be abbreviated. Words that are not options go to
+// `positional`; without it they are refused. Throws UsageError, which suggests the nearest option
+// for a mistyped one.
 boost::program_options::variables_map parse_options(
     int argc, const char* const* argv, const boost::program_options::options_description& options,
     const boost::program_options::positional_options_description& positional = {});
 
-// Turns boost's exceptions of a parse into UsageError, for programs with a parser of their own.
+// Turns boost's parse errors into UsageError, for programs with a parser of their own.
 [[noreturn]] void throw_usage_error(const boost::program_options::error& error,
                                     const boost::program_options::options_description& options);
 
-// Throws ConfigError for a --set that is no KEY=VALUE.
+// Throws ConfigError for a --set that is not KEY=VALUE.
 LoadRequest request_from(const boost::program_options::variables_map& given);
 
-// Runs the body of main() and returns the exit code. ConfigError and UsageError print one message
-// on stderr, "name: message", and give 2; any other exception gives 1.
+// Runs the body of main() and returns the exit code. For ConfigError and UsageError it prints one
+// message on stderr, "name: message", and returns 2; for any other exception 1.
 int run_program(std::string_view name, const std::function<int()>& body);
 
 }  // namespace torusmp::config

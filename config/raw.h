@@ -1,6 +1,6 @@
 // A value as it was found in the geometry file, the environment or on the command line, before any
-// check. It keeps the file reader and the settings apart: only geometry_file.cpp knows TOML.
-// Plain values, owned by whoever holds them.
+// check. It keeps the file reader and the settings apart: only geometry_file.cpp knows TOML. Plain
+// values, owned by whoever holds them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace torusmp::config {
 
 struct Raw {
     enum class Form {
-        text,  // untyped words from the environment or the command line
+        text,  // untyped text from the environment or the command line
         string,
         integer,
         real,
@@ -36,7 +36,7 @@ struct Raw {
 
     bool is_words() const { return form == Form::text; }
     bool is_text() const { return is_words() || form == Form::string; }
-    // The parts of the text "a,b,c" as words; an empty text has none, "a," has an empty second one.
+    // The parts of the text "a,b,c", as text; an empty text has none, "a," has an empty second one.
     std::vector<Raw> split(char separator) const;
 
     // How an error message quotes it: one short line, no control characters.
@@ -48,12 +48,13 @@ struct Raw::Member {
     Raw value;
 };
 
-// A Raw that a setting does not accept; Settings::assign() adds place, key and what was expected.
+// Thrown for a Raw that a setting does not accept; Settings::assign() adds where it was found, the
+// key and what was expected.
 class Mismatch : public std::runtime_error {
   public:
     explicit Mismatch(std::string why = {}, int line = 0)
         : std::runtime_error(std::move(why)), line_(line) {}
-    int line() const { return line_; }  // of the part that is wrong; 0: of the whole value
+    int line() const { return line_; }  // of the part that is wrong; 0: the whole value is
 
   private:
     int line_;

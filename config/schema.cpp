@@ -77,7 +77,7 @@ std::string Schema::suggest(std::string_view key) const {
     const std::string_view section = key.substr(0, key.find('.'));
     const std::string_view last = key.substr(key.rfind('.') + 1);
     for (const AnySetting* setting : settings_) {
-        // The right key in the wrong table is nearer than any misspelling.
+        // The right key in the wrong table is a better guess than any misspelling.
         if (setting->name() == last) return fmt::format("; did you mean '{}'?", setting->key());
         keys.push_back(setting->key());
         if (setting->section() == section) in_section.push_back(setting->key());

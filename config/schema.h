@@ -1,5 +1,5 @@
 // All settings that a program knows: the tables of their owners, put together. Made once and
-// constant; any thread may use it. It outlives the Settings that are made with it.
+// constant; any thread may use it. It outlives the Settings that are made from it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace torusmp::config {
 
-// Settings that this build does not have, and what to do about that.
+// Settings that this build does not have, and how to get them.
 struct AbsentTable {
     const Table& table;
     std::string_view remedy;
@@ -21,26 +21,26 @@ struct AbsentTable {
 
 class Schema {
   public:
-    // Throws std::logic_error where two settings have one key or one variable.
+    // Throws std::logic_error if two settings have one key or one variable.
     explicit Schema(const std::vector<Table>& tables, std::vector<AbsentTable> absent = {});
     Schema(const Schema&) = delete;
     Schema& operator=(const Schema&) = delete;
 
-    // Those of one section ("transport") together, otherwise in the order of the tables.
+    // All settings: those of one section ("transport") together, otherwise in the order of the
+    // tables.
     const std::vector<const AnySetting*>& settings() const { return settings_; }
     std::vector<std::string_view> sections() const;
-    // These and those that this build does not have, by key.
+    // These and those that this build does not have, sorted by key.
     std::vector<const AnySetting*> all_by_key() const;
     // Null: there is no such key.
     const AnySetting* find(std::string_view key) const;
-    // The index of a setting in settings(). Throws std::logic_error where it is in no table.
+    // The index of a setting in settings(). Throws std::logic_error if it is in no table.
     std::size_t index(const AnySetting& setting) const;
 
-    // "; did you mean 'transport.tokens'?", a list of what there is, or why this one is not; ends
-    // an error message.
+    // The end of an error message: "; did you mean 'transport.tokens'?", a list of what exists, or
+    // why this one does not.
     std::string suggest(std::string_view key) const;
-    // What to do about a key, section or variable that this build does not have; empty: it is not
-    // one of those.
+    // Why this build does not have a key, section or variable; empty: it is not one of those.
     std::string_view why_absent(std::string_view name) const;
 
   private:

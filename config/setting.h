@@ -1,5 +1,5 @@
-// One setting: a row that declares its key, what its value may be, the default and the help text,
-// once. It stands in its owner's header, in a namespace `setting` of the owner's:
+// One setting: a row that declares, once, its key, what its value may be, the default and the help
+// text. It stands in its owner's header, in the owner's namespace `setting`:
 //
 //     namespace torusmp::transport::tcp::setting {
 //     inline const config::Setting<std::size_t> socket_buffer{
@@ -26,14 +26,14 @@
 
 namespace torusmp::config {
 
-// What most rows need not say.
+// What most rows can leave out.
 struct Notes {
     std::string_view unset = {};    // what an empty value means; empty: the value is never empty
-    std::string_view example = {};  // a legal value, as words; otherwise the type has one
-    std::string_view in_file = {};  // where it stands in the file, if not in the table of its key
+    std::string_view example = {};  // a legal value, as text; by default the type makes one
+    std::string_view in_file = {};  // where it stands in the file, if not in its section's table
 };
 
-// A setting whatever the type of its value.
+// A setting, whatever the type of its value.
 class AnySetting {
   public:
     AnySetting(const AnySetting&) = delete;

@@ -1,5 +1,5 @@
-// The effective settings of one job: what the geometry file, the environment and the command line
-// say, each value with its origin.
+// The effective settings of one job: the values from the geometry file, the environment and the
+// command line, each with its origin.
 //
 // A Settings object is a plain value made once at start by load() and read-only afterwards; any
 // thread may read it. Precedence: flag > environment > file > default.
@@ -19,7 +19,7 @@
 
 namespace torusmp::config {
 
-// A setting that is wrong. what() is one whole message: file, line, what was found, what was
+// A setting that is wrong. what() is one complete message: file, line, what was found, what was
 // expected. Programs print it and exit with 2.
 class ConfigError : public std::runtime_error {
   public:
@@ -43,23 +43,25 @@ class Settings {
     // All defaults. The schema outlives this and all copies.
     explicit Settings(const Schema& schema);
 
-    // Precondition of all that take a setting: it is in the schema; else std::logic_error.
+    // Precondition of all functions that take a setting: it is in the schema; else
+    // std::logic_error.
     template <class T>
     decltype(auto) operator[](const Setting<T>& setting) const {
         return Setting<T>::in(held(setting).value);
     }
     const Origin& origin(const AnySetting& setting) const { return held(setting).origin; }
-    // As text that the setting understands; empty where AnySetting::unset() says what that means.
+    // The value as text that the setting understands; empty if AnySetting::unset() says what that
+    // means.
     std::string text(const AnySetting& setting) const;
 
-    // The origin stays.
+    // Changes the value and keeps the origin.
     template <class T>
     void set(const Setting<T>& setting, std::type_identity_t<T> value) {
         held(setting).value =
             std::make_shared<const Kept<T>>(static_cast<Kept<T>>(std::move(value)));
     }
-    // Reads a value as it was found. Throws ConfigError with the whole message, and then nothing
-    // has changed.
+    // Reads a value as it was found. Throws ConfigError with the complete message and leaves
+    // everything unchanged.
     void assign(const AnySetting& setting, const Raw& found, const Origin& origin);
 
     const Schema& schema() const { return *schema_; }

@@ -1,8 +1,8 @@
 // What a setting's value may be: how one kind of value is read, printed and described. types.h
-// makes the common ones; an owner whose setting is of a kind of its own makes one beside it.
+// makes the common kinds; an owner whose setting needs another one makes it beside the setting.
 //
-// Rows stand in headers that many files include, so what they are made of is light there: a Type is
-// a pointer to something that lives as long as the program, and values have lost their type.
+// Rows stand in headers that many files include, so what they are made of is cheap to compile: a
+// Type is a pointer to an object that lives as long as the program, and values are type-erased.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@
 
 namespace torusmp::config {
 
-// A value of a setting, which alone knows its type. Never changed once made.
+// A type-erased value of a setting; its setting knows the type. Never changed once made.
 using Value = std::shared_ptr<const void>;
 
-// What a value of type T is kept as: enumerations as numbers, so that they all share one code.
+// How a value of type T is kept: enumerations as numbers, so that they all share one code.
 template <class T>
 using Kept = std::conditional_t<std::is_enum_v<T>, int, T>;
 
@@ -32,16 +32,16 @@ class AnyType {
 
     virtual std::string_view name() const = 0;  // "integer", "size", "choice", "list", "table"
     virtual std::string accepts() const = 0;    // "a whole number from 2 to 120"
-    // An example belongs to what is accepted: "a size from 64B to 4MiB, like 16KiB".
+    // Whether an example belongs to it: "a size from 64B to 4MiB, like 16KiB".
     virtual bool like() const = 0;
-    virtual Value read(const Raw& found) const = 0;              // throws Mismatch for what is none
+    virtual Value read(const Raw& found) const = 0;              // throws Mismatch
     virtual std::string format(const void* value) const = 0;     // text that read() understands
-    virtual std::string example(const void* initial) const = 0;  // where `initial` is the default
+    virtual std::string example(const void* initial) const = 0;  // if `initial` is the default
     virtual Value copy(const void* value) const = 0;
     virtual bool equal(const void* a, const void* b) const = 0;
 };
 
-// Takes over a type until the program ends.
+// Keeps a type until the program ends.
 const AnyType& keep(std::unique_ptr<const AnyType> type);
 
 // A type made of functions.

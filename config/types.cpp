@@ -60,7 +60,7 @@ std::string read_command(const Raw& found) {
     return found.text;
 }
 
-// Limits as people say them: 0 without a unit, whole hours in hours.
+// Limits as people write them: 0 without a unit, whole hours in hours.
 std::string limit_text(int value) {
     return std::to_string(value);
 }

@@ -1,7 +1,7 @@
 // The kinds of values that settings share.
 //
-// Limits are inclusive and may have a word that says what they mean: {0, "none"}. Pure functions;
-// any thread may call.
+// Limits are inclusive and may have a word for what they mean: {0, "none"}. Pure functions; any
+// thread may call.
 #pragma once
 
 #include <chrono>
@@ -39,13 +39,13 @@ Type<Duration> time_between(Limit<Duration> low, Limit<Duration> high);
 
 Type<bool> boolean();
 
-// A command line in words: printable, not empty.
+// A command line: printable, not empty.
 Type<std::string> command();
 
-// One of names that are known when the program runs: `names` is asked each time.
+// One of some names that are known only when the program runs: `names` is called each time.
 Type<std::string> one_of(std::function<std::vector<std::string>()> names);
 
-// The place of what was found among `names`; throws Mismatch, with the nearest name if one is near.
+// The index in `names` of what was found; throws Mismatch, with the nearest name if one is close.
 std::size_t read_choice(const Raw& found, const std::vector<std::string>& names);
 // "auto, shm or tcp"
 std::string alternatives(const std::vector<std::string>& names);

@@ -20,7 +20,8 @@ void DeathWatch::start(core::Runtime& runtime) {
 void DeathWatch::stop() {
     if (!thread_.joinable()) return;
     const std::uint64_t one = 1;
-    if (write(stop_.get(), &one, sizeof one) < 0) return;  // cannot happen: nothing else is written
+    if (write(stop_.get(), &one, sizeof one) < 0)
+        return;  // cannot fail: nothing else is written there
     thread_.join();
 }
 

@@ -1,8 +1,8 @@
-// Brings the launcher's news of dead ranks to the Runtime, if the job lives on after a death.
+// Brings the launcher's news of dead ranks to the Runtime, if the job goes on after a death.
 //
 // A thread of its own sleeps on the launcher's descriptor. What it reads is handed over inside the
 // Runtime's own progress, so the Runtime needs no lock for it. Started and stopped by the Process,
-// by one thread; it exists before the Runtime and outlives it.
+// from one thread; it is made before the Runtime and outlives it.
 #pragma once
 
 #include <mutex>
@@ -23,7 +23,7 @@ class DeathWatch {
     DeathWatch& operator=(const DeathWatch&) = delete;
 
     void start(core::Runtime& runtime);
-    // Afterwards it uses neither the launcher nor the Runtime.
+    // Uses neither the launcher nor the Runtime afterwards.
     void stop();
     // Called by the Runtime after interrupt(), on the thread that runs it: hands over what has been
     // read.

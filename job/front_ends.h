@@ -1,8 +1,8 @@
 // What the front ends of one process do for each other: the last of them leaves the job, and MPI
-// makes the communicators that QMP_get_hidden_comm hands out.
+// makes the communicators that QMP_get_hidden_comm returns.
 //
-// No front end knows another. MPI puts its functions here when its library is loaded; where it is
-// not linked they stay null.
+// No front end knows another. MPI registers its functions here when its library is loaded; in a
+// program without it they stay null.
 #pragma once
 
 #include <atomic>
@@ -13,23 +13,24 @@
 
 namespace torusmp::job {
 
-// Front ends that have come up and not yet gone down.
+// Front ends that are initialized and not yet finalized.
 inline constinit std::atomic<int> front_ends{0};
 
 inline void come_up() {
     ++front_ends;
 }
-// Leaves the job if no other front end is up. Collective then, see Process::leave().
+// Leaves the job if no other front end is initialized. Collective in that case, see
+// Process::leave().
 inline void go_down(Process& process) {
     if (--front_ends == 0) process.leave();
 }
 
 struct MpiFunctions {
-    // An MPI_Comm of these members, by machine rank, in contexts from `first` on, which nobody else
-    // uses. Initializes MPI if the program has not. Throws std::exception.
+    // An MPI_Comm of these members, given by machine rank, in contexts from `first` on, which
+    // nobody else uses. Initializes MPI if the program has not. Throws std::exception.
     void* (*make)(std::vector<core::Rank> members, core::Context first) = nullptr;
     void (*free)(void* comm) = nullptr;
-    // Finalizes MPI if only make() had initialized it.
+    // Finalizes MPI if make() had initialized it, and not the program.
     void (*end)() = nullptr;
 };
 inline constinit MpiFunctions mpi_functions{};

@@ -27,7 +27,7 @@ bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
 }
 
-// Processors on which the ranks of this host run. Each rank may be bound to its own part, so the
+// Processors on which the ranks of this host run. Each rank may be bound to a part of them, so the
 // launcher, which is not bound, is asked too.
 double processors_of_job() {
     std::size_t count = config::allowed_cpus().size();
@@ -57,17 +57,18 @@ Process::Process(bool threads)
       death_watch_(*bootstrap_) {
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
-    // Deaths are reported while links are awaited, too.
+    // Deaths are reported also while we wait for links.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
         death_watch_.start(*runtime_);
     report_signal_.emplace(*runtime_);
     try {
         runtime_->await_links(bootstrap_->keeps_going());
-        // To ranks that have begun to talk, a rank that ends because of a dead cable looks dead.
+        // Ranks go on together: to one that has begun to talk, a rank that ends because of a dead
+        // cable would look dead.
         if (has_links(*runtime_)) bootstrap_->barrier();
     } catch (const std::runtime_error& error) {
-        // Before anything is taken down, and through the launcher, which reports the cause alone
-        // and not its echoes.
+        // Before anything is taken down, and through the launcher, which reports only the cause and
+        // not its echoes.
         abort(1, error.what());
     }
 }
@@ -100,7 +101,7 @@ core::Options Process::options(bool threads) {
 void Process::leave() {
     if (left_) return;
     runtime_->wait_until([this] { return runtime_->state().quiet(); }, "the end of the job");
-    // The barrier sleeps outside the Runtime, but until all ranks have come packets of others may
+    // The barrier sleeps outside the Runtime. But until all ranks have come, packets of others may
     // have to pass through here, and ranks that still wait for this one ask which call it is in.
     if (size() > 1) {
         const bool relays = has_links(*runtime_);
@@ -126,7 +127,7 @@ void Process::leave() {
     } else {
         bootstrap_->barrier();
     }
-    // Now, whatever memory of the program still holds the Runtime.
+    // Now, even if memory that the program still holds keeps the Runtime alive.
     runtime_->say_goodbye();
     death_watch_.stop();  // it reads from the launcher
     bootstrap_->finalize();

@@ -1,5 +1,5 @@
 // This process as one rank of a job: bootstrap, settings and Runtime, brought up and taken down in
-// the right order. It is the one thing in the project that exists once in a process, because C
+// the right order. It is the only thing in the project that exists once in a process, because C
 // programs start QMP and MPI without handing anything from one to the other.
 //
 // Front ends share it: the first acquire() joins the job, every further one returns the same
@@ -24,7 +24,7 @@ namespace torusmp::job {
 class Process {
   public:
     // threads: several threads will call. Throws BootstrapError, ConfigError, and
-    // std::runtime_error for what the transport refuses; the message is for people.
+    // std::runtime_error if a transport cannot be opened; the message is meant for users.
     static std::shared_ptr<Process> acquire(bool threads);
     ~Process();
     Process(const Process&) = delete;
@@ -35,17 +35,17 @@ class Process {
     const collectives::Policy& collective_policy() const { return policy_; }
     int rank() const { return bootstrap_->rank(); }
     int size() const { return bootstrap_->size(); }
-    // Whether several threads may call; may be false although it was asked for, if another front
+    // Whether several threads may call; may be false although it was requested, if another front
     // end came first.
     bool threads() const { return runtime_->options().threads; }
 
-    // Whether the job lives on when a rank dies, and errors are returned to the caller.
+    // Whether the job goes on when a rank dies, and errors are returned to the caller.
     bool keeps_going() const { return bootstrap_->keeps_going(); }
 
-    // Collective over all ranks of the job: returns when nobody needs this one any more, if only to
-    // pass packets on. Nothing may be started afterwards.
+    // Collective over all ranks of the job: returns when nobody needs this rank any more, not even
+    // to relay packets. Nothing may be started afterwards.
     void leave();
-    // Ends the whole job: the launcher exits with code.
+    // Ends the whole job: the launcher exits with this code.
     [[noreturn]] void abort(int code, std::string_view message);
 
   private:
@@ -55,13 +55,14 @@ class Process {
     std::unique_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;
     collectives::Policy policy_;
-    DeathWatch death_watch_;  // the Runtime's own thread may call it as long as that lives
+    DeathWatch death_watch_;  // the Runtime may call it for as long as that lives
     std::unique_ptr<core::Runtime> runtime_;
     std::optional<ReportSignal> report_signal_;
     bool left_ = false;
 };
 
-// Ends a process that has not joined a job, or could not: prints the message and exits with code.
+// Ends a process that has not joined a job, or could not: prints the message and exits with this
+// code.
 [[noreturn]] void end_process(int code, std::string_view message);
 
 }  // namespace torusmp::job

@@ -9,7 +9,7 @@
 namespace torusmp::job {
 namespace {
 
-// What the handler may touch. Any thread may run it, so it counts itself before it looks.
+// What the handler may touch. It runs on any thread, so it counts itself before it looks.
 std::atomic<core::Runtime*> reported{nullptr};
 std::atomic<int> handlers{0};
 

@@ -1,4 +1,4 @@
-// SIGUSR1 makes the Runtime print what it waits for, unless the program uses the signal itself.
+// SIGUSR1 makes the Runtime print what it waits for, unless the program handles the signal itself.
 // Held by the Process while its Runtime lives; one at a time.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace torusmp::job {
 class ReportSignal {
   public:
     explicit ReportSignal(core::Runtime& runtime);
-    // Afterwards no thread's handler uses the Runtime any more.
+    // No thread's handler uses the Runtime afterwards.
     ~ReportSignal();
     ReportSignal(const ReportSignal&) = delete;
     ReportSignal& operator=(const ReportSignal&) = delete;

@@ -21,7 +21,7 @@ std::vector<config::Table> all_tables() {
 }  // namespace
 
 const config::Schema& schema() {
-    // Never destroyed: a job may be left while the process ends.
+    // Never destroyed: a job may be left while the process exits.
     static const config::Schema& all =
         *new config::Schema(all_tables(), transport::absent_transport_settings());
     return all;

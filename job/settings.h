@@ -1,4 +1,4 @@
-// The one list of all settings: the tables of their owners, and the settings of the job itself.
+// The list of all settings: the tables of their owners, and the settings of the job itself.
 #pragma once
 
 #include "config/schema.h"
@@ -16,7 +16,7 @@ inline const config::Table table{&mpi_check};
 
 }  // namespace setting
 
-// What every program and every rank reads its settings by.
+// The schema by which every program and every rank reads its settings.
 const config::Schema& schema();
 
 }  // namespace torusmp::job

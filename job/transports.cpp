@@ -42,7 +42,7 @@ Devices link_devices(const config::Settings& settings, const core::Options& opti
     return devices;
 }
 
-// `settings` outlive the Runtime's making, which is when interfaces are made.
+// `settings` outlive the construction of the Runtime, in which interfaces are made.
 Factory factory_of(const Descriptor& descriptor, const config::Settings& settings,
                    const launch::Bootstrap& bootstrap, const core::Options& options,
                    Devices devices, bool beside_others) {
@@ -59,12 +59,13 @@ Factory factory_of(const Descriptor& descriptor, const config::Settings& setting
 
 [[noreturn]] void refuse(const config::Settings& settings, std::string_view what) {
     const std::string& where = settings.origin(transport::setting::use).where;
-    const bool named = where.find("transport.use") != std::string::npos;  // by the flag itself
+    const bool named =
+        where.find("transport.use") != std::string::npos;  // the flag or variable already names it
     throw config::ConfigError(fmt::format("{}{}{}", where.empty() ? "" : where + ": ",
                                           named ? "" : "transport.use: ", what));
 }
 
-// "auto, shm or tcp": what transport.use may be here.
+// "auto, shm or tcp": the values that transport.use may have here.
 template <class Fits>
 std::string those_that(Fits&& fits) {
     std::vector<std::string> names;
@@ -74,13 +75,12 @@ std::string those_that(Fits&& fits) {
     return config::alternatives(names);
 }
 
-// What joins the ranks of this host, and to others the best that each link allows.
+// One transport for the ranks of this host, and for the others the best that each link allows.
 std::unique_ptr<core::Runtime> open_mixed(const config::Settings& settings,
                                           launch::Bootstrap& bootstrap, core::Options options) {
     const Wiring wiring(settings, bootstrap, options);
     const Descriptor* const wanted = transport::wanted_transport(settings);
-    // Ranks of other nodes are meant to be reached over the links, even where one host plays many
-    // nodes.
+    // Ranks of other nodes are to be reached over the links, even if one host plays many nodes.
     if (wanted != nullptr && wanted->needs_devices)
         std::erase_if(options.direct, [&, node = node_of(settings, options.rank)](core::Rank rank) {
             return node_of(settings, rank) != node;

@@ -1,5 +1,5 @@
-// Which transports carry what, as the settings and the place of this rank decide: one between the
-// ranks of a host, and for each link to another host the best that both ends have (job/wiring.h).
+// Which transports carry what, decided by the settings and this rank's place: one between the ranks
+// of a host, and for each link to another host the best that both ends have (job/wiring.h).
 //
 // Called once while a Process comes up, by its thread, on every rank of the job.
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace torusmp::job {
 
-// Opens the Runtime of this rank on the interfaces it needs; not connected yet. Collective. Throws
-// std::runtime_error for what a transport refuses, ConfigError if the settings ask for what is not
-// there.
+// Opens the Runtime of this rank on the interfaces that it needs, not connected yet. Collective.
+// Throws std::runtime_error if a transport cannot be opened, ConfigError if the settings ask for
+// what is not available.
 std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
                                             launch::Bootstrap& bootstrap, core::Options options);
 

@@ -25,7 +25,7 @@ const HostFacts* facts_of(const std::vector<std::optional<HostFacts>>& facts, in
     return it ? &*it : nullptr;
 }
 
-// Whether this is the first rank of its node, which speaks for it.
+// Whether this is the first rank of its node, which speaks for the node.
 bool speaks(const Settings& settings, Rank rank) {
     const int node = node_of(settings, rank);
     for (Rank before = 0; before < rank; ++before)
@@ -87,7 +87,7 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
     }
 }
 
-// Connections to ranks without a link to this one, through the kernels between.
+// Connections to ranks without a link to this one, forwarded by the kernels of the nodes between.
 void Wiring::choose_far(const Settings& settings, const core::Options& options,
                         const Facts& facts) {
     const auto nodes = *node_torus(settings);

@@ -1,5 +1,5 @@
-// Which transport carries what this rank has to other nodes: of each link, and of each rank beyond
-// the links to which the network forwards.
+// Which transport carries what from this rank to other nodes: each link, and the connection to each
+// rank beyond the links, if kernels forward.
 //
 // Made once while a Process comes up, collectively: each node tells all others what its links
 // offer, so that both ends of a link come to the same answer by the same rule
@@ -20,17 +20,18 @@ namespace torusmp::job {
 
 class Wiring {
   public:
-    // Collective. Precondition: the settings have a torus. Throws ConfigError where they ask for a
-    // transport that a link cannot have; options.log is told what is not as good as it could be.
+    // Collective. Precondition: the settings have a torus. Throws ConfigError if they ask for a
+    // transport that a link cannot use; options.log gets notes on what could be better.
     Wiring(const config::Settings& settings, launch::Bootstrap& bootstrap,
            const core::Options& options);
 
-    // What carries that link of this rank or, without one, the connection to a rank further away.
+    // What carries that link of this rank, or, without a link, the connection to a rank further
+    // away.
     const transport::Descriptor& carrier(routing::Rank peer,
                                          std::optional<routing::Direction> link) const {
         return *(link ? links_[std::size_t(link->index())] : far_[std::size_t(peer)]);
     }
-    // The network devices behind the ports that a transport is to be given.
+    // The network devices behind the ports that a transport is given.
     std::vector<transport::NetworkOptions::Device> devices(
         const transport::Descriptor& transport) const;
 
@@ -46,7 +47,7 @@ class Wiring {
     std::array<const transport::Descriptor*, 2 * routing::max_dimensions> links_{};
     std::vector<const transport::Descriptor*> far_;  // by rank
     std::vector<transport::NetworkOptions::Device> link_devices_;
-    // By which connections to ranks further away leave, where their transport needs one.
+    // The devices by which connections to ranks further away leave, if their transport needs one.
     std::vector<transport::NetworkOptions::Device> far_devices_;
 };
 

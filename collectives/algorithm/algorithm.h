@@ -1,6 +1,5 @@
-// One way to carry a collective out: the steps of a call, whose arguments it finds where it was
-// told when it was made. The schedule that it works for makes it once and starts it again and
-// again.
+// One way to carry out a collective: the steps of a call. A schedule makes an algorithm once, with
+// a reference to the arguments, and starts it again for every call.
 #pragma once
 
 #include <memory>
@@ -13,14 +12,15 @@ namespace torusmp::collectives {
 class Algorithm : public Steps {
   public:
     virtual ~Algorithm() = default;
-    // Before each call: looks at the arguments and lays out what they need. Posts nothing.
+    // Called before each call: looks at the arguments and lays out what they need. Posts nothing.
     virtual void start() = 0;
 
   protected:
     explicit Algorithm(Messages& messages) : Steps(messages) {}
 };
 
-// One for calls with such arguments, upon machinery of its own if it needs some.
+// An algorithm for calls with such arguments, on top of machinery that it shares with others, if
+// any.
 template <class Arguments, class Machinery = Algorithm>
 class AlgorithmOf : public Machinery {
   public:
@@ -30,7 +30,7 @@ class AlgorithmOf : public Machinery {
     const Arguments& call_;
 };
 
-// How an algorithm is made: what its file has for the operation's table.
+// How an algorithm is made: what its file exports to the operation's table.
 template <class Arguments>
 using AlgorithmMaker = std::unique_ptr<Algorithm> (*const)(Messages&, const Arguments&);
 

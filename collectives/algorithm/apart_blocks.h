@@ -1,5 +1,5 @@
-// Blocks that go by themselves, a message each, between a root and the others: the base of
-// scatter's and gather's algorithms.
+// Blocks that travel alone, one message each, between a root and the other members: the base of the
+// algorithms of scatter and gather.
 #pragma once
 
 #include <vector>
@@ -12,13 +12,13 @@ class ApartBlocks : public Algorithm {
   protected:
     explicit ApartBlocks(Messages& messages) : Algorithm(messages) {}
 
-    // Blocks by themselves that a root has under way at once. Each has the paths of its member to
+    // How many such blocks a root has under way at once. A block has the paths of its member to
     // itself only as long as they are few.
     static constexpr std::size_t apart_window = 16;
-    // Of this stream, and posted as far as the window goes.
+    // The stream that these blocks use; they are posted as far as the window allows.
     static constexpr int apart_stream = max_streams - 1;
 
-    // To or from these members in this order.
+    // Blocks to or from these members, in this order.
     struct Apart {
         std::vector<int> members;
         std::size_t window = 0;   // under way at once
@@ -28,13 +28,13 @@ class ApartBlocks : public Algorithm {
         bool complete() const { return done == members.size(); }
     };
 
-    // For start(), first: no members, and nothing went wrong.
+    // To be called first in start(): forgets all members and errors of the last call.
     void begin_blocks() {
         apart_.members.clear();
         cut_short_ = -1;
     }
-    // For start() of what has no frames: all blocks between the root and the others, in member
-    // order, so many at once.
+    // To be called in start() by algorithms without frames: all blocks between the root and the
+    // others, in member order, `window` of them at a time.
     void lay_all_apart(int root, bool from_root, std::size_t window);
     void lay_apart(std::size_t first_request, std::size_t window) {
         apart_.posted = apart_.done = 0;
@@ -46,20 +46,20 @@ class ApartBlocks : public Algorithm {
     template <class BlockOf>
     void receive_apart(BlockOf&& block_of);
 
-    // A block is longer than its place. That concerns who wanted it alone: the call ends with an
-    // error here, and goes on until then.
+    // A block is longer than the room for it. That concerns only the member whose buffer it is: its
+    // call goes on to the end, and then ends with an error.
     void cut_short(int member) {
         if (cut_short_ < 0) cut_short_ = member;
     }
-    // To be called at the end, true: all is done.
+    // To be called when all is done; always true.
     bool end_well();
 
     Apart apart_;
 
   private:
     bool take_apart(std::size_t index, int member);
-    // Calls post(request, member) as far as the window goes; is_done(request, member): of what is
-    // posted.
+    // Calls post(request, member) as far as the window allows, and is_done(request, member) for
+    // what is posted.
     template <class Retire, class Post>
     void keep_posting(Retire&& is_done, Post&& post);
 

@@ -30,8 +30,8 @@ std::size_t BlockMoves::small_bytes(Places places) const {
     return bytes;
 }
 
-// Where the small blocks begin if they lie one behind the other in the order of the list, so that
-// no copy is needed; null if they do not.
+// Where the small blocks begin if they are contiguous in the order of the list, so that no copy is
+// needed; null if they are not.
 std::byte* BlockMoves::together(Places places) const {
     std::byte* front = nullptr;
     std::byte* end = nullptr;

@@ -1,8 +1,8 @@
-// Moving blocks of many members together: the blocks of one list that go to the same
-// member travel as one message, so a step costs one message a link, however many blocks it moves.
+// Moving the blocks of many members together: the blocks of one list that go to the same member
+// travel as one message, so a step costs one message a link, however many blocks it moves.
 //
 // Both ends know the list and the sizes, so messages carry nothing but the blocks. Small blocks are
-// packed; those from the eager limit on are messages of their own, which land where they belong.
+// packed; those from the eager limit on are messages of their own, which are received in place.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace torusmp::collectives {
 
-// Some places: a list kept by somebody else, or a range.
+// A set of places: a list that somebody else keeps, or a range.
 class Places {
   public:
     Places(std::span<const int> list) : list_(list.data()), count_(int(list.size())) {}
@@ -33,7 +33,7 @@ class BlockMoves : public Algorithm {
   protected:
     explicit BlockMoves(Messages& messages) : Algorithm(messages) {}
 
-    // The blocks to move and the memory they lie in; kept until the call is complete.
+    // The blocks to move and the memory they lie in, both to be kept until the call is complete.
     void use_blocks(std::byte* base, const Blocks& blocks);
     std::byte* block(int member) const { return base_ + blocks_.offset(member); }
     const Blocks& blocks() const { return blocks_; }
@@ -47,19 +47,20 @@ class BlockMoves : public Algorithm {
     Way by(routing::Direction direction) const { return {group().neighbour(direction), direction}; }
     Way to_place(int place) const { return {group().rank_of(group().member_at(place))}; }
 
-    // What lies behind a coordinate of own line along a dimension in the last ones: a range.
+    // The places that share this member's coordinates before the dimension and have this coordinate
+    // in it, whatever comes behind: a range.
     Places slab(int dimension, int coordinate) const {
         const int places = group().stride(dimension);
         const int first = group().place() / places * places;
         return {first + (coordinate - group().coordinate(dimension)) * places, places};
     }
 
-    // Forgets the last batch; the next one has use for so many bytes of scratch memory.
+    // Forgets the last batch; the next one needs so many bytes of scratch memory.
     void begin_batch(std::size_t bytes);
-    // For all bundles (bundles.h) that come and go in a step, which need memory of their own.
+    // The same for all bundles (bundles.h) that are sent and received in a step.
     void begin_bundles(int step);
     void send_blocks(Places places, Way to) { send_load(load(places), to); }
-    // The same for those that go to several members: packed once.
+    // Blocks that go to several members, packed once.
     struct Load {
         Places places;
         std::byte* small;
@@ -67,12 +68,12 @@ class BlockMoves : public Algorithm {
     };
     Load load(Places places);
     void send_load(const Load& load, Way to);
-    // The blocks are in their place once put_away() has been called after the batch.
+    // The blocks are in place once put_away() has been called after the batch.
     void receive_blocks(Places places, Way from);
     void put_away();
-    // The blocks stay apart, for each_received().
+    // The blocks stay in scratch memory, for each_received().
     void receive_apart(Places places, Way from);
-    // Calls use(member, memory of its block) for all that was received apart, in the order posted.
+    // Calls use(member, memory of its block) for all blocks that stayed there, in the order posted.
     template <class Use>
     void each_received(Use&& use) const {
         for (const Arrival& arrival : arrivals_)

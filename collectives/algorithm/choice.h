@@ -1,6 +1,6 @@
-// The choice of an algorithm as a setting says it, in one line:
-// "host: lines<128KiB scatter; crowded: lines; links: tree<32KiB disjoint". Without a situation in
-// front, algorithms hold for all; what is not named keeps its default.
+// How a setting writes the choice of algorithms, in one line: "host: lines<128KiB scatter; crowded:
+// lines; links: tree<32KiB disjoint". Algorithms without a situation in front of them hold for all;
+// what is not named keeps its default.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace torusmp::collectives {
 
-// Throws std::invalid_argument that says what was found and what was expected. base: what holds
+// Throws std::invalid_argument that says what was found and what was expected. base: the choice
 // where the text says nothing.
 Choice parse_choice(const AlgorithmTable& table, std::string_view text, Choice base);
 std::string format_choice(const AlgorithmTable& table, const Choice& choice);

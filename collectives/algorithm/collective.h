@@ -1,5 +1,5 @@
-// A collective that has several algorithms: the base of broadcast and the others. Each is made when
-// it is first taken and kept, so that it starts without allocation from then on.
+// A collective that has several algorithms: the base of Broadcast and the others. Each algorithm is
+// made when it is first chosen and then kept, so later starts do not allocate.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class Collective : public Schedule {
     // Written before run() or run_over(), read by the algorithms until the call is complete.
     Arguments arguments_{};
 
-    // Begins the call by this row, or the one that the settings want (null), or the next best that
-    // fits.
+    // Begins the call by this row, or, if it is null, by the one that the settings choose; where
+    // that does not fit, by the next one that does.
     void run(std::string_view name, const Call& call, const Conditions& conditions,
              const AlgorithmRow* wanted) {
         const int first = wanted != nullptr ? table_->index_of(*wanted)
@@ -40,7 +40,7 @@ class Collective : public Schedule {
         take(*algorithm);
         begin(name, call);
     }
-    // Begins it over hosts, by what an OverHosts of the operation says, which is made once.
+    // Begins the call over hosts. What the operation does there, its OverHosts, is made once.
     template <class ByHosts>
     void run_over(Hosts& hosts, std::unique_ptr<ByHosts>& by_hosts, std::string_view name,
                   const Call& call, const AlgorithmRow* wanted) {

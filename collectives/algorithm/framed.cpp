@@ -8,8 +8,8 @@ namespace {
 // Frames under way on one link: enough to keep it busy while the next one is filled.
 constexpr std::size_t frame_window = 4;
 
-// A frame stays below the eager limit, so that a receive of any length of frame costs no answer.
-// Where the limit is far off its usual size, so must the frame not be.
+// A frame stays below the eager limit, so that a receive for frames of any length costs no answer.
+// Where the limit is unusually low or high, frames must not follow it all the way.
 constexpr std::size_t smallest_frame = 256;
 constexpr std::size_t largest_frame = 64 * 1024;
 
@@ -125,8 +125,8 @@ bool Framed::put_block(Outlet& outlet, int place, const std::byte* block, std::s
     while (open(outlet)) {
         const std::size_t rest = bytes - offset;
         const std::size_t room = outlet.writer.room();
-        // Each piece costs all members on its way: one that fits into a frame is not cut to fill
-        // up another, and a longer one not where little room is left.
+        // Each piece costs every member on its way. So a piece that would fit into one frame is not
+        // cut to fill up another, and a longer one is not cut where little room is left.
         if (room < rest && (rest <= capacity_ - sizeof(Piece) || room < capacity_ / 4)) {
             close(outlet);
             continue;

@@ -1,8 +1,8 @@
-// Frames: how small blocks of many members travel together, each frame one message that carries
-// pieces of blocks, each with the place it belongs to. A frame says all about itself: those who
-// pass it on do not know how long blocks are.
+// Frames: how small blocks of many members travel together. A frame is one message of pieces of
+// blocks, each with the place that it belongs to. It says all about itself: members that pass it on
+// do not know how long blocks are.
 //
-// Frames come from other ranks, so a reader believes nothing: what does not fit is told as such.
+// Frames come from other ranks, so a reader trusts nothing: a malformed piece is reported as such.
 // The memory is the caller's; one thread at a time. Internal to collectives.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace torusmp::collectives {
 struct Piece {
     std::uint32_t place;  // whose block
     std::uint32_t bytes;  // that follow
-    std::uint64_t about;  // where they belong in the block, in bytes; and what the flags say
+    std::uint64_t about;  // offset in the block, in bytes, and the flags
 
     static constexpr std::uint64_t last = std::uint64_t(1) << 63;  // no more of this block follows
     static constexpr std::uint64_t apart = std::uint64_t(1)
@@ -35,7 +35,7 @@ class FrameWriter {
     void clear() { used_ = 0; }
     std::byte* memory() const { return memory_; }
     std::size_t used() const { return used_; }
-    // Bytes of a piece that still fit; nothing is left also where its front alone would fit.
+    // How many bytes of a piece still fit; 0 also where nothing but its head would fit.
     std::size_t room() const {
         return capacity_ > used_ + sizeof(Piece) ? capacity_ - used_ - sizeof(Piece) : 0;
     }
@@ -59,13 +59,13 @@ class FrameReader {
     FrameReader(const std::byte* memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
 
     bool at_end() const { return at_ == bytes_; }
-    // The piece that comes next, without taking it; false: what is there is none.
+    // Shows the next piece without taking it; false: what follows is not a piece.
     bool peek(Piece& piece) const {
         if (bytes_ - at_ < sizeof piece) return false;
         std::memcpy(&piece, memory_ + at_, sizeof piece);
         return piece.bytes <= bytes_ - at_ - sizeof piece;
     }
-    // Of the piece that peek() showed.
+    // The bytes of the piece that peek() showed.
     const std::byte* bytes() const { return memory_ + at_ + sizeof(Piece); }
     void skip(const Piece& piece) { at_ += sizeof piece + piece.bytes; }
 

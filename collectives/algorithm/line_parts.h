@@ -1,5 +1,5 @@
-// A vector of which the members of each line own parts (ranges.h): what broadcast and allreduce do
-// with large vectors on one host ends with everybody collecting them.
+// A vector of which the members of each line own parts (ranges.h). On one host, broadcast and
+// allreduce of large vectors end with every member collecting them.
 #pragma once
 
 #include "collectives/algorithm/algorithm.h"
@@ -11,19 +11,19 @@ class LineParts : public Algorithm {
   protected:
     explicit LineParts(Messages& messages) : Algorithm(messages) {}
 
-    // For start(): `count` elements over this grid.
+    // To be called in start(): `count` elements over this grid.
     void cut(Group& grid, std::byte* base, std::size_t count, std::size_t element) {
         grid_ = &grid;
         base_ = base;
         element_ = element;
         ranges_.cut(grid, count);
     }
-    // Of what the line along a dimension owns, that of a coordinate.
+    // The part that the member at a coordinate owns of what its line along a dimension owns.
     core::Buffer part(int dimension, int coordinate) const {
         const Range range = ranges_.line(dimension).part(coordinate, grid_->extent(dimension));
         return {base_ + range.from * element_, range.size() * element_};
     }
-    // Posts: every member of the line gives its part to all others.
+    // Posts an exchange in which every member of the line gives its part to all others.
     void collect(int dimension) {
         const int extent = grid_->extent(dimension);
         const int here = grid_->coordinate(dimension);

@@ -1,5 +1,5 @@
-// A collective of a group that spans hosts with several members each: a chain of others, inside the
-// hosts and among their leaders.
+// A collective of a group that spans hosts with several members each: a chain of collectives inside
+// the hosts and among their leaders.
 #pragma once
 
 #include "collectives/algorithm/table.h"
@@ -10,7 +10,7 @@ namespace torusmp::collectives {
 template <class Arguments>
 class OverHosts : public Sequence {
   public:
-    // algorithm: among the leaders; null: as the settings say.
+    // algorithm: the one to use among the leaders; null: as the settings say.
     void prepare(std::string_view name, const Arguments& call, const AlgorithmRow* algorithm) {
         call_ = call;
         algorithm_ = algorithm;

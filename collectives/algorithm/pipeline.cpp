@@ -7,11 +7,11 @@
 namespace torusmp::collectives {
 namespace {
 
-// Segments of one stream under way at once: enough to hide the way there and back of the packets
-// that prepare a remote write.
+// Segments of one stream under way at once: enough to hide the round trip of the packets that
+// prepare a remote write.
 constexpr std::size_t segment_window = 4;
-// A stripe is cut into about so many segments where it is large, but no segment is below the eager
-// limit (remote writes need no copies), nor above this.
+// A large stripe is cut into about this many segments, but no segment is below the eager limit
+// (remote writes need no copies), nor above largest_segment.
 constexpr std::size_t segments_wanted = 64;
 constexpr std::size_t largest_segment = 256 * 1024;
 
@@ -99,7 +99,7 @@ const std::byte* Pipeline::own(const Stripe& stripe, std::size_t index) const {
     return plan_.values + (stripe.from + index * stripe.segment) * plan_.operation.element;
 }
 
-// Where a segment is added up, and sent on from.
+// Where a segment is summed up, and sent on from.
 std::byte* Pipeline::sum(const Stripe& stripe, std::size_t index) const {
     if (stripe.sums != nullptr) return slot(stripe.sums, stripe, index);
     const std::size_t offset = (stripe.from + index * stripe.segment) * plan_.operation.element;
@@ -118,7 +118,7 @@ bool Pipeline::move() {
     return finished;
 }
 
-// Adds what has come from all children and passes it on to the parent.
+// Adds what has come from all children, and passes the sums on to the parent.
 bool Pipeline::move_up(Stripe& stripe) {
     bool advanced = true;
     while (advanced) {
@@ -141,7 +141,7 @@ bool Pipeline::move_up(Stripe& stripe) {
            (stripe.to_parent.empty() || stripe.to_parent.front().done == stripe.segments);
 }
 
-// Whether all contributions to the next segment are there, and room for its sum.
+// Whether all contributions to the next segment have come, and there is room for its sum.
 bool Pipeline::gather_contributions(Stripe& stripe) {
     if (stripe.sums != nullptr && stripe.folded >= stripe.to_parent.front().done + segment_window)
         return false;
@@ -164,7 +164,7 @@ void Pipeline::fold(Stripe& stripe) {
                                 bytes / plan_.operation.element, plan_.operation.closure);
 }
 
-// Sends the segments below `up_to` that the window allows. True: some are done.
+// Sends the segments below `up_to` that the window allows. True: some sends are complete.
 bool Pipeline::post_sends(Stream& stream, const Stripe& stripe, std::size_t up_to, bool sums) {
     const std::size_t done_before = stream.done;
     const auto retire = [&] {
@@ -188,7 +188,8 @@ bool Pipeline::post_sends(Stream& stream, const Stripe& stripe, std::size_t up_t
 bool Pipeline::move_down(Stripe& stripe) {
     std::size_t there = plan_.flow == Flow::down ? stripe.segments : stripe.folded;  // at the root
     for (Stream& parent : stripe.from_parent) {
-        // Where the memory still holds what goes up, the result has to wait until that is sent.
+        // Where the memory still holds values on their way up, the result waits until these are
+        // sent.
         const std::size_t free =
             plan_.flow == Flow::down ? stripe.segments : stripe.to_parent.front().done;
         const auto take = [&] {

@@ -2,10 +2,10 @@
 // the same time: the base of algorithms of broadcast, reduce and allreduce.
 //
 // Over one dimension-ordered tree a vector takes the fewest steps. Over the disjoint trees each
-// carries a stripe of it, so that all links of all members carry data both ways; with as many trees
-// as a member has links, an allreduce moves over each link what no algorithm can save, plus the
-// filling of the pipeline. Contributions are added in the order of a tree's children, so the bits
-// are the same on every run with the same layout and root.
+// tree carries a stripe of it, so that all links of all members carry data both ways; with as many
+// trees as a member has links, an allreduce moves no more over each link than any algorithm must,
+// plus the filling of the pipeline. Contributions are added in the order of a tree's children, so
+// the bits are the same in every run with the same layout and root.
 #pragma once
 
 #include <vector>
@@ -24,12 +24,12 @@ class Pipeline : public Algorithm {
         Flow flow = Flow::down;
         Routes::Trees trees = Routes::Trees::dimension_ordered;
         int root_place = 0;
-        std::byte* buffer = nullptr;        // where the vector, or the result, is to stand
+        std::byte* buffer = nullptr;        // where the vector, or the result, belongs
         const std::byte* values = nullptr;  // own contribution to a reduce; may be `buffer`
         std::size_t count = 0;              // elements
         Operation operation{};              // its `element` counts for a broadcast too
     };
-    // For start(). For Flow::up `buffer` is used at the root only.
+    // To be called in start(). For Flow::up `buffer` is used at the root only.
     void lay_pipeline(const Plan& plan);
 
   private:

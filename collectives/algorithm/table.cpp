@@ -19,7 +19,7 @@ AlgorithmTable::AlgorithmTable(const Facts& facts, std::vector<AlgorithmRow> row
         help_ += fmt::format(" {}: {}.", each.name, each.help);
         instead_.push_back(always ? -1 : index_of(row(each.instead)));
     }
-    // Who follows the rows comes to one that always fits.
+    // Whoever follows `instead` from row to row comes to one that always fits.
     for (int at : instead_) {
         std::size_t steps = 0;
         for (; at >= 0 && steps <= rows_.size(); ++steps) at = instead_[std::size_t(at)];

@@ -1,5 +1,5 @@
-// The algorithms of one operation: a row each, from which settings, help, torus-info, torus-bench
-// and tests have their names.
+// The algorithms of one operation, one row each: settings, help, torus-info, torus-bench and the
+// tests take their names from here.
 //
 // Made once (a static of the operation's table.cpp) and immutable; any thread may read it.
 #pragma once
@@ -26,7 +26,7 @@ struct Conditions {
     bool even = true;         // of blocks: all have one size
 };
 
-// Of a reduction.
+// The conditions of a reduction.
 inline Conditions conditions_of(const Group& group, std::size_t bytes, const Operation& operation) {
     return {group, bytes, operation.commutative, operation.whole};
 }
@@ -34,11 +34,11 @@ inline Conditions conditions_of(const Group& group, std::size_t bytes, const Ope
 struct AlgorithmRow {
     std::string_view name;  // as settings and options have it
     std::string_view help;  // a line without a full stop
-    // Whether it gives the right answer, and whether it can be of use where nobody asked for it by
-    // its name. Null: always.
+    // Where it gives the right answer, and where it is of use if nobody asked for it by name. Null:
+    // everywhere.
     bool (*applies)(const Conditions&) = nullptr;
     bool (*pays)(const Conditions&) = nullptr;
-    std::string_view instead{};  // which is looked at next where it does not
+    std::string_view instead{};  // the row to try next where it does not fit
 };
 
 class AlgorithmTable {
@@ -48,30 +48,31 @@ class AlgorithmTable {
         std::string_view help;       // a sentence, with the size that counts
         std::string_view defaults;   // as the setting's value; docs/benchmarks.md has the figures
         std::string_view example;
-        bool sized = true;  // false: members do not know each other's sizes, so none decides
+        bool sized = true;  // false: members do not know each other's sizes, so the choice cannot
+                            // depend on size
     };
 
     std::string_view operation() const { return facts_.operation; }
-    // Of the setting: "collectives.broadcast".
+    // Of its setting: "collectives.broadcast".
     const std::string& key() const { return key_; }
     const Facts& facts() const { return facts_; }
     std::span<const AlgorithmRow> rows() const { return rows_; }
     const Choice& defaults() const { return defaults_; }
     const Choice& choice_of(const Policy& policy) const;
-    // The facts' help and that of all rows, in sentences.
+    // The operation's help and that of all rows, in sentences.
     const std::string& help() const { return help_; }
-    // The names with commas between them.
+    // The names, separated by commas.
     std::string names() const;
-    // Throws std::invalid_argument that says which there are.
+    // Throws std::invalid_argument that lists the names.
     const AlgorithmRow& row(std::string_view name) const;
-    // Throws std::invalid_argument where the row is of another table.
+    // Throws std::invalid_argument if the row is of another table.
     int index_of(const AlgorithmRow& row) const;
 
-    // From a row on the first that fits; asked: somebody wants this very row.
+    // The first row that fits, from this one on; asked: somebody asked for this very row.
     int fitting(int row, bool asked, const Conditions& conditions) const;
 
   protected:
-    // Throws std::invalid_argument where a row names no other.
+    // Throws std::invalid_argument if a row's `instead` names no other row.
     AlgorithmTable(const Facts& facts, std::vector<AlgorithmRow> rows);
     ~AlgorithmTable() = default;
     AlgorithmTable(const AlgorithmTable&) = delete;
@@ -86,7 +87,7 @@ class AlgorithmTable {
     Choice defaults_;
 };
 
-// The same with what makes the algorithms, for calls with such arguments.
+// The same, with the makers of the algorithms, for calls with such arguments.
 template <class Arguments>
 class AlgorithmsFor final : public AlgorithmTable {
   public:

@@ -7,7 +7,7 @@
 namespace torusmp::collectives {
 namespace allgather {
 
-// What an algorithm finds: own block is in its place.
+// The arguments of a call, as its algorithm sees them: this member's block is in place already.
 struct Arguments {
     std::byte* in = nullptr;
     Blocks in_blocks{};
@@ -22,7 +22,7 @@ class Allgather final : public Collective<allgather::Arguments> {
     ~Allgather() = default;
 
     // in_blocks: where member i's block goes in `in`; the sizes are the same on all members. out:
-    // own block; null: it is in its place in `in` already. algorithm: a row of
+    // this member's block; null: it is in its place in `in` already. algorithm: a row of
     // allgather::algorithms(); null: as the settings say.
     void start(void* in, const Blocks& in_blocks, const void* out,
                const AlgorithmRow* algorithm = nullptr);

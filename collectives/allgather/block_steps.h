@@ -1,5 +1,5 @@
-// What algorithms of the allgather share: steps, each a batch of blocks that are put in their place
-// before the next.
+// What algorithms of the allgather share: steps, each a batch of blocks that are in place before
+// the next one begins.
 #pragma once
 
 #include "collectives/algorithm/block_moves.h"
@@ -21,7 +21,7 @@ class BlockSteps : public AlgorithmOf<Arguments, BlockMoves> {
         put_away();
         return post(posted_++);
     }
-    // Posts the messages of a step, counted from 0; false: there are no more.
+    // Posts the messages of a step, counted from 0; false: all steps are done.
     virtual bool post(int step) = 0;
 
     int posted_ = 0;

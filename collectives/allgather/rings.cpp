@@ -15,8 +15,8 @@ class Rings final : public BlockSteps {
         const int step = number + 1;
         if (step > bundles.steps()) return false;
         begin_bundles(step);
-        // In a ring of two what is sent by + comes from -: the order of both ends is that of
-        // sending.
+        // In a ring of two, what is sent by + arrives from -. So both ends post in the order of the
+        // sends.
         for (const auto direction : bundles.directions())
             receive_blocks(bundles.in(step, direction.opposite()), by(direction.opposite()));
         for (const auto direction : bundles.directions())

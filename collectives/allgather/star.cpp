@@ -1,4 +1,4 @@
-// Everybody sends to the first member, and it all blocks to everybody: two steps.
+// Every member sends to the first one, which sends all blocks to every member: two steps.
 #include "collectives/allgather/block_steps.h"
 
 namespace torusmp::collectives::allgather {
@@ -14,7 +14,7 @@ class Star final : public BlockSteps {
         const Places all(0, size);
         if (group().place() != 0) {
             if (step > 0) return false;
-            // All blocks come only after ours was taken, so they may come over it.
+            // The blocks arrive only after our own has been received, so they may overwrite it.
             begin_batch(bytes_of(all));
             receive_blocks(all, to_place(0));
             send_blocks({group().place(), 1}, to_place(0));

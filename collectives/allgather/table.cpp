@@ -2,7 +2,7 @@
 
 namespace torusmp::collectives::allgather {
 
-// Each in a file of its own.
+// Each is defined in its own file.
 extern AlgorithmMaker<Arguments> rings, lines, everyone, star;
 
 const AlgorithmsFor<Arguments>& algorithms() {

@@ -1,10 +1,10 @@
 // Allreduce and barrier, dimension by dimension along the group's grid, the last dimension first.
 //
 // Every algorithm but `disjoint` adds the contributions of a line in the order of their
-// coordinates, and the dimensions in the same order; `disjoint` adds along its trees. So the result
-// has the same bits on every member, and in every run with the same layout and algorithm. An
-// operation that is associative but does not commute is taken over the grid of the members in their
-// order, and never `disjoint`.
+// coordinates, and takes the dimensions in the same order; `disjoint` adds along its trees. So the
+// result has the same bits on every member, and in every run with the same layout and algorithm. An
+// operation that is associative but does not commute runs over a grid of the members in member
+// order, and never by `disjoint`.
 #pragma once
 
 #include "collectives/algorithm/collective.h"
@@ -13,7 +13,7 @@
 namespace torusmp::collectives {
 namespace allreduce {
 
-// What an algorithm finds.
+// The arguments of a call, as its algorithm sees them.
 struct Arguments {
     std::byte* buffer = nullptr;
     std::size_t count = 0;
@@ -32,8 +32,8 @@ class Allreduce final : public Collective<allreduce::Arguments> {
     explicit Allreduce(Group& group);
     ~Allreduce();
 
-    // In place: `count` elements at `buffer`. algorithm: a row of allreduce::algorithms(), or the
-    // next best that the operation allows; null: as the settings say.
+    // In place: `count` elements at `buffer`. algorithm: a row of allreduce::algorithms(), or of
+    // the next one that fits where the operation rules it out; null: as the settings say.
     void start(void* buffer, std::size_t count, const Operation& operation,
                const AlgorithmRow* algorithm = nullptr);
     // Complete when all members have started it.

@@ -1,5 +1,5 @@
-// Inside each host to its leader; among the leaders; inside each host from its leader. Internal to
-// Allreduce.
+// First inside each host to its leader, then among the leaders, then inside each host from its
+// leader. Internal to Allreduce.
 #pragma once
 
 #include <optional>

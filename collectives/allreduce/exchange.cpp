@@ -1,4 +1,4 @@
-// Along each line everybody gets every contribution and adds them all: fewest steps.
+// Along each line, every member gets every contribution and adds them all: fewest steps.
 #include "collectives/allreduce/line_sums.h"
 
 namespace torusmp::collectives::allreduce {
@@ -46,9 +46,9 @@ class Exchange final : public LineSums {
             send({call_.buffer, bytes_}, grid().line_rank(dimension_, (here + k) % extent));
     }
 
-    // Step k: to each side goes what came from the other side in step k - 1, so that everything has
-    // come the shorter way round a ring after floor(extent / 2) steps, and along an open line after
-    // extent - 1.
+    // Step k sends to each side what came from the other side in step k - 1, so everything has
+    // arrived by the shorter way round a ring after floor(extent / 2) steps, and along an open line
+    // after extent - 1.
     void post_line_step() {
         const int extent = grid().extent(dimension_);
         const int here = grid().coordinate(dimension_);

@@ -1,4 +1,4 @@
-// What algorithms of the allreduce share that work line by line, the last dimension first: the
+// What line-by-line algorithms of the allreduce share; they begin with the last dimension. The
 // contributions of a line stand in slots by coordinate.
 #pragma once
 
@@ -13,7 +13,7 @@ class LineSums : public AlgorithmOf<Arguments, LineParts> {
 
   protected:
     Group& grid() const { return *call_.grid; }
-    // For start(): so many slots of that size.
+    // To be called in start(): so many slots of that size.
     void lay(std::size_t slot_bytes, int slots) {
         bytes_ = call_.bytes();
         slot_bytes_ = Scratch::rounded(slot_bytes);
@@ -22,7 +22,7 @@ class LineSums : public AlgorithmOf<Arguments, LineParts> {
     }
     std::byte* slot(int index) { return slots_ + slot_bytes_ * std::size_t(index); }
     // Adds the contributions of a line in the order of their coordinates into `own`, which holds
-    // this member's contribution; the others stand in the slots.
+    // this member's; the others stand in the slots.
     void fold(std::byte* own, std::size_t count) {
         if (count == 0 || bytes_ == 0) return;
         fold_line(call_.operation, own, grid().coordinate(dimension_), slots_, slot_bytes_,

@@ -1,5 +1,5 @@
-// Along each line to its first member, and back from it: fewest messages, and each member that only
-// gives sleeps once.
+// Along each line to its first member, and back from there: fewest messages, and a member that only
+// contributes sleeps once.
 #include "collectives/allreduce/line_sums.h"
 
 namespace torusmp::collectives::allreduce {
@@ -16,7 +16,7 @@ class Lines final : public LineSums {
 
   private:
     bool step() override {
-        if (phase_ == Phase::reduced) {  // the contributions of a line have come to its first one
+        if (phase_ == Phase::reduced) {  // the line's contributions have reached its first member
             fold(call_.buffer, call_.count);
             --dimension_;
             phase_ = Phase::reduce;
@@ -30,7 +30,8 @@ class Lines final : public LineSums {
             }
             phase_ = Phase::spread;
             if (dimension_ >= 0) {
-                // The result comes only after our contribution was taken, so it may use its place.
+                // The result arrives only after our contribution has been received, so it may
+                // overwrite it.
                 const Rank first = grid().line_rank(dimension_, 0);
                 receive({call_.buffer, bytes_}, first);
                 send({call_.buffer, bytes_}, first);

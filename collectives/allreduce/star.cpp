@@ -1,4 +1,4 @@
-// Everybody sends to the first member, which adds and sends back: two steps.
+// Every member sends to the first one, which adds and sends back: two steps.
 #include <cstring>
 
 #include "collectives/allreduce/line_sums.h"
@@ -10,7 +10,7 @@ class Star final : public LineSums {
   public:
     using LineSums::LineSums;
 
-    // The first member alone gathers.
+    // Only the first member gathers.
     void start() override {
         lay(call_.bytes(), grid().place() == 0 ? grid().size() : 0);
         phase_ = Phase::post;
@@ -20,7 +20,8 @@ class Star final : public LineSums {
     bool step() override {
         const auto rank_at = [this](int place) { return grid().rank_of(grid().member_at(place)); };
         if (phase_ == Phase::post && grid().place() != 0) {
-            // The result comes only after our contribution was taken, so it may use its place.
+            // The result arrives only after our contribution has been received, so it may overwrite
+            // it.
             receive({call_.buffer, bytes_}, rank_at(0));
             send({call_.buffer, bytes_}, rank_at(0));
             phase_ = Phase::end;
@@ -43,8 +44,8 @@ class Star final : public LineSums {
         if (bytes_ == 0) return;
         const Operation& operation = call_.operation;
         std::memcpy(slot(grid().place()), call_.buffer, bytes_);
-        // The last dimension is the fastest: its lines are runs of places, whose sums are the
-        // places of a grid without it.
+        // The last dimension is the fastest: its lines are runs of places, whose sums form the
+        // places of a grid without that dimension.
         for (int d = grid().dimensions() - 1, left = grid().size(); d >= 0; --d) {
             const int extent = grid().extent(d);
             left /= extent;

@@ -15,7 +15,7 @@ bool more_than_two(const Conditions& c) {
 
 }  // namespace
 
-// Each in a file of its own.
+// Each is defined in its own file.
 extern AlgorithmMaker<Arguments> exchange, star, lines, scatter, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {

@@ -7,7 +7,7 @@
 namespace torusmp::collectives {
 namespace alltoall {
 
-// What an algorithm finds.
+// The arguments of a call, as its algorithm sees them.
 struct Arguments {
     std::byte* in = nullptr;
     Blocks in_blocks{};
@@ -23,10 +23,10 @@ class Alltoall final : public Collective<alltoall::Arguments> {
     explicit Alltoall(Group& group) : Collective(group, alltoall::algorithms()) {}
     ~Alltoall() = default;
 
-    // The block out_blocks names for member i goes to member i; what in_blocks names for it comes
-    // from there, and is as long as that member says. `in` and `out` do not overlap. Either all
-    // members give even blocks, of one size, for both, or none does. algorithm: a row of
-    // alltoall::algorithms(), or the next best for these blocks; null: as the settings say.
+    // The block that out_blocks names for member i goes to member i; what in_blocks names for it
+    // comes from there, and has the length that this member says. `in` and `out` do not overlap.
+    // Either all members give even blocks of one size for both, or none does. algorithm: a row of
+    // alltoall::algorithms(), or of the next one that fits these blocks; null: as the settings say.
     void start(void* in, const Blocks& in_blocks, const void* out, const Blocks& out_blocks,
                const AlgorithmRow* algorithm = nullptr);
 };

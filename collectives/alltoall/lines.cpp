@@ -1,5 +1,5 @@
-// Dimension by dimension, each slab by itself to the member of the line that it is for: fewest
-// messages in a row.
+// Dimension by dimension, each slab straight to the member of the line that it is for: fewest
+// messages one after the other.
 #include <algorithm>
 #include <utility>
 

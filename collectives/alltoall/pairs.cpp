@@ -1,4 +1,4 @@
-// Every block by itself, all members at the same offset at the same time.
+// Every block in a message of its own; all members are at the same offset at the same time.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace torusmp::collectives::alltoall {
 namespace {
 
-// Messages that are under way at once, each way, where others relay them.
+// Messages under way at once, each way, where other ranks relay them.
 constexpr int offset_window = 8;
 
 class Pairs final : public AlgorithmOf<Arguments> {
@@ -22,7 +22,7 @@ class Pairs final : public AlgorithmOf<Arguments> {
         if (const std::size_t own = call_.out_blocks.size(member); own > 0)
             std::memcpy(call_.in + call_.in_blocks.offset(member),
                         call_.out + call_.out_blocks.offset(member), own);
-        // Offsets that follow each other lie in different directions.
+        // Consecutive offsets lie in different directions.
         stride_ = std::max(1, int(0.618 * size));
         while (std::gcd(stride_, size) != 1) ++stride_;
         const auto slots = std::size_t(group().direct() ? size : std::min(size, offset_window));
@@ -39,14 +39,15 @@ class Pairs final : public AlgorithmOf<Arguments> {
         std::vector<bool> busy{};
     };
 
-    // Nobody waits in a circle: the first offset that is not done anywhere is in the window of all.
+    // There is no circular wait: the first offset that is not done everywhere is in every member's
+    // window.
     bool move() override {
         bool done = true;
         for (const bool sending : {false, true}) {
             Way& way = ways_[sending ? 0 : 1];
             for (std::size_t slot = 0; slot < way.busy.size(); ++slot) {
-                // What is complete as soon as it is posted moves nothing later that would bring us
-                // back: look at once.
+                // A request that is complete as soon as it is posted brings no further event: look
+                // again at once.
                 do {
                     if (way.busy[slot] && !(sending ? sent(slot) : received(slot))) break;
                     if (failed()) return false;
@@ -58,7 +59,7 @@ class Pairs final : public AlgorithmOf<Arguments> {
         return done;
     }
 
-    // False: none is left.
+    // False: all offsets are posted.
     bool post_next(Way& way, std::size_t slot, bool sending) {
         const Blocks& blocks = sending ? call_.out_blocks : call_.in_blocks;
         while (way.next < group().size()) {
@@ -74,7 +75,7 @@ class Pairs final : public AlgorithmOf<Arguments> {
         return false;
     }
 
-    // The member at the k-th offset ahead, or behind: for all members another one.
+    // The member at the k-th offset ahead, or behind: a different one for each member.
     int at_offset(int index, int sign) const {
         const int offset = int(std::int64_t(index) * stride_ % group().size());
         int place = 0;

@@ -1,7 +1,7 @@
-// Dimension by dimension from neighbour to neighbour, what goes the same way together. Parts of the
-// blocks begin with different dimensions, so that all links are busy.
+// Dimension by dimension from neighbour to neighbour; what goes the same way travels together.
+// Parts of the blocks begin with different dimensions, so that all links are busy.
 //
-// In step s arrives what began s steps away; all but the nearest slab goes on.
+// In step s the slabs arrive that began s steps away; all but the nearest travel on.
 #include <algorithm>
 
 #include "collectives/alltoall/stripes.h"
@@ -9,7 +9,7 @@
 namespace torusmp::collectives::alltoall {
 namespace {
 
-// Up to this many bytes to all others the number of messages counts for more than busy links.
+// Up to this many bytes in all, the number of messages counts for more than busy links.
 constexpr std::size_t one_stripe_up_to = 8 * 1024;
 
 class Rings final : public Stripes {
@@ -26,8 +26,8 @@ class Rings final : public Stripes {
     }
 
   private:
-    // Each way round a ring has memory for its own slabs, the nearest first, and by step for what
-    // comes by, the slab for us first.
+    // For each way round a ring: memory for this member's own slabs, the nearest first, and for
+    // those that arrive in even and in odd steps, the slab for this member first.
     std::byte* packed(const Stripe& stripe, int sign) const {
         return stripe.slabs + (sign > 0 ? 0 : 3) * most_ * stripe.width;
     }
@@ -47,20 +47,20 @@ class Rings final : public Stripes {
         return group().torus().periodic(dimension) ? extent / 2 : extent - 1;
     }
 
-    // How far the slabs of a member at this coordinate go this way.
+    // How far the slabs of a member at this coordinate travel this way.
     int reach(int dimension, int coordinate, int sign) const {
         const int extent = group().extent(dimension);
         if (group().torus().periodic(dimension)) return extent / 2;
         return sign > 0 ? extent - 1 - coordinate : coordinate;
     }
 
-    // The part of a slab that goes this way from its origin, a coordinate, over that distance: all
-    // of it, or one half where both ways are equally long.
+    // The part of a slab that travels this way from its origin, a coordinate, over that distance:
+    // all of it, or half where both ways are equally long.
     Cells cells_of(int dimension, int origin, int distance, int sign) const {
         const std::size_t all = slab_size(dimension);
         const int extent = group().extent(dimension);
         if (!group().torus().periodic(dimension) || 2 * distance != extent) return {0, all};
-        // The odd cell goes another way from one member to the next.
+        // Which way takes the odd cell alternates from member to member.
         int sum = origin;
         for (int d = 0; d < group().dimensions(); ++d)
             if (d != dimension) sum += group().coordinate(d);
@@ -68,7 +68,7 @@ class Rings final : public Stripes {
         return sign > 0 ? Cells{0, middle} : Cells{middle, all};
     }
 
-    // Of all slabs of an origin that go at least so far.
+    // Of all slabs of an origin that travel at least this far.
     std::size_t cells_beyond(int dimension, int origin, int distance, int sign) const {
         std::size_t cells = 0;
         for (int k = distance; k <= reach(dimension, origin, sign); ++k)

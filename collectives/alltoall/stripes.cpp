@@ -12,7 +12,7 @@ void Stripes::lay_stripes(std::size_t count, std::size_t requests, std::size_t r
     std::byte* next = scratch_.reserve(block * (cells + room));
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
         Stripe& stripe = stripes_[i];
-        // Parts begin where any type may begin, so that copies are aligned.
+        // Parts begin on multiples of the strictest alignment, so that copies are aligned.
         const auto cut = [&](std::size_t part) {
             return part == count ? block : block * part / count / 16 * 16;
         };

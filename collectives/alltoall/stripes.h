@@ -1,5 +1,5 @@
 // What algorithms of the alltoall share that go dimension by dimension: stripes, each of which
-// moves one part of every block through all dimensions.
+// takes one part of every block through all dimensions.
 #pragma once
 
 #include <vector>
@@ -13,28 +13,29 @@ class Stripes : public AlgorithmOf<Arguments> {
     using AlgorithmOf::AlgorithmOf;
 
   protected:
-    // By place a cell for each block's part: where a dimension is done its coordinate tells the
-    // source, where it is not the destination. A slab is the cells of one coordinate.
+    // One cell for each block's part, indexed by place. In a dimension that is done the coordinate
+    // is the source's, in the others the destination's. A slab is the cells of one coordinate.
     struct Cells {
         std::size_t from = 0;
         std::size_t to = 0;
         std::size_t size() const { return to - from; }
     };
     struct Stripe {
-        int index = 0;         // and its first dimension
+        int index = 0;         // among the stripes, and the dimension it begins with
         std::size_t from = 0;  // the part: bytes [from, from + width) of every block
         std::size_t width = 0;
         std::byte* cells = nullptr;
-        std::byte* slabs = nullptr;  // that are under way
+        std::byte* slabs = nullptr;  // under way
         int phase = -1;              // dimensions done
         int step = 0;                // in this dimension
         bool done = false;
-        std::size_t request = 0;  // its first of each kind, and how many are in use
+        std::size_t request =
+            0;  // the first of its requests of each kind; then how many are in use
         std::size_t sends = 0;
         std::size_t receives = 0;
     };
-    // For start(): how many stripes, how many requests of each kind a stripe needs, and how many
-    // cells its slabs take that are under way.
+    // To be called in start(): how many stripes, how many requests of each kind a stripe needs, and
+    // how many cells its slabs under way take.
     void lay_stripes(std::size_t count, std::size_t requests, std::size_t room);
     std::size_t block_bytes() const { return call_.out_blocks.size(0); }
 
@@ -44,14 +45,15 @@ class Stripes : public AlgorithmOf<Arguments> {
     std::size_t slab_size(int dimension) const {
         return std::size_t(group().size() / group().extent(dimension));
     }
-    // Copies some cells of the slab of a coordinate in the dimension at work, out of the stripe's
-    // cells; returns the end of what was packed. Or into them.
+    // Copies some cells of a coordinate's slab, in the current dimension, out of the stripe's cells
+    // and returns the end of what was packed; or back into them.
     std::byte* pack(const Stripe& stripe, int coordinate, Cells cells, std::byte* to) const;
     void unpack(const Stripe& stripe, int coordinate, Cells cells, const std::byte* from) const;
 
   private:
     virtual int steps_in(int dimension) const = 0;
-    // The stripe has come to a dimension; it begins a step of it; all messages of a step are there.
+    // Called when a stripe comes to a dimension, begins a step of it, and has all messages of a
+    // step.
     virtual void enter_dimension(const Stripe&) {}
     virtual void post_step(Stripe& stripe) = 0;
     virtual void take_step(const Stripe& stripe) = 0;

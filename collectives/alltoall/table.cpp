@@ -3,10 +3,10 @@
 namespace torusmp::collectives::alltoall {
 namespace {
 
-// Where the grid's neighbours are none in the torus, rings only make ways longer: for blocks larger
-// than this.
+// Where neighbours in the grid are not neighbours in the torus, rings only make paths longer, which
+// does not pay for blocks larger than this.
 constexpr std::size_t detours_up_to = 1024;
-// What rings keep in memory is several times what a member sends.
+// Rings need several times as much memory as a member sends.
 constexpr std::size_t rings_up_to = 64 * 1024 * 1024;
 
 bool on_links(const Group& group) {
@@ -27,7 +27,7 @@ bool is_near_and_fits(const Conditions& c) {
 
 }  // namespace
 
-// Each in a file of its own.
+// Each is defined in its own file.
 extern AlgorithmMaker<Arguments> rings, lines, pairs;
 
 const AlgorithmsFor<Arguments>& algorithms() {

@@ -6,7 +6,7 @@
 namespace torusmp::collectives {
 namespace broadcast {
 
-// What an algorithm finds.
+// The arguments of a call, as its algorithm sees them.
 struct Arguments {
     std::byte* buffer = nullptr;
     std::size_t bytes = 0;

@@ -1,5 +1,5 @@
-// Inside the root's host from the root; from that host's leader to the others; inside the other
-// hosts. Internal to Broadcast.
+// From the root inside its host; from that host's leader to the other leaders; then inside the
+// other hosts. Internal to Broadcast.
 #pragma once
 
 #include <optional>

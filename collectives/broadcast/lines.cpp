@@ -1,4 +1,4 @@
-// The root to its line, then each of these to theirs: fewest messages in a row.
+// The root to its line, then each of these to theirs: fewest messages one after the other.
 #include "collectives/broadcast/broadcast.h"
 
 namespace torusmp::collectives::broadcast {
@@ -8,7 +8,8 @@ class Lines final : public AlgorithmOf<Arguments> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
-    // Lines are served in ascending order: it comes over the last in which we are off the root.
+    // Lines are served in ascending order: the vector arrives along the last dimension in which we
+    // differ from the root.
     void start() override {
         root_place_ = group().place_of(call_.root);
         from_ = group().dimensions() - 1;
@@ -39,7 +40,7 @@ class Lines final : public AlgorithmOf<Arguments> {
     int root_place_ = 0;
     enum class Phase { take, deal, end };
     Phase phase_ = Phase::end;
-    int from_ = -1;  // the dimension over which it comes; -1: at the root
+    int from_ = -1;  // the dimension along which it arrives; -1: at the root
 };
 
 }  // namespace

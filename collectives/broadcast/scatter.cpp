@@ -1,4 +1,4 @@
-// The root deals parts out, which are then gathered: least bytes at any one member.
+// The root deals out parts, which are then gathered: fewest bytes at any one member.
 #include "collectives/algorithm/line_parts.h"
 #include "collectives/broadcast/broadcast.h"
 
@@ -9,7 +9,8 @@ class Scatter final : public AlgorithmOf<Arguments, LineParts> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
-    // Parts are dealt in descending order: it comes over the first in which we are off the root.
+    // Parts are dealt out in descending order: ours arrives along the first dimension in which we
+    // differ from the root.
     void start() override {
         root_place_ = group().place_of(call_.root);
         cut(group(), call_.buffer, call_.bytes, 1);
@@ -47,7 +48,7 @@ class Scatter final : public AlgorithmOf<Arguments, LineParts> {
     int root_place_ = 0;
     enum class Phase { take, deal, collect };
     Phase phase_ = Phase::take;
-    int from_ = 0;  // the dimension over which a part comes; dimensions(): at the root
+    int from_ = 0;  // the dimension along which a part arrives; dimensions(): at the root
     int dimension_ = 0;
 };
 

@@ -2,7 +2,7 @@
 
 namespace torusmp::collectives::broadcast {
 
-// Each in a file of its own, but for those along trees (trees.cpp).
+// Each is defined in its own file, except those along trees (trees.cpp).
 extern AlgorithmMaker<Arguments> lines, scatter, tree, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {

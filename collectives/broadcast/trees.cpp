@@ -1,5 +1,5 @@
-// Down trees in segments. tree: from neighbour to neighbour, dimension by dimension, each link
-// carries it once. disjoint: a stripe along each disjoint tree, all links busy.
+// Down trees in segments. tree: from neighbour to neighbour, dimension by dimension; each link
+// carries the vector once. disjoint: a stripe along each disjoint tree, all links busy.
 #include "collectives/algorithm/pipeline.h"
 #include "collectives/broadcast/broadcast.h"
 

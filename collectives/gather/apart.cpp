@@ -1,4 +1,5 @@
-// A message from each; beyond the neighbours they are relayed, shortest direction first.
+// One message from each member; those from beyond the neighbours are relayed, shortest direction
+// first.
 #include "collectives/algorithm/apart_blocks.h"
 #include "collectives/gather/gather.h"
 

@@ -7,19 +7,19 @@
 namespace torusmp::collectives {
 namespace gather {
 
-// What an algorithm finds.
+// The arguments of a call, as its algorithm sees them.
 struct Arguments {
     std::byte* in = nullptr;
     Blocks in_blocks{};
     const std::byte* out = nullptr;  // null at the root: its own block is in place
     std::size_t out_bytes = 0;
     int root = 0;
-    // At the root.
+    // At the root: where a member's block goes.
     core::Buffer place_of(int member) const {
         return {in + in_blocks.offset(member), in_blocks.size(member)};
     }
     core::Buffer own_block() const { return {out, out_bytes}; }
-    // At the root, where its own block goes. False: there is no room for it.
+    // At the root: copies its own block into place. False: there is not enough room.
     bool keep_own_block() const;
 };
 const AlgorithmsFor<Arguments>& algorithms();
@@ -31,11 +31,11 @@ class Gather final : public Collective<gather::Arguments> {
     explicit Gather(Group& group) : Collective(group, gather::algorithms()) {}
     ~Gather() = default;
 
-    // The `out_bytes` bytes at `out` of each member to its block in `in` at the root; a block for
-    // which there is not room enough is an error there (truncated). `in` and `in_blocks` are used
-    // at the root only, which may have `out` null: its own block is in place already. root is a
-    // member number, the same on all members, and so is the algorithm, a row of
-    // gather::algorithms(); null: as the settings say.
+    // Each member's `out_bytes` bytes at `out` go to its block in `in` at the root; a block that
+    // does not fit there is an error (truncated). `in` and `in_blocks` are used at the root only,
+    // where `out` may be null: its own block is in place already. root is a member number, the same
+    // on all members, and so is the algorithm, a row of gather::algorithms(); null: as the settings
+    // say.
     void start(void* in, const Blocks& in_blocks, const void* out, std::size_t out_bytes, int root,
                const AlgorithmRow* algorithm = nullptr);
 };

@@ -1,5 +1,5 @@
-// The optimal scatter backwards: the blocks of a region travel along its tree, and each member adds
-// its own and those that come to it to common frames.
+// The optimal scatter backwards: the blocks of a region travel along its tree, and each member puts
+// its own and those that reach it into common frames.
 #include <algorithm>
 #include <cstring>
 
@@ -24,7 +24,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         }
         if (!call_.keep_own_block()) cut_short(call_.root);
         const auto others = std::size_t(group().size()) - 1;
-        // The members are found out as they say that their blocks come apart.
+        // Filled in as members announce that their blocks come apart.
         apart_.members.reserve(others);
         lay_requests(0, std::min(apart_window, others));
     }
@@ -56,14 +56,14 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         const auto from = std::size_t(&inlet - inlets_.data());
         if (regions_->child_to[piece.place] != std::int8_t(from)) return refuse(inlet);
         if (at_root()) return take(piece, inlet.reader.bytes()) || refuse(inlet);
-        // Own blocks first, so that the link has something to carry while others come.
+        // Our own block first, so that the link has something to carry while others arrive.
         Outlet* outlet = outlet_of(inlet.from.region);
         if (outlet->to.region == regions_->own_region && !own_is_put_) return false;
         if (outlet->left == 0) return refuse(inlet);
         return put(*outlet, piece, inlet.reader.bytes());
     }
 
-    // At the root. False: a piece that cannot be.
+    // At the root. False: an impossible piece.
     bool take(const Piece& piece, const std::byte* bytes) {
         const int member = group().member_at(int(piece.place));
         if (piece.is_apart()) {

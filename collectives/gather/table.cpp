@@ -2,7 +2,7 @@
 
 namespace torusmp::collectives::gather {
 
-// Each in a file of its own.
+// Each is defined in its own file.
 extern AlgorithmMaker<Arguments> optimal, apart;
 
 const AlgorithmsFor<Arguments>& algorithms() {

@@ -55,7 +55,8 @@ class Spread {
         return torus_.rank(offset);
     }
 
-    // The shorter way round; half-way round, either, as the other coordinates have it.
+    // The sign of the shorter way round; half-way round either one, decided by the other
+    // coordinates.
     int sign(const Coordinates& origin, const Coordinates& to, int d) const {
         const int steps = to[std::size_t(d)] - origin[std::size_t(d)];
         if (!torus_.periodic(d)) return steps > 0 ? +1 : -1;

@@ -1,11 +1,12 @@
-// What crosses which link when all members broadcast a block at once (allgather; backwards:
+// What crosses which link when all members broadcast a block at once (allgather, or backwards
 // reduce-scatter).
 //
 // Each member's block spreads along a tree of shortest paths of its own. In step t every block
-// moves to the members that are t steps away from its origin, and all blocks that cross one link
-// in one step go together, as a bundle. On a torus that wraps around in all dimensions the trees
-// are one tree, moved to each origin, that uses all directions alike: so all links carry the same.
-// On others each is dimension-ordered, from origin to origin beginning with another dimension.
+// reaches the members that are t steps away from its origin, and all blocks that cross one link in
+// one step travel together, as a bundle. On a torus that is periodic in all dimensions the trees
+// are one tree, shifted to each origin, that uses all directions alike, so all links carry the same
+// load. On others each tree is dimension-ordered, and origins take turns in the dimension they
+// begin with.
 //
 // A pure value, O(size) memory; built once and kept by the Group. Any thread may read it.
 #pragma once
@@ -19,11 +20,11 @@ namespace torusmp::collectives {
 
 class Bundles {
   public:
-    // Those of the member at place `me`.
+    // The bundles of the member at place `me`.
     Bundles(const routing::Torus& torus, int me);
 
     int steps() const { return steps_; }
-    // All of the torus, in the order of their index; those without a neighbour have no bundles.
+    // All directions of the torus, by index; those without a neighbour have no bundles.
     std::span<const routing::Direction> directions() const { return directions_; }
     // The origins (places, ascending) whose blocks go to the neighbour in that direction, or come
     // from it, in step 1 to steps(). Both ends of a link have the same list.

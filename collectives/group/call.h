@@ -1,5 +1,5 @@
-// What a member calls, as members tell each other: to compare before a collective begins (check.h)
-// and while one does not end (ledger.h).
+// What a member calls, in the form in which members tell each other: compared before a collective
+// begins (check.h), and when one does not end (ledger.h).
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct Call {
     std::size_t element = 0;          // bytes; 0: not known
     Label label{};                    // what a reduction computes, and of what
 };
-// Of a reduction.
+// The call of a reduction.
 Call call_of(int root, std::uint64_t bytes, const Operation& operation);
 
-// One call as it goes over the wire.
+// A call as it crosses the wire.
 struct CallRecord {
     char name[24];
     char operation[32];
@@ -34,14 +34,14 @@ struct CallRecord {
     std::uint32_t unused;
 
     static CallRecord of(std::string_view name, const Call& call, core::Rank rank);
-    // Of the same collective, whoever called it, as far as is known.
+    // Whether both are calls of the same collective with the same arguments, as far as is known.
     bool like(const CallRecord& other) const;
-    // Alike in what the messages depend on; what is computed may differ.
+    // Whether they agree in all that the messages depend on; what is computed may differ.
     bool may_meet(const CallRecord& other) const;
     bool same_size(const CallRecord& other) const;
     // "rank 3 called reduce with root 1 and 8 B (MPI_SUM of integers of 4 B)"
     std::string text() const;
-    // Makes what came from outside safe to read.
+    // Terminates the texts, which came from outside, so that they are safe to read.
     void close();
 };
 static_assert(sizeof(CallRecord) == 112);

@@ -57,8 +57,8 @@ const Ledger::Entry* Ledger::find(core::Tag tag) const {
     return entry.tag == tag ? &entry : nullptr;
 }
 
-// Than all that has begun here. Counts wrap around. What has a tag of its own is begun at any time,
-// and again: of one that is not remembered nobody knows, so it counts as later.
+// Later than all that has begun here. Counts wrap around. A collective with a fixed tag may begin
+// at any time, and again: if it is not remembered nobody knows, so it counts as later.
 bool Ledger::is_later(core::Tag tag) const {
     if (Tags::is_fixed(tag)) return find(tag) == nullptr;
     const core::Tag ahead = ((tag >> Tags::shift) - (last_ >> Tags::shift)) & Tags::counted;
@@ -93,7 +93,7 @@ void Ledger::inquire(core::Tag tag, int round) {
 
 void Ledger::accuse(core::Tag tag, const Verdict& verdict) {
     judge(tag, verdict);
-    verdicts_.erase(tag);  // who accuses knows
+    verdicts_.erase(tag);  // whoever accuses knows already
 }
 
 std::optional<Verdict> Ledger::take_verdict(core::Tag tag) {
@@ -117,7 +117,8 @@ void Ledger::send(int member, core::Tag tag, const Note& note) {
 
 bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) {
     static_assert(sizeof(Note) <= core::Notes::longest);
-    if (tag < 0 || (tag & 3) != kind_) return true;  // for another of the groups in this context
+    if (tag < 0 || (tag & 3) != kind_)
+        return true;  // it is for another of the groups in this context
     const auto& members = group_.members();
     const auto found = std::find(members.begin(), members.end(), source);
     if (found == members.end() || bytes.size() != sizeof(Note)) return false;
@@ -149,7 +150,7 @@ bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes byt
 
 void Ledger::hear_verdict(core::Tag tag, const Verdict& verdict) {
     cases_.erase(tag);
-    // What has come of it will never be received.
+    // Messages that have come for it will never be received.
     runtime_->notes().discard(group_.context(), tag * max_streams,
                               tag * max_streams + max_streams - 1);
     const Entry* entry = find(tag);
@@ -190,7 +191,7 @@ void Ledger::hear_statement(int member, core::Tag tag, const Note& note) {
     const Note own = statement_of(tag);
     if (!hear(group_.member(), own.state, own.verdict.culprit)) return;
     if (!hear(member, note.state, note.verdict.culprit)) return;
-    // What is computed alone holds up nobody who is only late.
+    // A difference in what is computed must not end a call in which somebody is only late.
     const auto called = [](State state) { return state == State::called; };
     if (about.odd && std::all_of(about.heard.begin(), about.heard.end(), called))
         return judge_calls(tag, *about.first, *about.odd);
@@ -228,7 +229,7 @@ void Ledger::ask(core::Tag tag, const Case& about) {
             send(member, tag, question);
 }
 
-// Tells all.
+// Tells all members.
 void Ledger::judge(core::Tag tag, const Verdict& verdict) {
     Note note;
     note.kind = Kind::verdict;
@@ -238,7 +239,7 @@ void Ledger::judge(core::Tag tag, const Verdict& verdict) {
     hear_verdict(tag, verdict);
 }
 
-// The first of those that have not called it, else of those that do not answer.
+// The first of those that have not called it; if all have, of those that do not answer.
 Ledger::Overview Ledger::overview_of(const Case& about) const {
     Overview overview;
     std::uint32_t missing = 0;

@@ -1,15 +1,15 @@
-// What a member of a group knows of the calls of others, and they of its calls: so that a
+// What a member of a group knows of the calls of the others, and they of its own, so that a
 // collective on which the members disagree ends on all of them, and nobody waits for ever.
 //
-// A member that gets what does not fit its own call tells all others at once. Where the
-// disagreement shows in no message, since it takes members to other algorithms, members that have
+// A member that receives what does not fit its own call tells all others at once. Where no message
+// shows the disagreement, because it leads members to different algorithms, members that have
 // waited long tell the clerk, the member at place 0, what they called. The clerk asks those from
-// whom it has not heard, compares, and tells all when two calls differ. What is slow alone goes on:
-// who has not called yet, or does not answer since it computes, is named in reports and nothing
-// else. All of it goes in notes, a few for each member and long wait.
+// whom it has not heard, compares, and tells all when two calls differ. Slowness ends nothing:
+// members that have not called yet, or do not answer because they compute, are only named in
+// reports. All of it travels in notes, a few for each member and long wait.
 //
-// The last calls are kept, since a member may have ended well what others never can. One for each
-// group with collectives of its own. Used under the Runtime's lock.
+// The last calls are remembered, since a member may have ended a call well that others never can.
+// There is one Ledger for each group with collectives of its own. Used under the Runtime's lock.
 #pragma once
 
 #include <array>
@@ -32,10 +32,10 @@ struct Verdict {
     std::uint8_t by_message = 0;  // else by the calls
     std::uint16_t unused = 0;
     std::uint32_t unused_too = 0;
-    // Whose message, or call, and who did not expect it.
+    // Whose message, or call, it is, and who did not expect it.
     CallRecord culprit{};
     CallRecord other{};
-    // Bytes of the message, and expected of it; the same: something else was wrong with it.
+    // Bytes of the message, and bytes expected; if equal, something else was wrong with it.
     std::uint64_t found = 0;
     std::uint64_t expected = 0;
 
@@ -44,39 +44,39 @@ struct Verdict {
 
 class Ledger final : private core::NoteReader {
   public:
-    // kind: in the low bits of the tags of the group's collectives, see Tags.
+    // kind: the low bits of the tags of the group's collectives, see Tags.
     Ledger(const Group& group, core::Tag kind);
     ~Ledger();
     Ledger(const Ledger&) = delete;
     Ledger& operator=(const Ledger&) = delete;
 
-    // The member begins a collective, by its tag, and ends it.
+    // The member begins a collective, named by its tag, and ends it.
     void enter(core::Tag tag, std::string_view name, const Call& call);
     void leave(core::Tag tag);
-    // It has waited long in it, for the round-th time, from 0.
+    // The member has waited long in it, for the round-th time, counted from 0.
     void inquire(core::Tag tag, int round);
-    // It cannot end here, and so not on the others.
+    // The collective cannot end here, and so must not on the others.
     void accuse(core::Tag tag, const Verdict& verdict);
-    // What ends it here, said by another; it is told once.
+    // The verdict of another member that ends it here; returned once.
     std::optional<Verdict> take_verdict(core::Tag tag);
     // Who keeps members waiting in it, as far as is known; empty: nobody.
     std::string describe(core::Tag tag) const;
 
   private:
     enum class Kind : std::uint32_t { statement, question, verdict, overview };
-    // What a member says of a collective.
+    // What a member says about a collective.
     enum class State : std::uint32_t {
         silent,   // nothing
         called,   // the record is its call
         not_yet,  // it has not called it; the record's name is the call in which it waits, if any
-        past,     // it has ended it, and does not remember how it called it
+        past,     // it has ended it, and does not remember with what arguments
     };
     struct Note {
         Kind kind = Kind::statement;
         State state = State::silent;
         std::int32_t round = -1;  // of waiting; -1: an answer
         std::uint32_t others = 0;
-        Verdict verdict{};  // the culprit is who speaks in statements
+        Verdict verdict{};  // in statements, `culprit` is the call of the member that speaks
     };
     struct Entry {
         core::Tag tag = -1;
@@ -88,9 +88,10 @@ class Ledger final : private core::NoteReader {
     struct Case {
         std::vector<State> heard;           // by member
         std::map<int, CallRecord> missing;  // those that have not called it, by member
-        std::optional<CallRecord> first;    // a call
-        std::optional<CallRecord> odd;      // one unlike it whose messages would fit all the same
-        int asked = -1;                     // the last round in which it asked
+        std::optional<CallRecord> first;    // the first call that it heard of
+        std::optional<CallRecord>
+            odd;         // one that differs from it but whose messages would fit all the same
+        int asked = -1;  // the last round in which it has asked the others
     };
     struct Overview {
         State state = State::silent;

@@ -9,7 +9,7 @@ namespace torusmp::collectives {
 // inout[i] = inout[i] op in[i] for i in [0, count).
 using Combine = void (*)(void* inout, const void* in, std::size_t count, const void* closure);
 
-// An operation in words, for comparing and for reports. Both are literals, the same on all members;
+// An operation in words, for comparison and reports. Both are literals, the same on all members;
 // empty: nothing to compare.
 struct Label {
     std::string_view operation{};
@@ -26,8 +26,8 @@ struct Operation {
 };
 
 // Adds the contributions of a line of members in the order of their coordinates into `own`, which
-// holds that of coordinate `here`; the others stand in slots by coordinate, which are used up.
-// count: elements of each. Precondition: they are of a size other than 0.
+// holds that of coordinate `here`; the others stand in slots by coordinate, which are overwritten.
+// count: elements of each. Precondition: the element size is not 0.
 void fold_line(const Operation& operation, std::byte* own, int here, std::byte* slots,
                std::size_t slot_bytes, int extent, std::size_t count);
 

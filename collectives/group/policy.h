@@ -1,4 +1,4 @@
-// How the collectives of a job go: which algorithm is taken, by where the ranks are and by size.
+// Which algorithms the collectives of a job take, by size and by where the ranks are.
 //
 // Plain values; any thread may read them.
 #pragma once
@@ -20,7 +20,7 @@ enum class Situation {
 };
 inline constexpr int situations = 3;
 
-// Of one operation; choice.h says how it is written.
+// The choice for one operation; choice.h says how it is written.
 struct Choice {
     struct Entry {
         int row = 0;            // of the operation's table
@@ -42,7 +42,7 @@ struct Policy {
     std::map<const AlgorithmTable*, Choice> choices;  // those left out go by their defaults
     bool check = false;  // members compare what they call, before each collective
 };
-// What holds where the settings say nothing.
+// The policy where the settings say nothing.
 const Policy& default_policy();
 
 }  // namespace torusmp::collectives

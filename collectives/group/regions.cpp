@@ -6,7 +6,7 @@ namespace {
 using routing::Direction;
 using routing::Partition;
 
-// The step of the path to `place` that leaves `from` or, with `from` == `place`, nothing.
+// The step by which the path to `place` leaves `from`; nothing if `from` is `place`.
 struct Step {
     bool passes = false;  // `from` is on the path
     int child = -1;

@@ -1,5 +1,5 @@
 // One member's part in the optimal scatter and gather from a place (routing/partition.h): the
-// streams that pass through it, and who lies behind which of its neighbours.
+// streams that pass through it, and who is reached through which of its neighbours.
 //
 // A value that Group works out on first use and keeps. Internal to collectives.
 #pragma once
@@ -12,20 +12,20 @@
 namespace torusmp::collectives {
 
 struct Regions {
-    // A stream of one region between this member and the next one.
+    // A stream of one region between this member and a neighbour.
     struct Branch {
         routing::Direction direction;
-        int region = 0;   // tells streams between the same two members apart
-        int members = 0;  // it serves so many
+        int region = 0;   // tells apart streams between the same two members
+        int members = 0;  // how many members it serves
     };
-    // Towards the root: one, but two at a gate of two regions and none at the root. `members`
-    // counts this one, in its own region, and all behind it.
+    // Towards the root: one stream, but two at a gate of two regions and none at the root.
+    // `members` counts this one, in its own region, and all behind it.
     std::vector<Branch> parents;
     std::vector<Branch> children;
     int own_region = -1;  // -1: at the root
     // By place: the child that leads to it; -1: none does.
     std::vector<std::int8_t> child_to;
-    // At the root, by child: the places it leads to, the furthest first.
+    // At the root, for each child: the places it leads to, the furthest first.
     std::vector<std::vector<int>> order;
 
     static constexpr std::int8_t nowhere = -1;

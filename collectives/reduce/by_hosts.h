@@ -1,5 +1,5 @@
-// Inside each host to its leader; from these to the root's leader; from it to the root. Internal to
-// Reduce.
+// Inside each host to its leader; from the leaders to that of the root's host; from there to the
+// root. Internal to Reduce.
 #pragma once
 
 #include <optional>

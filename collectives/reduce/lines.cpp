@@ -1,5 +1,5 @@
 // Along each line, the last dimension first, to the member at the root's coordinate: fewest
-// messages in a row. In the order of the members where the operation does not commute.
+// messages one after the other. In member order where the operation does not commute.
 #include <cstring>
 
 #include "collectives/reduce/reduce.h"
@@ -51,7 +51,7 @@ class Lines final : public AlgorithmOf<Arguments> {
         return true;
     }
 
-    std::byte* sum_ = nullptr;  // the result; on others, scratch
+    std::byte* sum_ = nullptr;  // the result; scratch memory on the other members
     std::size_t bytes_ = 0;
     int root_place_ = 0;
     int dimension_ = 0;      // the line at work

@@ -7,10 +7,10 @@
 namespace torusmp::collectives {
 namespace reduce {
 
-// What an algorithm finds.
+// The arguments of a call, as its algorithm sees them.
 struct Arguments {
-    std::byte* result = nullptr;  // at the root, may be `values`; else not to be written to
-    std::byte* values = nullptr;  // to be read only, but where it is the result
+    std::byte* result = nullptr;  // at the root, may be `values`; elsewhere not to be written to
+    std::byte* values = nullptr;  // written to only where it is the result
     std::size_t count = 0;
     Operation operation{};
     int root = 0;
@@ -29,9 +29,9 @@ class Reduce final : public Collective<reduce::Arguments> {
     ~Reduce();
 
     // `count` elements at `values` of each member, combined into `result` of the root, a member
-    // number; null or `values` itself there: in place. Others' `result` is not looked at.
-    // algorithm: a row of reduce::algorithms(), or the next best that the operation allows; null:
-    // as the settings say.
+    // number; null or `values` itself there: in place. The others' `result` is ignored. algorithm:
+    // a row of reduce::algorithms(), or of the next one that fits where the operation rules it out;
+    // null: as the settings say.
     void start(void* result, const void* values, std::size_t count, const Operation& operation,
                int root, const AlgorithmRow* algorithm = nullptr);
 

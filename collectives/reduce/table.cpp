@@ -12,7 +12,7 @@ bool commutes_in_parts(const Conditions& c) {
 
 }  // namespace
 
-// Each in a file of its own, but for those along trees (trees.cpp).
+// Each is defined in its own file, except those along trees (trees.cpp).
 extern AlgorithmMaker<Arguments> lines, tree, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {

@@ -1,4 +1,4 @@
-// Up trees in segments, adding on the way. tree: from neighbour to neighbour, dimension by
+// Up trees in segments, which are added on the way. tree: from neighbour to neighbour, dimension by
 // dimension. disjoint: a stripe up each disjoint tree, all links busy.
 #include "collectives/algorithm/pipeline.h"
 #include "collectives/reduce/reduce.h"

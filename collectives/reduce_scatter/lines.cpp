@@ -1,4 +1,4 @@
-// Dimension by dimension, the first one first: each member of a line gets the part of its
+// Dimension by dimension, beginning with the first: each member of a line gets the part of its
 // coordinate.
 #include "collectives/reduce_scatter/sums.h"
 

@@ -1,4 +1,4 @@
-// Every member gets its block from all others and combines them in member order.
+// Every member receives its block from all others and combines them in member order.
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 namespace torusmp::collectives::reduce_scatter {
 namespace {
 
-// How many messages are under way at once, each way.
+// Messages under way at once, each way.
 constexpr int step_window = 8;
 
 class Ordered final : public AlgorithmOf<Arguments> {

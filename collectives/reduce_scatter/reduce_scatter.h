@@ -1,9 +1,9 @@
 // Reduce-scatter: the contributions of all members are combined element by element, and each
 // member gets one block of the result.
 //
-// The order in which contributions are combined depends on the group, the sizes and the algorithm
-// alone, so the bits are the same in every run with the same layout. An operation that does not
-// commute sees the members in their order.
+// The order in which contributions are combined depends only on the group, the sizes and the
+// algorithm, so the bits are the same in every run with the same layout. An operation that does not
+// commute is applied in member order.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@
 namespace torusmp::collectives {
 namespace reduce_scatter {
 
-// What an algorithm finds.
+// The arguments of a call, as its algorithm sees them.
 struct Arguments {
     std::byte* result = nullptr;  // this member's block; may be its place in `values`
     const std::byte* values = nullptr;
@@ -35,10 +35,10 @@ class ReduceScatter final : public Collective<reduce_scatter::Arguments> {
     explicit ReduceScatter(Group& group) : Collective(group, reduce_scatter::algorithms()) {}
     ~ReduceScatter() = default;
 
-    // values: the blocks of all members one behind the other, counts[i] elements for member i, the
+    // values: the blocks of all members one after the other, counts[i] elements for member i, the
     // same counts on all members. result: this member's block; it may be its place in `values`.
-    // algorithm: a row of reduce_scatter::algorithms(), or the next best that the operation allows;
-    // null: as the settings say.
+    // algorithm: a row of reduce_scatter::algorithms(), or of the next one that fits where the
+    // operation rules it out; null: as the settings say.
     void start(void* result, const void* values, std::span<const std::size_t> counts,
                const Operation& operation, const AlgorithmRow* algorithm = nullptr);
 };

@@ -1,5 +1,5 @@
-// An allgather backwards: where blocks parted, partial sums come together over the links, all at
-// once. All links busy, only neighbours talk.
+// An allgather backwards: where blocks would part, partial sums come together. All links are busy,
+// and only neighbours talk.
 #include "collectives/group/bundles.h"
 #include "collectives/reduce_scatter/sums.h"
 
@@ -16,8 +16,8 @@ class Rings final : public Sums {
         const int step = bundles.steps() - number;
         if (step == 0) return false;
         begin_bundles(step);
-        // In a ring of two what is sent by + comes from -: the order of both ends is that of
-        // sending.
+        // In a ring of two, what is sent by + arrives from -. So both ends post in the order of the
+        // sends.
         for (const auto direction : bundles.directions())
             receive_apart(bundles.out(step, direction.opposite()), by(direction.opposite()));
         for (const auto direction : bundles.directions())

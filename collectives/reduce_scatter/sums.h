@@ -1,5 +1,5 @@
-// What algorithms of the reduce-scatter share that add partial sums of blocks where blocks part in
-// an allgather: a copy of the values, into which they are added.
+// What algorithms of the reduce-scatter share that run an allgather backwards, adding partial sums
+// where blocks would part: a copy of the values, into which they are added.
 #pragma once
 
 #include <cstring>
@@ -23,7 +23,7 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
   private:
     bool step() final {
         if (call_.bytes == 0) return false;
-        // In the order in which the receives were posted: always the same.
+        // In the order in which the receives were posted, which is always the same.
         if (steps_done_ > 0)
             each_received([this](int member, const std::byte* values) {
                 call_.operation.combine(block(member), values,
@@ -36,7 +36,7 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
             std::memcpy(call_.result, block(member), bytes);
         return false;
     }
-    // Posts the messages of a step, counted from 0; false: there are no more.
+    // Posts the messages of a step, counted from 0; false: all steps are done.
     virtual bool post(int step) = 0;
 
     Scratch memory_;

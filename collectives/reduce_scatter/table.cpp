@@ -9,15 +9,14 @@ bool commutes_in_parts(const Conditions& c) {
 bool has_parts(const Conditions& c) {
     return !c.whole;
 }
-// If values must be taken in member order, the fewest messages are the quickest up to so many
-// bytes.
+// If values must be combined in member order, few messages are fastest up to this many bytes.
 bool is_large_if_ordered(const Conditions& c) {
     return c.commutative || c.bytes > 8 * 1024;
 }
 
 }  // namespace
 
-// Each in a file of its own.
+// Each is defined in its own file.
 extern AlgorithmMaker<Arguments> rings, lines, ordered, tree;
 
 const AlgorithmsFor<Arguments>& algorithms() {

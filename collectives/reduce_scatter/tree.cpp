@@ -1,4 +1,5 @@
-// All to member 0, in member order by halves, and the blocks from there: least messages.
+// All contributions to member 0, in member order by halves, and the blocks from there: fewest
+// messages.
 #include <algorithm>
 #include <cstring>
 
@@ -30,7 +31,7 @@ class Tree final : public AlgorithmOf<Arguments> {
         }
         add_subtrees();
         if (post_subtrees()) return true;
-        // Own block of the result comes last, when `values` is not needed any more.
+        // The root's own block of the result comes last, when `values` is no longer needed.
         dealt_ = true;
         if (member == 0) {
             for (std::size_t to = 1; to < std::size_t(group().size()); ++to)
@@ -49,8 +50,8 @@ class Tree final : public AlgorithmOf<Arguments> {
         return crowded ? std::max(2, group().size()) : 2;
     }
 
-    // The sums of the next members, that many each as we stand for. False: none are left for us to
-    // take.
+    // Receives the sums of the next members, each of which stands for as many members as ours.
+    // False: there are no more.
     bool post_subtrees() {
         const int member = group().member();
         if (reach_ >= group().size() || member % (reach_ * arity()) != 0) return false;
@@ -78,7 +79,7 @@ class Tree final : public AlgorithmOf<Arguments> {
     std::byte* slots_ = nullptr;
     bool dealt_ = false;
     int reach_ = 1;     // how many members our sums stand for
-    int subtrees_ = 0;  // and how many more are in the slots
+    int subtrees_ = 0;  // how many further sums are in the slots
 };
 
 }  // namespace

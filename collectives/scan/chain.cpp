@@ -1,4 +1,4 @@
-// From member to member: least messages, and none that waits for those behind it, so calls in a row
+// From member to member: fewest messages, and nobody waits for those behind, so consecutive calls
 // overlap.
 #include "collectives/scan/totals.h"
 
@@ -26,7 +26,7 @@ class Chain final : public Totals {
         passed_on_ = true;
         std::byte* const own = call_.buffer;
         if (!inclusive()) {
-            // The sum that goes on is not the result here.
+            // The sum that is passed on is not the result here.
             copy(total_, member == 0 ? own : before_);
             if (member > 0) combine(total_, own);
             if (member > 0) copy(own, before_);
@@ -40,7 +40,7 @@ class Chain final : public Totals {
     }
 
     bool posted_ = false;     // the receive
-    bool passed_on_ = false;  // what all up to own have
+    bool passed_on_ = false;  // the total up to and including this member
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // From the member 1, 2, 4, ... before, so that after step k each knows the total of the 2^k members
-// that end with it: each step moves the vector once.
+// that end with itself: each step moves the vector once.
 #include "collectives/scan/totals.h"
 
 namespace torusmp::collectives::scan {

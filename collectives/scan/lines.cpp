@@ -47,7 +47,7 @@ class Lines final : public Totals {
             send(vector(total_), group().line_rank(dimension_, (here + k) % extent));
     }
 
-    // Step k of a ring: to each side goes what came from the other side in step k - 1.
+    // Step k of a ring sends to each side what came from the other side in step k - 1.
     void post_ring_step() {
         const int extent = group().extent(dimension_);
         const int here = group().coordinate(dimension_);
@@ -64,7 +64,8 @@ class Lines final : public Totals {
         if (both_ways) send(vector(total_of(at(k - 1))), down);
     }
 
-    // The totals of a line are here: what stands before own, and the total of the whole line.
+    // The totals of a line have arrived: combines what comes before this member, and the whole
+    // line.
     void fold_totals() {
         const int here = group().coordinate(dimension_);
         std::byte* sum = here == 0 ? total_ : slot(0);

@@ -1,7 +1,7 @@
 // Scan: each member gets the combination of the values of all members before it, in member order.
 //
-// The operation need not commute. The order in which values are combined depends on the group and
-// on the size alone, so the bits are the same in every run with the same layout.
+// The operation need not commute. The order in which values are combined depends only on the group
+// and the size, so the bits are the same in every run with the same layout.
 #pragma once
 
 #include "collectives/algorithm/collective.h"
@@ -10,13 +10,13 @@
 namespace torusmp::collectives {
 
 enum class ScanKind {
-    inclusive,  // members 0 to own
-    exclusive   // members 0 to the one before; the buffer of member 0 is left as it was
+    inclusive,  // members 0 to this one
+    exclusive   // members 0 to the one before; the buffer of member 0 stays as it was
 };
 
 namespace scan {
 
-// What an algorithm finds.
+// The arguments of a call, as its algorithm sees them.
 struct Arguments {
     std::byte* buffer = nullptr;
     std::size_t count = 0;

@@ -1,4 +1,4 @@
-// Everybody sends to member 0, which works it all out and sends back: two steps.
+// Every member sends to member 0, which works out all results and sends them back: two steps.
 #include "collectives/scan/totals.h"
 
 namespace torusmp::collectives::scan {
@@ -19,7 +19,7 @@ class Star final : public Totals {
         if (answered_) return false;
         if (group().member() != 0) {
             answered_ = true;
-            // The answer comes only after our value was taken, so it may use its place.
+            // The answer arrives only after our value has been received, so it may overwrite it.
             receive(vector(call_.buffer), group().rank_of(0));
             send(vector(call_.buffer), group().rank_of(0));
         } else if (!posted_) {

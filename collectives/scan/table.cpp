@@ -10,7 +10,7 @@ bool more_than_two(const Conditions& c) {
 
 }  // namespace
 
-// Each in a file of its own.
+// Each is defined in its own file.
 extern AlgorithmMaker<Arguments> lines, doubling, star, chain;
 
 const AlgorithmsFor<Arguments>& algorithms() {

@@ -1,4 +1,5 @@
-// What algorithms of the scan share: vectors of scratch memory, and what stands before own value.
+// What algorithms of the scan share: vectors of scratch memory, and the total of what comes before
+// this member.
 #pragma once
 
 #include <cstring>
@@ -13,7 +14,8 @@ class Totals : public AlgorithmOf<Arguments> {
     using AlgorithmOf::AlgorithmOf;
 
   protected:
-    // For start(): so many slots. Own value is the first total, where one is wanted.
+    // To be called in start(): so many slots. The first total, where one is wanted, is this
+    // member's value.
     void lay(int slots) {
         bytes_ = call_.bytes();
         slot_bytes_ = Scratch::rounded(bytes_);
@@ -36,7 +38,7 @@ class Totals : public AlgorithmOf<Arguments> {
     void combine(std::byte* a, const std::byte* b) const {
         call_.operation.combine(a, b, call_.count, call_.operation.closure);
     }
-    // Members that come before all that are known to be before own have this total.
+    // Puts this total of further members in front of those already known to come before this one.
     void put_before(const std::byte* total) {
         copy(spare_, total);
         if (any_before_) combine(spare_, before_);
@@ -45,15 +47,15 @@ class Totals : public AlgorithmOf<Arguments> {
     }
 
     std::size_t bytes_ = 0;
-    std::byte* total_ = nullptr;   // of some members, own among them
-    std::byte* before_ = nullptr;  // of the members right before own, as far as known
+    std::byte* total_ = nullptr;   // of some members, including this one
+    std::byte* before_ = nullptr;  // of the members right before this one, as far as known
     std::byte* come_ = nullptr;    // for what is received
     std::byte* spare_ = nullptr;
     bool any_before_ = false;
 
   private:
     bool step() final { return bytes_ != 0 && next(); }
-    // As step(), of vectors that are not empty.
+    // As step(), but only called for vectors that are not empty.
     virtual bool next() = 0;
 
     Scratch scratch_;

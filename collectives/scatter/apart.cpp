@@ -1,4 +1,4 @@
-// A message to each, in the order of the members; beyond the neighbours they are relayed, shortest
+// One message to each member, in member order; those to beyond the neighbours are relayed, shortest
 // direction first.
 #include "collectives/algorithm/apart_blocks.h"
 #include "collectives/scatter/scatter.h"

@@ -1,5 +1,5 @@
-// The grid is split into as many regions as the root has links. It sends to all of them at once and
-// to the furthest members first; small blocks of a region share frames.
+// The grid is split into as many regions as the root has links. The root sends to all of them at
+// once, to the furthest members first; small blocks of a region share frames.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +25,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
     }
 
   private:
-    // At the root: the furthest of each region, then the next of each.
+    // At the root: the furthest member of each region, then the next of each.
     void list_apart() {
         std::size_t longest = 0;
         for (const auto& order : regions_->order) longest = std::max(longest, order.size());
@@ -50,7 +50,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         return end_well();
     }
 
-    // At the root: as many frames as may be under way to one region.
+    // At the root: fills as many frames as may be under way to one region.
     void fill(std::size_t child) {
         const std::vector<int>& order = regions_->order[child];
         Cursor& cursor = cursors_[child];
@@ -74,7 +74,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         return put(outlet, piece, inlet.reader.bytes());
     }
 
-    // False: a piece that is not the next one of the block.
+    // False: the piece is not the next one of the block.
     bool take_own(const Piece& piece, const std::byte* bytes) {
         if (piece.is_apart()) {
             if (!piece.is_last() || piece.bytes != 0 || taken_ != 0 || !apart_.members.empty())
@@ -93,7 +93,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
     bool at_root() const { return group().member() == call_.root; }
 
     const Regions* regions_ = nullptr;
-    // The root, by child: how far it has come.
+    // At the root, for each child: how far it has come.
     struct Cursor {
         std::size_t place = 0;   // in the region's order
         std::size_t offset = 0;  // in that one's block

@@ -1,6 +1,7 @@
 // Where the blocks of a group's members lie in one buffer, in bytes, by member number.
 //
-// A view: arrays given to each() stay the caller's and are kept until the collective is complete.
+// A view: arrays given to each() belong to the caller and are kept until the collective is
+// complete.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +13,13 @@ namespace torusmp::collectives {
 class Blocks {
   public:
     Blocks() = default;
-    // Node i's block is `bytes` long and begins at i * bytes.
+    // Member i's block is `bytes` long and begins at i * bytes.
     static Blocks even(std::size_t bytes) {
         Blocks blocks;
         blocks.bytes_ = bytes;
         return blocks;
     }
-    // One size and one offset a member.
+    // A size and an offset for each member.
     static Blocks each(std::span<const std::size_t> sizes, std::span<const std::size_t> offsets) {
         Blocks blocks;
         blocks.sizes_ = sizes.data();
@@ -36,7 +37,7 @@ class Blocks {
         if (sizes_ == nullptr) return bytes_ * std::size_t(members);
         return std::accumulate(sizes_, sizes_ + members, std::size_t(0));
     }
-    // All blocks have one size and lie one behind the other.
+    // All blocks have one size and are contiguous.
     bool is_even() const { return sizes_ == nullptr; }
 
   private:

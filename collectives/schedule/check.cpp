@@ -25,7 +25,7 @@ bool CallCheck::step() {
     return gathered_ = true;
 }
 
-// In the order of the coordinates, so that all members of the line find the same.
+// In the order of the coordinates, so that all members of the line come to the same finding.
 void CallCheck::fold() {
     for (Finding& finding : line_) {
         finding.first.close();

@@ -16,14 +16,14 @@ class CallCheck final : public Schedule {
     explicit CallCheck(Group& group) : Schedule(group) {}
     ~CallCheck() = default;
 
-    // To be advanced by the schedule that is checked until it has finished.
+    // To be advanced by the schedule that is being checked until it has finished.
     void prepare(std::string_view name, const Call& call);
-    // Whose calls differ, and how; empty: nobody's.
+    // Whose calls differ, and how; empty: all agree.
     std::string verdict() const;
     Rank culprit() const { return found_.second.rank; }
 
   private:
-    // A call for many members, and one that is unlike it, if any is.
+    // A call that stands for many members, and one that differs from it, if any does.
     struct Finding {
         CallRecord first;
         CallRecord second;

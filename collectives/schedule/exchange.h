@@ -1,5 +1,6 @@
-// Messages between members that all know of: each sends and receives what its list says, all at
-// once. Two messages from one member to the same other meet the receives there in their order.
+// Messages between members that all know about them: each member sends and receives what its list
+// says, all at once. Several messages from one member to the same other one match the receives
+// there in order.
 #pragma once
 
 #include <optional>
@@ -14,8 +15,8 @@ class Exchange final : public Schedule {
     explicit Exchange(Group& group) : Schedule(group) { expect(Fit::at_most); }
     ~Exchange() = default;
 
-    // The list, made before start() and kept for the next. Buffers may have layouts. By the machine
-    // rank of the other; or over a link of the machine.
+    // The list, made before start() and kept for later starts. Buffers may have layouts. The other
+    // end is named by its rank of the machine, or by a link of the machine.
     void clear() {
         to_.clear();
         from_.clear();
@@ -26,7 +27,7 @@ class Exchange final : public Schedule {
     }
     void add_receive(core::Buffer buffer, Rank source) { from_.push_back({buffer, source, {}}); }
 
-    // name: of what it does, for reports and for the comparison of calls; outlives the schedule.
+    // name: what it does, for reports and for the comparison of calls; it outlives the schedule.
     void start(std::string_view name = "exchange", const Call& call = {}) {
         posted_ = false;
         begin(name, call);

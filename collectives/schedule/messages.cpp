@@ -6,7 +6,7 @@ void Messages::fail(core::Error error, Rank peer) {
     if (failed()) return;
     failure_.error = error;
     failure_.peer = peer;
-    // That the peer is out of reach may only follow from what happened to another.
+    // That a peer is out of reach may be a mere consequence of what happened to another.
     if (error == core::Error::unreachable)
         failure_.peer = group_->runtime().state().lost_in(group_->members()).value_or(peer);
 }
@@ -29,7 +29,7 @@ void Messages::fail_receive(const core::ReceiveRequest& request) {
         status.error == core::Error::none || status.error == core::Error::truncated;
     if (!size_alone) return fail(status.error, request.peer());
     const auto error = status.error == core::Error::none ? core::Error::mismatch : status.error;
-    // Frames have sizes of their own, which say nothing of the call's.
+    // Frames have sizes of their own, which say nothing about the sizes of the call.
     if (fit_ == Fit::framed) return break_off(error, request.peer());
     break_off(error, request.peer(), status.bytes, request.bytes());
 }

@@ -1,7 +1,7 @@
-// The messages that a schedule has under way, and what went wrong with the first that failed.
+// The messages that a schedule has under way, and the first failure among them.
 //
-// Requests live as long as the schedule and are used again, so that a start hardly allocates.
-// Internal to Schedule and Steps.
+// Requests live as long as the schedule and are reused, so that a start hardly allocates. Internal
+// to Schedule and Steps.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace torusmp::collectives {
 
 class Messages {
   public:
-    // How messages have to fit what they are received into. Where one does not, the members do not
-    // mean the same: the schedule breaks off.
+    // How a message has to fit the receive that it matches. One that does not means that the
+    // members disagree about the call: the schedule breaks off.
     enum class Fit { exact, at_most, framed };
 
     struct Failure {
@@ -23,7 +23,7 @@ class Messages {
         Rank peer = core::any_source;
         std::size_t found = 0;  // bytes of a message of the wrong size
         std::size_t expected = 0;
-        bool to_tell = false;  // the others, that it ends with an error
+        bool to_tell = false;  // the other members must be told that it ends with an error
     };
 
     explicit Messages(Group& group) : group_(&group) {}
@@ -34,7 +34,7 @@ class Messages {
     core::Tag tag() const { return tag_; }
     void set_tag(core::Tag tag) { tag_ = tag; }
     void expect(Fit fit) { fit_ = fit; }
-    // Forgets what went wrong.
+    // Forgets the last failure.
     void begin() {
         failure_ = {};
         taken_back_ = false;
@@ -43,13 +43,13 @@ class Messages {
     bool failed() const { return failure_.error != core::Error::none; }
     const Failure& failure() const { return failure_; }
     void fail(core::Error error, Rank peer);
-    // With the sizes, where that is what was wrong.
+    // With both sizes, where these were wrong.
     void break_off(core::Error error, Rank peer, std::size_t found = 0, std::size_t expected = 0);
     // Another member has said what is wrong, or all have been told.
     void note_sizes(std::size_t found, std::size_t expected);
     void told() { failure_.to_tell = false; }
 
-    // Requests for a batch, one after the other; or by index, of as many as are in use.
+    // Requests of a batch, one after the other; or by index, if the algorithm numbers them.
     core::SendRequest& next_send() { return sends_.next(); }
     core::ReceiveRequest& next_receive() { return receives_.next(); }
     core::SendRequest& send_at(std::size_t index) { return sends_.requests[index]; }
@@ -72,7 +72,7 @@ class Messages {
         ++posts_;
         group_->runtime().send_by(request, buffer, link, group_->context(), tag_of(0));
     }
-    // So far; those of parts are counted too.
+    // How many were posted so far, including those of parts.
     std::uint64_t posts() const { return posts_; }
     void count_posts(std::uint64_t more) { posts_ += more; }
 
@@ -96,14 +96,14 @@ class Messages {
         receives_.used = receives_.settled = 0;
     }
 
-    // Cancels what is under way, once; false: that was done before.
+    // Cancels what is under way, once; false: that has been done before.
     bool take_back();
     bool all_complete() const;
     // " waits for rank 3, 4; sends to rank 5"
     std::string describe() const;
 
   private:
-    // Each step uses the first few requests anew.
+    // Each step reuses the first few requests.
     template <class RequestType>
     struct Batch {
         std::deque<RequestType> requests;

@@ -10,7 +10,7 @@ Schedule::~Schedule() = default;
 
 void Schedule::begin(std::string_view name, const Call& call) {
     reset(name);
-    if (nested_) return;  // what it is a part of has been checked, and advances it
+    if (nested_) return;  // the schedule that this is a part of has been checked, and advances it
     call_ = call;
     if (call_.element == 0) {
         call_.label.elements = elements_;
@@ -31,7 +31,7 @@ void Schedule::begin(std::string_view name, const Call& call) {
 
 void Schedule::reset(std::string_view name) {
     name_ = name;
-    if (!nested_)  // a part gets it when it is moved
+    if (!nested_)  // a part gets its tag when it is moved
         messages_.set_tag(fixed_tag_ ? *fixed_tag_ : group().tags().next());
     messages_.begin();
     if (!verdict_.empty()) verdict_.clear();
@@ -62,7 +62,7 @@ bool Schedule::move_part(Schedule& part) {
 }
 
 bool Schedule::advance() {
-    // Posting a request may move things, and so come back here.
+    // Posting a request may complete others, and so re-enter this function.
     if (advancing_) return false;
     advancing_ = true;
     if (!has_begun()) {
@@ -70,8 +70,8 @@ bool Schedule::advance() {
         return false;
     }
     look_for_faults();
-    // A request may be complete as soon as it is posted, or complete others, after the schedule has
-    // looked at them, and no news may come that would make it look again: so it looks once more.
+    // A request may be complete as soon as it is posted, or complete others after the schedule has
+    // looked at them, and no further event may come to make it look again: so it looks once more.
     bool finished = false;
     std::uint64_t posts = 0;
     do {
@@ -89,7 +89,7 @@ bool Schedule::advance() {
     return true;
 }
 
-// Whether the comparison of calls, if there is one, has ended; fails the schedule if they differ.
+// Whether the comparison of calls, if there is one, has ended. Fails the schedule if calls differ.
 bool Schedule::has_begun() {
     if (begun_) return true;
     if (!entered_) group().ledger().enter(messages_.tag(), name_, call_);
@@ -120,8 +120,8 @@ std::string Schedule::failure() const {
     return rank + ": " + std::string(core::describe(failure.error));
 }
 
-// Members that never talk to each other in this collective depend on each other all the same: what
-// keeps two of them apart ends it for all.
+// Members that never talk to each other in this collective still depend on each other: a fault that
+// separates two of them ends it for all.
 void Schedule::look_for_faults() {
     const std::uint64_t faults = group().runtime().state().faults();
     if (faults == faults_seen_) return;
@@ -157,8 +157,8 @@ void Schedule::linger() {
         group().ledger().inquire(messages_.tag(), lingered_++);
 }
 
-// Those who wait for messages of ours end by the same fault; their memory and ours must not be used
-// any more by then.
+// Members that wait for our messages end by the same fault. By then neither their memory nor ours
+// may be in use any more.
 void Schedule::take_back() {
     if (!messages_.take_back()) return;
     for (Schedule* part : parts_)

@@ -1,14 +1,14 @@
-// A collective as a small state machine that the progress engine advances, so many run at once and
-// a blocking collective is start + wait.
+// A collective as a small state machine that the progress engine advances, so that many run at once
+// and a blocking collective is start + wait.
 //
 // The caller owns a schedule, keeps it and its buffers in place until complete(), and may then
 // start it again, which hardly allocates: requests and scratch memory stay. A schedule belongs to
-// one Group; all its members start the same collectives in the same order, but for those that they
-// fix. What it posts is said by its steps (steps.h): its own, or those of an algorithm.
+// one Group; all members start the same collectives in the same order, except for those that they
+// fix. What it posts is decided by its steps (steps.h): its own, or those of an algorithm.
 //
-// A fault that concerns any two members ends the schedule on all of them: each takes back what it
-// has posted, and ends with an error that names the rank. So does a disagreement about the call:
-// ledger.h says how it is found.
+// A fault between any two members ends the schedule on all of them: each takes back what it has
+// posted, and ends with an error that names the rank. So does a disagreement about the call:
+// ledger.h says how that is found out.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ struct Verdict;
 class Schedule : public core::Task, protected Steps {
   public:
     bool complete() const { return complete_.load(std::memory_order_acquire); }
-    // What the next calls move, where that is known: compared in the checking mode. A literal, and
-    // the bytes of one.
+    // What the elements of the next calls are, where known, and their size: compared in the
+    // checking mode. `what` is a literal.
     void set_elements(std::string_view what, std::size_t bytes) {
         elements_ = what;
         element_ = bytes;
@@ -39,17 +39,18 @@ class Schedule : public core::Task, protected Steps {
     void wait() {
         group().runtime().wait_until([this] { return complete(); }, name_);
     }
-    // Between the two, starts of this schedule meet those of the schedules that the others fixed as
-    // their n-th, in whatever order each of them starts what it has fixed. Not while it runs.
+    // fix() gives this schedule a tag of its own: its starts then match those of the schedules that
+    // the other members fixed as their n-th, in whatever order each member starts them. unfix()
+    // ends that. Neither may be called while it runs.
     void fix() { fixed_tag_ = group().tags().next_fixed(); }
     void unfix() { fixed_tag_.reset(); }
 
-    // After completion: what went wrong first, and with whom. The result is then undefined.
+    // After completion: the first failure, and with whom. The result is then undefined.
     core::Error error() const { return messages_.failure().error; }
     Rank failed_peer() const { return messages_.failure().peer; }
     // Both in words.
     std::string failure() const;
-    // Whether what went wrong is that members gave different sizes.
+    // Whether it failed because members gave different sizes.
     bool sizes_differ() const {
         const Messages::Failure& failure = messages_.failure();
         return failure.error == core::Error::truncated || failure.found != failure.expected;
@@ -63,19 +64,19 @@ class Schedule : public core::Task, protected Steps {
     explicit Schedule(Group& group);
     ~Schedule();
 
-    // Gives the schedule to the progress engine. `name` is a literal.
+    // Hands the schedule to the progress engine. `name` is a literal.
     void begin(std::string_view name, const Call& call = {});
     // As begin(), but the caller advances it.
     void reset(std::string_view name);
-    // Whose steps it takes until that is said anew: an algorithm's, which works on messages(), or
-    // its own.
+    // Whose steps it takes, until the next call of take(): an algorithm's, which works on
+    // messages(), or its own.
     void take(Steps& steps) { steps_ = &steps; }
     Messages& messages() { return messages_; }
-    // From now on this schedule starts and advances that one, as a part of its own. number: tells
+    // From now on this schedule starts and advances `part` as a part of its own. number: tells
     // parts on one group apart, 1 to 7; parts that have parts of their own leave these bits 0, so
     // 8, 16 or 24; 0: it does the work of this very schedule.
     void nest(Schedule& part, int number);
-    // Advances a part; true: it has finished well.
+    // Advances a part; true: it has ended well.
     bool move_part(Schedule& part);
 
   private:
@@ -100,7 +101,7 @@ class Schedule : public core::Task, protected Steps {
     bool begun_ = true;                 // calls are compared, if that is asked for
     bool entered_ = false;              // in the ledger
     int lingered_ = 0;
-    std::string verdict_;  // what it ended with, in words of others
+    std::string verdict_;  // the verdict of another member that ended it, in words
     bool advancing_ = false;
     std::uint64_t faults_seen_ = 0;
     std::atomic<bool> complete_{true};

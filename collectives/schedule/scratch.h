@@ -8,7 +8,7 @@ namespace torusmp::collectives {
 
 class Scratch {
   public:
-    // The least room for so many bytes behind which any type may start again.
+    // Bytes rounded up so that any type may follow.
     static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
     std::byte* reserve(std::size_t bytes) {
         if (bytes > size_) {

@@ -1,7 +1,8 @@
-// Collectives one after the other as one: what groups of several hosts and pairs of groups do.
+// Several collectives, one after the other, as one: what groups of several hosts and pairs of
+// groups do.
 //
-// A base: who derives nests its parts and starts each when its turn has come. All that is under way
-// is one schedule, so several such run at once like any other.
+// A base: the derived class nests its parts and starts each when its turn comes. The whole is one
+// schedule, so several may run at once like any other.
 #pragma once
 
 #include "collectives/schedule/schedule.h"
@@ -10,16 +11,17 @@ namespace torusmp::collectives {
 
 class Sequence : public Schedule {
   protected:
-    // parts: how many there are at most.
+    // parts: the largest number of them.
     Sequence(Group& group, int parts) : Schedule(group), parts_(parts) {}
     ~Sequence() = default;
 
-    // Called before begin() or reset().
+    // To be called before begin() or reset().
     void rewind() {
         part_ = 0;
         running_ = nullptr;
     }
-    // Starts part `number`, counted from 0, and returns it; null: this member has none there.
+    // Starts part `number`, counted from 0, and returns it; null: this member has no share in that
+    // part.
     virtual Schedule* start_part(int number) = 0;
     bool move() override {
         while (running_ == nullptr || move_part(*running_)) {

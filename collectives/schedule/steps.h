@@ -1,9 +1,9 @@
-// What carries a collective out: it posts messages whenever the schedule that it works for is
-// advanced. The base of algorithms, and of schedules that have no choice of algorithms.
+// What carries out a collective: it posts messages whenever its schedule is advanced. The base of
+// algorithms, and of schedules that have only one.
 //
-// Two manners. Most go step by step: step() posts a batch of sends and receives, and the next step
-// begins when all of the batch are complete. Those that keep many messages under way override
-// move(), which is called whenever something has moved, and number their requests themselves.
+// There are two styles. Most go step by step: step() posts a batch of sends and receives, and the
+// next step begins when the whole batch is complete. Those that keep many messages under way
+// override move(), which is called after every event, and number their requests themselves.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ class Steps {
     ~Steps() = default;
 
     Group& group() const { return messages_->group(); }
-    // Ends the schedule with an error, after what it has posted is taken back.
+    // Ends the schedule with an error, after taking back what it has posted.
     void fail(core::Error error, Rank peer) { messages_->fail(error, peer); }
-    // The same, and on all other members: a message of that peer does not fit the call.
+    // The same on all members: a message of that peer does not fit the call.
     void break_off(core::Error error, Rank peer) { messages_->break_off(error, peer); }
     bool failed() const { return messages_->failed(); }
     using Fit = Messages::Fit;
@@ -52,7 +52,7 @@ class Steps {
     }
 
     // --- message by message ---
-    // Posts what can be posted; true: all that was posted is complete and nothing is left to do.
+    // Posts what can be posted; true: everything posted is complete and nothing is left to do.
     virtual bool move() {
         while (messages_->batch_complete()) {
             messages_->begin_batch();
@@ -61,11 +61,12 @@ class Steps {
         }
         return false;
     }
-    // Requests 0 to count - 1 of each kind, to be used in any order; all must be complete before.
+    // Requests 0 to count - 1 of each kind, to be used in any order; all earlier ones must be
+    // complete.
     void use_requests(std::size_t sends, std::size_t receives) {
         messages_->use_requests(sends, receives);
     }
-    // Streams between the same two members match each for itself, by a number below max_streams.
+    // Streams between the same two members match separately, by a number below max_streams.
     static constexpr int max_streams = collectives::max_streams;
     void send(std::size_t index, core::Buffer buffer, Rank dest, int stream = 0) {
         messages_->post(messages_->send_at(index), buffer, dest, stream);
@@ -84,7 +85,7 @@ class Steps {
     // Whether a request is complete; one that ended with an error fails the schedule.
     bool sent(std::size_t index) { return messages_->done(messages_->send_at(index)); }
     bool received(std::size_t index) { return messages_->done(messages_->receive_at(index)); }
-    // How a receive has ended, whatever that means for the schedule; null: it has not.
+    // How a receive has ended, without judging it; null: it has not ended.
     const core::Status* arrived(std::size_t index) const {
         const core::ReceiveRequest& request = messages_->receive_at(index);
         return request.complete() ? &request.status() : nullptr;

@@ -27,7 +27,7 @@ std::string with_remedy(const Trouble& trouble) {
     return trouble.what + (trouble.remedy.empty() ? "" : ": ") + trouble.remedy;
 }
 
-// "auto, tcp or verbs": what can be wanted for a link between hosts.
+// "auto, tcp or verbs": what the settings may ask for on a link between hosts.
 std::string those_between_hosts() {
     std::vector<std::string> names;
     for (const std::string& name : transport_names())
@@ -36,7 +36,7 @@ std::string those_between_hosts() {
     return config::alternatives(names);
 }
 
-// What stands against a transport, the first end's trouble first.
+// What prevents the use of a transport, the first end's trouble first.
 std::optional<Trouble> trouble_of(const Probe& probe, const Settings& settings, const CableEnd& one,
                                   const CableEnd& other) {
     for (const CableEnd* end : {&one, &other})
@@ -54,8 +54,9 @@ std::optional<Trouble> shortage_of(const Probe& probe, const Settings& settings,
     return std::nullopt;
 }
 
-// Goes through the transports between hosts, the best first. `judge`: what stands against one of
-// them; `tell`: why the taken one is; `give_up`: what to do about trouble of the wanted one.
+// Goes through the transports between hosts, the best first. `judge`: what prevents the use of one;
+// `tell`: why the chosen one is used; `give_up`: what to do about trouble of one that was asked
+// for.
 template <class Judge, class Tell, class GiveUp>
 LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd& other,
                   Judge&& judge, Tell&& tell, GiveUp&& give_up) {

@@ -1,5 +1,5 @@
-// Which transport carries a link, and why: one inside the host where both ends are on one, else the
-// best between hosts against which nothing stands at either end.
+// Which transport carries a link, and why: one inside the host if both ends are on one, else the
+// best between hosts whose use nothing prevents at either end.
 //
 // A rule on facts: both ranks of a link come to the same answer, since each has the facts of both
 // ends and the same settings. Pure; any thread may call.
@@ -16,19 +16,19 @@ namespace torusmp::transport {
 struct LinkChoice {
     const Descriptor* carrier = nullptr;
     std::string reason;   // "enp1s0f1 of qcd011 has no RDMA device"
-    std::string warning;  // what is not as good as it could be, with what to do; empty: nothing
+    std::string warning;  // what could be better, and what to do; empty: nothing
 };
 
-// The same whichever end is named first. `one_host`: the ranks at both ends run on one host. Where
-// an end was not asked, the answer is what would be if it had what the other has, and the reason
-// says so. Throws ConfigError where the settings ask for a transport that is not there: it names
-// link, devices, what was found, and what to do.
+// The same whichever end is named first. `one_host`: the ranks at both ends run on one host. If one
+// end was not asked, it is taken to have what the other has, and the reason says so. Throws
+// ConfigError if the settings ask for a transport that cannot be used: it names link, devices, what
+// was found, and what to do.
 LinkChoice choose_link(const config::Settings& settings, config::CableEnd one,
                        config::CableEnd other, bool one_host);
 
 // The same for two ranks without a common cable, between which the kernels of other nodes forward:
-// each end is the link by which the connection leaves its node (routing/pair_path.h). One that
-// needs no devices where an end was not asked.
+// each end is the link by which the connection leaves its node (routing/pair_path.h). If an end was
+// not asked, the answer is a transport that needs no devices.
 LinkChoice choose_forwarded(const config::Settings& settings, config::CableEnd one,
                             config::CableEnd other);
 

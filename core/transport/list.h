@@ -1,4 +1,4 @@
-// The transports that this build has. The one list: core/transport/list.cpp.
+// The transports that this build has; core/transport/list.cpp is the only place that names them.
 #pragma once
 
 #include <span>
@@ -12,14 +12,14 @@
 
 namespace torusmp::transport {
 
-// By rank, the highest first.
+// All of them by rank, the highest first.
 std::span<const Descriptor* const> transports();
-// Null: there is none of that name here.
+// Null: this build has no transport of that name.
 const Descriptor* find_transport(std::string_view name);
-// Their names, and what stands for none of them: what transport.use may be.
+// Their names and any_transport: the values that transport.use may have.
 std::vector<std::string> transport_names();
 
-// Stands for none of them: the best that a link has.
+// Stands for none of them: each link takes the best that it can.
 inline constexpr const char* any_transport = "auto";
 
 namespace setting {
@@ -31,16 +31,17 @@ inline const config::Setting<std::string> use{
 
 }  // namespace setting
 
-// The settings of all transports, and of those that the build leaves out with how to have them.
+// The settings of all transports, and those of transports that this build leaves out, with how to
+// get them.
 std::vector<config::Table> transport_settings();
 std::vector<config::AbsentTable> absent_transport_settings();
 
-// The one that the settings ask for; null: whatever fits.
+// The one that the settings ask for; null: they leave it open.
 const Descriptor* wanted_transport(const config::Settings& settings);
-// The best inside a host, and the best between hosts of those that need no devices.
+// The best inside a host, and the best between hosts that needs no devices.
 const Descriptor& host_transport();
 const Descriptor& fallback_transport();
-// What joins ranks of one host that have no device between them.
+// The transport between ranks of one host, for which there are no devices.
 const Descriptor& transport_inside_host(const config::Settings& settings);
 
 }  // namespace torusmp::transport

@@ -24,7 +24,7 @@ void ask_transports(HostFacts& facts, const std::vector<std::string>& devices) {
             facts.offers[std::string(it->name)] = std::move(offers);
 }
 
-// Messages of one kind: the first, and how many more there were.
+// Messages of one kind: the first one, and how many more there were.
 class Kinds {
   public:
     void add(const std::string& kind, const std::string& message) {
@@ -44,7 +44,7 @@ class Kinds {
     std::vector<std::pair<std::string, std::string>> messages_;
 };
 
-// A cable that could have `better`, and whether it takes it.
+// Notes a cable that could have `better`, unless it takes it.
 void note_cable(const Settings& settings, const Descriptor& better, const CableEnd& one,
                 const CableEnd& other, Kinds& notes) {
     if (!better.probe.is_there(settings, one) && !better.probe.is_there(settings, other)) return;
@@ -63,11 +63,12 @@ void note_cable(const Settings& settings, const Descriptor& better, const CableE
         if (const auto trouble = better.probe.trouble(settings, *end))
             return although(
                 " end", trouble->what + (trouble->remedy.empty() ? "" : ": ") + trouble->remedy);
-    // Where a host is short of something, that is noted of the host.
+    // If a host is short of something, the note is about the host.
     if (choice.warning.empty()) although(" pair", choice.reason);
 }
 
-// Those of which a machine can have more or less: between hosts, on devices, and not ruled out.
+// Transports that a machine can have on some cables and not on others: they need devices, and are
+// not ruled out.
 std::vector<const Descriptor*> those_that_may_be_there(const Settings& settings) {
     const Descriptor* const wanted = wanted_transport(settings);
     std::vector<const Descriptor*> found;
@@ -104,7 +105,8 @@ std::vector<std::string> check_machine(const Settings& settings,
                                        const std::vector<HostFacts>& by_node,
                                        const config::Locations& locations,
                                        const std::string& geometry) {
-    // Where one is asked for it must be there; by itself a cable takes what there is.
+    // A transport that the settings ask for must work on every cable; otherwise a cable takes what
+    // it can.
     const Descriptor* const wanted = wanted_transport(settings);
     const auto judge = [&](const CableEnd& one, const CableEnd& other) -> std::string {
         if (wanted == nullptr || !wanted->needs_devices) return {};
@@ -139,7 +141,7 @@ std::vector<std::string> machine_notes(const Settings& settings,
                     note_cable(settings, *it, {node, up, &facts},
                                {*next, up.opposite(), &by_node[std::size_t(*next)]}, notes);
                 } catch (const config::ConfigError&) {
-                    // Said by check_machine().
+                    // Reported by check_machine().
                 }
             }
             if (const auto note = it->probe.host_note(settings, node, facts); !note.empty())

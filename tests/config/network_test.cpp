@@ -9,6 +9,7 @@
 #include "tests/config/machine.h"
 
 using namespace torusmp::config;
+namespace base = torusmp::base;
 using Catch::Matchers::Contains;
 using namespace torusmp::test;
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-using namespace torusmp::config;
+namespace base = torusmp::base;
 using namespace std::chrono_literals;
 
 TEST_CASE("A size is read in each of its units") {

@@ -6,6 +6,7 @@
 #include "job/settings.h"
 
 using namespace torusmp::config;
+namespace base = torusmp::base;
 using torusmp::job::schema;
 
 TEST_CASE("The distance of two words counts inserted, deleted, changed and swapped letters") {

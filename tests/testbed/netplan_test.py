@@ -13,7 +13,7 @@ from harness import TOOL, TestbedTest, main, tool, udp_arrives     # noqa: E402
 
 
 class Netplan(TestbedTest):
-    def testbed(self, dims, *options, **planned):
+    def with_testbed(self, dims, *options, **planned):
         name = self.name()
         tool("up", dims, "--name", name, "--no-routes", *options)
         return Plan(name, [int(d) for d in dims.split("x")], routes=False, **planned), Testbed(name).geometry_file
@@ -28,7 +28,7 @@ class Netplan(TestbedTest):
         return udp_arrives(plan.host(a), plan.node_address(a), plan.host(b), plan.node_address(b))
 
     def test_every_pair_of_nodes_is_reached_once_the_plan_is_laid_and_again_when_it_is_laid_twice(self):
-        plan, geometry = self.testbed("3x2x2")
+        plan, geometry = self.with_testbed("3x2x2")
         far = plan.torus.size - 1
         self.assertFalse(self.reaches(plan, 0, far), "a testbed without routes must not forward")
         for _ in range(2):
@@ -38,7 +38,7 @@ class Netplan(TestbedTest):
             self.assertTrue(self.reaches(plan, a, b), f"{a} to {b}")
 
     def test_links_that_had_no_addresses_get_them(self):
-        plan, geometry = self.testbed("4", "--ipv6-only", "--open", "0", open_dims=[0])
+        plan, geometry = self.with_testbed("4", "--ipv6-only", "--open", "0", open_dims=[0])
         for node in plan.nodes():
             self.netplan(plan, node, geometry, "--mtu", "4000")
         for a, b in itertools.permutations(plan.nodes(), 2):
@@ -47,7 +47,7 @@ class Netplan(TestbedTest):
         self.assertEqual(shown.count("mtu 4000"), 2)
 
     def test_a_plan_for_another_host_changes_nothing(self):
-        plan, geometry = self.testbed("2")
+        plan, geometry = self.with_testbed("2")
         with open(geometry) as f:
             text = f.read().replace("d0m", "eth9")
         other = self.path("other.toml")

@@ -1,4 +1,4 @@
-// What a transport can do, as data: core asks these, and nobody asks which transport it is.
+// What a transport can do, as data: core reads these, and nobody asks which transport it is.
 #pragma once
 
 #include <cstddef>
@@ -6,19 +6,19 @@
 namespace torusmp::transport {
 
 struct Capabilities {
-    // Whether peers may ever read what is exposed; where not, only what they shall write needs to
-    // be.
+    // Peers may read exposed memory. If not, only memory that they shall write to has to be
+    // exposed.
     bool reads = false;
-    // A read is done when it returns, never pending, so that it can be made of many.
+    // A read is complete on return, never pending, so that one read can be made of many.
     bool reads_at_once = false;
     // A write can tell the other end when it has arrived.
     bool notifies = false;
     // Packets can leave their payload in the peer's memory: Channel::send_placed().
     bool places = false;
     // Two links to the same peer carry twice as much as one. Then write() never refuses what
-    // can_write() has allowed, because a message may be half under way over the other.
+    // can_write() has allowed, because half of the message may be under way over the other link.
     bool separate_links = false;
-    // poll() asks the kernel, so it costs more than looking at the clock does.
+    // poll() makes a system call, so it costs more than reading the clock.
     bool polls_kernel = false;
     // How many pieces of local memory one write can gather, or read scatter.
     std::size_t most_pieces = 1;

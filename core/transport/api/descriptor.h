@@ -1,4 +1,4 @@
-// What a transport tells about itself: one Descriptor each, which core/transport/list.cpp lists.
+// What a transport says about itself: one Descriptor each, all listed by core/transport/list.cpp.
 // Whoever chooses, makes, explains or checks transports asks descriptors and knows none by name.
 //
 // Descriptors and probes are constant and live as long as the program; any thread may ask them.
@@ -19,34 +19,35 @@
 
 namespace torusmp::transport {
 
-// What stands in the way of using a transport, and what to do about it; empty: nothing can be.
+// What prevents the use of a transport, and what to do about it; remedy empty: nothing can be done.
 struct Trouble {
     std::string what, remedy;
 };
 
 // What a transport needs of hosts and of the ends of links, and whether it is there. Each rank asks
-// its own host, and what it finds goes as lines of text to all others (config::HostFacts::offers);
-// so both ends of a link judge the same facts and come to the same answer.
+// its own host, and what it finds travels as lines of text to all others
+// (config::HostFacts::offers), so both ends of a link judge the same facts and come to the same
+// answer.
 //
-// The answers here are those of a transport that needs nothing.
+// The defaults are the answers of a transport that needs nothing.
 class Probe {
   public:
     virtual ~Probe() = default;
 
-    // What this host offers on these network devices, or on all of them: lines of plain words.
+    // What this host offers on these network devices, or on all if none are given: lines of words.
     virtual std::vector<std::string> offers(const std::vector<std::string>& /*devices*/) const {
         return {};
     }
-    // Throws ConfigError that quotes the line which is not what offers() writes.
+    // Throws ConfigError that quotes the line that offers() would not have written.
     virtual void check(const std::vector<std::string>& /*offers*/) const {}
 
-    // Whether an end has what this transport is made for, be it usable or not.
+    // Whether an end has what this transport is made for, usable or not.
     virtual bool is_there(const config::Settings& /*settings*/,
                           const config::CableEnd& /*end*/) const {
         return false;
     }
-    // Why it cannot be used at an end of a cable, or between two; an end without facts was not
-    // asked, and nothing is known against it.
+    // Why it cannot be used at an end of a cable, or between its two ends. An end without facts was
+    // not asked, and is given the benefit of the doubt.
     virtual std::optional<Trouble> trouble(const config::Settings& /*settings*/,
                                            const config::CableEnd& /*end*/) const {
         return std::nullopt;
@@ -56,28 +57,29 @@ class Probe {
                                                    const config::CableEnd& /*other*/) const {
         return std::nullopt;
     }
-    // The same for a connection that leaves by that end and that the nodes between forward.
+    // The same for a connection that leaves by that end and is forwarded by the nodes between.
     virtual std::optional<Trouble> trouble_forwarded(const config::Settings& /*settings*/,
                                                      const config::CableEnd& /*end*/) const {
         return std::nullopt;
     }
-    // What a host has too little of: it could be used all the same, but not by itself.
+    // What a host has too little of: the transport works if it is asked for, but is not chosen by
+    // itself.
     virtual std::optional<Trouble> shortage(const config::Settings& /*settings*/,
                                             const config::CableEnd& /*end*/) const {
         return std::nullopt;
     }
-    // The same as a note about a whole host; empty: nothing.
+    // The same as a note about the whole host; empty: nothing.
     virtual std::string host_note(const config::Settings& /*settings*/, int /*node*/,
                                   const config::HostFacts& /*facts*/) const {
         return {};
     }
-    // By what a cable is used where nothing stands against it, for people.
+    // What a cable is used through if nothing prevents it, in words for users.
     virtual std::string reason(const config::Settings& /*settings*/,
                                const config::CableEnd& /*one*/,
                                const config::CableEnd& /*other*/) const {
         return {};
     }
-    // What is not as good as it could be then, and what to do; empty: nothing.
+    // What then could be better, and what to do; empty: nothing.
     virtual std::string warning(const config::Settings& /*settings*/,
                                 const config::CableEnd& /*one*/,
                                 const config::CableEnd& /*other*/) const {
@@ -85,12 +87,12 @@ class Probe {
     }
 };
 
-// What a job gives to the interface of one of its ranks.
+// What a job passes to an interface of one of its ranks.
 struct Surroundings {
     Secret secret{};
     std::string host;  // the name of this host, for messages
-    // The network devices behind ports: of links, and where the transport needs a device for
-    // every port, of connections that leave by a link too. Some may be ports of other transports.
+    // The network devices behind ports: those of links and, if the transport needs a device for
+    // every port, of connections that leave by a link. Some may be ports of other transports.
     std::vector<NetworkOptions::Device> devices;
     bool crowded = false;        // ranks outnumber cores
     bool beside_others = false;  // other interfaces sleep together with this one
@@ -101,15 +103,14 @@ struct Descriptor {
     std::string_view name;   // in settings and messages: "tcp"
     std::string_view title;  // what its links are made of, in sentences: "TCP"
     std::string_view help;   // one line
-    // Of those that can carry a link the highest rank takes it.
+    // The transport of the highest rank that can carry a link takes it.
     int rank = 0;
-    // Between processes of one host, whose ranks it joins without a link; else between hosts.
+    // Between processes of one host, which it joins without a link; otherwise between hosts.
     bool inside_host = false;
-    // Every port needs a network device, so it carries nothing where no torus is set. Where not,
-    // it carries whatever nothing better can.
+    // Every port needs a network device, so without a torus it carries nothing. A transport that
+    // needs none carries whatever nothing better can.
     bool needs_devices = false;
-    // Connections that nodes between forward are led to the address of the link by which they
-    // come, and not to the node's.
+    // Forwarded connections are addressed to the link by which they arrive, not to the node.
     bool reaches_link_addresses = false;
     Capabilities capabilities;
     const Probe& probe;

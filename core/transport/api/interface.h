@@ -1,5 +1,5 @@
-// What core asks of a transport: interfaces that open channels, deliver what has come, name memory
-// for peers, and sleep.
+// What core asks of a transport as a whole: interfaces that open channels, deliver what has
+// arrived, expose memory to peers, and sleep.
 //
 // Ownership: a Runtime owns its Interface, an Interface its Channels. One thread at a time may call
 // (the Runtime holds its lock); only Interface::wake() may be called from anywhere.
@@ -20,9 +20,9 @@ namespace torusmp::transport {
 using Clock = std::chrono::steady_clock;
 
 struct ChannelOptions {
-    std::uint32_t local_port = 0;   // where packets of this channel arrive here
+    std::uint32_t local_port = 0;   // where packets of this channel arrive at this end
     std::uint32_t remote_port = 0;  // and at the peer
-    bool mutual = false;            // both ends connect this channel at start, unasked
+    bool mutual = false;            // both ends connect this channel at start, without being asked
 };
 
 // One port of an interface: the slots behind it.
@@ -44,40 +44,42 @@ class Interface {
     std::string_view name() const { return name_; }
     const Capabilities& can() const { return capabilities_; }
 
-    // What a peer needs to connect to this interface; goes through the bootstrap's exchange.
+    // What a peer needs to connect to this interface; distributed by the bootstrap's exchange.
     virtual std::vector<std::byte> address() const = 0;
-    // Throws std::runtime_error that says which peer and why; nothing is left of the attempt then.
+    // Throws std::runtime_error that says which peer and why; the attempt then leaves nothing
+    // behind.
     virtual Channel& connect(ConstBytes peer_address, const ChannelOptions& options) = 0;
 
     // Tells all peers that nothing more comes from here, so that the end of this process is no
-    // fault to them. Only memory may be asked for and given back afterwards. The destructor does
-    // the same.
+    // fault to them. Afterwards only memory may be allocated and freed. The destructor does the
+    // same.
     virtual void say_goodbye() {}
 
-    // Delivers what has arrived, at most a bounded number of packets. Returns how many were taken.
+    // Delivers what has arrived, a bounded number of packets at most. Returns how many were taken.
     virtual int poll(Sink& sink) = 0;
-    // True while nothing that was sent still waits here for its link.
+    // True if nothing that was sent is still waiting here for its link.
     virtual bool idle() const { return true; }
-    // One line or more of what it has counted, for reports; empty: nothing.
+    // What it has counted, in one line or more, for reports; empty: nothing.
     virtual std::string statistics() const { return {}; }
 
     // ---- memory ----
-    // Lets peers reach this memory: the one at the other end of `channel`, by all its links, or
-    // those behind every link where that is null. Length 0: they cannot, for want of a resource.
+    // Exposes memory to the peer at the other end of `channel`, over all links to it, or, if that
+    // is null, to the peers behind every link. Length 0: it cannot be exposed for want of a
+    // resource.
     virtual RemoteMemory register_memory(Bytes memory, const Channel* channel) = 0;
-    // Ends what expose() began: no peer's write reaches this memory any more.
+    // Ends what register_memory() began: no peer's write reaches this memory any more.
     virtual void deregister_memory(const RemoteMemory& /*memory*/) {}
-    // Whether peers reach this memory of ours by plain stores, so that even small messages gain.
+    // Whether peers reach this memory by plain stores, so that even small messages gain.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
-    // Memory that peers reach at the lowest cost; null when there is no more. free() takes nullptr.
+    // Memory that peers reach at the lowest cost; null if there is no more. free() accepts nullptr.
     virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
     virtual void free(void* memory) = 0;
 
     // ---- sleeping ----
-    // One thread at a time: prepare_sleep(), one more poll(), then sleep() if it found nothing,
+    // One thread at a time: prepare_sleep(), one more poll(), then sleep() if that found nothing,
     // else cancel_sleep(). A packet or a wake() after prepare_sleep() ends the sleep at once.
-    // Instead of sleep() the caller may wait until descriptor() is readable, where there is one,
-    // and then call cancel_sleep().
+    // Instead of calling sleep() the caller may wait until descriptor() is readable, if there is
+    // one, and then call cancel_sleep().
     virtual void prepare_sleep() {}
     virtual void cancel_sleep() {}
     virtual void sleep(Clock::time_point deadline) = 0;

@@ -1,4 +1,4 @@
-// Memory of one process as others name it. Plain values.
+// Memory of one process as others refer to it. Plain values.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@ namespace torusmp::transport {
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-// A stretch of a process's memory, as its peers name it. Made by Interface::expose(), sent in
-// packets, understood by the channel's other end, which checks it before use.
+// A stretch of a process's memory, as its peers refer to it. Made by Interface::register_memory(),
+// sent in packets, understood by the channel's other end, which checks it before use.
 struct RemoteMemory {
     std::uint64_t address;
     std::uint64_t length;                 // bytes
-    std::uint64_t handle;                 // the owner's own name for it, which peers leave alone
-    std::array<std::uint64_t, 6> opaque;  // the transport's: by what its peers reach it
+    std::uint64_t handle;                 // the owner's own name for it, which peers do not use
+    std::array<std::uint64_t, 6> opaque;  // the transport's: how its peers reach it
 
-    // The opaque part as the transport that made it lays it out.
+    // The opaque part in the form in which its transport lays it out.
     template <class Form>
     Form as() const {
         static_assert(sizeof(Form) <= sizeof opaque && std::is_trivially_copyable_v<Form>);
@@ -39,16 +39,16 @@ static_assert(sizeof(RemoteMemory) == 72);
 
 inline constexpr std::uint32_t most_link_ports = 12;
 
-// The opaque part where the transport places packets (Capabilities::places): any rank may have to
-// tell the last relay by what key the memory is reached, so this one form is common to all of them.
+// The opaque part of transports that place packets (Capabilities::places): any rank may have to
+// tell the last relay the key of the memory, so they all use this one form.
 struct PortKeys {
     std::array<std::uint32_t, most_link_ports> by_port;  // link port of the owner; 0: none
 };
 
-// A place in the memory of whoever is at a channel's other end, good on that channel alone.
+// A place in the memory of the process at a channel's other end, valid on that channel alone.
 struct RemoteAddress {
     std::uint64_t address;
-    std::uint32_t key;  // PortKeys of the owner's end of that link
+    std::uint32_t key;  // from PortKeys, of the owner's end of that link
 };
 
 }  // namespace torusmp::transport

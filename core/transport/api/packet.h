@@ -1,8 +1,8 @@
-// The packet as it travels: a fixed header, then `length` bytes of payload.
+// The packet on the wire: a fixed header, then `length` bytes of payload.
 //
-// Little-endian, the same in debug and release builds. Everything in a header that came from
-// outside is checked by core before use. A transport reads `length` and `virtual_channel` and may
-// use `stamp` and `transport_byte` for itself; the rest is core's.
+// Little-endian, the same in debug and release builds. Core checks everything in a header that came
+// from outside before it uses it. A transport reads `length` and `virtual_channel` and may use
+// `stamp` and `transport_byte` for itself; the rest is core's.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace torusmp::transport {
 
-// Of all that crosses a network: packets, their bodies, frames and handshakes. Raised with every
-// change of them.
+// The version of all that crosses a network: packets, their bodies, frames and handshakes. Raised
+// with every change to any of them.
 inline constexpr std::uint32_t wire_version = 3;
 
-// Credits of up to eight virtual channels, one 8-bit lane each, lowest lane virtual channel 0.
+// Credits of up to eight virtual channels, one 8-bit lane each, virtual channel 0 in the lowest.
 // Words are added lane by lane with one integer addition. No valid lane has its top bit set, so
-// that adding what a peer claims cannot run into the next lane before it is checked.
+// adding what a peer claims cannot overflow into the next lane before it is checked.
 using CreditWord = std::uint64_t;
 
 inline constexpr int max_virtual_channels = 6;
@@ -40,9 +40,8 @@ constexpr bool grants_fit(CreditWord credits, CreditWord grants, CreditWord limi
 struct PacketHeader {
     std::uint32_t stamp;           // the transport's own
     std::uint32_t length;          // payload bytes behind this header
-    std::uint64_t grants;          // CreditWord: credits given back to whoever receives this packet
-    std::uint8_t virtual_channel;  // virtual channel of the slot this packet takes: dimensions
-                                   // already finished
+    std::uint64_t grants;          // CreditWord: credits given back to the receiver of this packet
+    std::uint8_t virtual_channel;  // of the slot it takes: the number of dimensions it has finished
     std::uint8_t kind;             // core::PacketKind
     std::uint8_t transport_byte;   // the transport's own
     std::uint8_t hops;             // links crossed so far

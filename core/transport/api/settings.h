@@ -1,4 +1,4 @@
-// What a user may set of the slots that stand ready for packets, whatever the transport.
+// Settings of the receive slots, the same for all transports.
 #pragma once
 
 #include "config/setting.h"

@@ -108,8 +108,8 @@ std::optional<DeviceAddress> read_address(const ifaddrs& entry) {
     return address;
 }
 
-// What suits every peer first: addresses on the loopback device (routes lead there over any
-// cable), then IPv4, and link-local ones last, where no peer can be far.
+// The best for every peer first: addresses on the loopback device (routes lead there over any
+// cable), then IPv4, and link-local ones last, which reach no peer beyond a cable.
 int order(const DeviceAddress& address) {
     if (address.loopback()) return 4;
     if (address.on_loopback) return 0;
@@ -185,7 +185,7 @@ std::vector<DeviceAddress> addresses_of(const std::string& device) {
 std::vector<DeviceAddress> addresses_for_far_peers(const std::vector<Endpoint>& endpoints) {
     std::vector<DeviceAddress> addresses = addresses_of("");
     if (!endpoints.empty()) {
-        // Other networks of this host, such as one for its management, are not ours to use.
+        // Other networks of this host, such as one for its management, must not be used.
         const auto ours = [&](const DeviceAddress& address) {
             return address.on_loopback ||
                    std::any_of(endpoints.begin(), endpoints.end(), [&](const Endpoint& endpoint) {

@@ -1,5 +1,5 @@
 // Where an interface on network devices can be reached: the addresses of the devices behind its
-// ports, as they go through the bootstrap's exchange, and which of them a peer uses.
+// ports, as distributed by the bootstrap, and which of them a peer uses.
 //
 // Plain values; what comes from a peer is checked when it is read.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace torusmp::transport {
 
-// Drawn by each interface: tells it from every other one of a job.
+// Drawn at random by each interface: distinguishes it from all others of a job.
 using Id = std::array<std::byte, 16>;
 
 // One of the addresses of a device.
@@ -25,8 +25,8 @@ struct DeviceAddress : base::Address {
     friend bool operator==(const DeviceAddress&, const DeviceAddress&) = default;
 };
 
-// A port of an interface: the device it is bound to (empty: none), that device's addresses, and
-// the number on which it listens: a TCP port, or a datagram queue pair.
+// A port of an interface: the device it is bound to (empty: none), that device's addresses, and the
+// number by which it is called: a TCP port, or that of a datagram queue pair.
 struct Endpoint {
     std::uint32_t port = 0;
     std::uint32_t listens_on = 0;
@@ -42,22 +42,22 @@ struct Address {
 
     const Endpoint& endpoint(std::uint32_t port) const;
     std::vector<std::byte> encode() const;
-    // Throws std::runtime_error for what is no address.
+    // Throws std::runtime_error if the bytes are no address.
     static Address decode(std::span<const std::byte> bytes);
 };
 
-// The addresses of a device, IPv4 first; empty name: of all devices of this host. Throws
-// std::runtime_error when the device does not exist, is down or has none.
+// The addresses of a device, IPv4 first; with an empty name, of all devices of this host. Throws
+// std::runtime_error if the device does not exist, is down or has none.
 std::vector<DeviceAddress> addresses_of(const std::string& device);
 
-// Those by which peers beyond a cable reach this host: of the devices of these endpoints, or of
-// all where there are none; one that the host carries on its loopback device, to which routes are
-// laid, comes first.
+// The addresses by which peers beyond a cable reach this host: those of the devices of these
+// endpoints, or of all devices if there are none. One that the host carries on its loopback device,
+// to which routes are laid, comes first.
 std::vector<DeviceAddress> addresses_for_far_peers(const std::vector<Endpoint>& endpoints);
 
-// The pair of addresses over which two endpoints talk: one network of a cable's ends or their
-// link-local addresses; whatever is routed where one of them is bound to no device. Nothing where
-// there is no such pair.
+// The pair of addresses over which two endpoints talk: of one network if the cable's ends have one,
+// else link-local; any that is routed if one of them is bound to no device. Nothing if there is no
+// such pair.
 struct Pair {
     base::Address own;
     base::Address peer;

@@ -1,4 +1,4 @@
-// Bytes in the order they were put in: what waits to be sent.
+// A queue of bytes that wait to be sent.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class ByteQueue {
     bool empty() const { return head_ == bytes_.size(); }
     std::size_t size() const { return bytes_.size() - head_; }
     std::byte* front() { return bytes_.data() + head_; }
-    // Room at the end, to be filled by the caller.
+    // Room at the end, for the caller to fill.
     std::byte* extend(std::size_t bytes) {
         if (head_ > bytes_.size() / 2) {
             bytes_.erase(bytes_.begin(), bytes_.begin() + std::ptrdiff_t(head_));

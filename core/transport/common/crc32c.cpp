@@ -24,7 +24,7 @@ constexpr std::uint32_t polynomial = 0x82f63b78;  // reflected
 constexpr std::size_t word = sizeof(std::uint64_t);
 using Tables = std::array<std::array<std::uint32_t, 256>, word>;
 
-// tables[k][b]: what byte b does to the sum with k bytes behind it.
+// tables[k][b]: what byte b contributes to the checksum with k bytes behind it.
 constexpr Tables make_tables() {
     Tables tables{};
     for (std::uint32_t b = 0; b < 256; ++b) {
@@ -99,7 +99,8 @@ namespace {
 
 #ifdef TORUSMP_WITH_CRC
 
-// One loop with the instruction in it: a call for each word would cost more than the sum.
+// One loop with the instruction in it: a call for each word would cost more than the checksum
+// itself.
 TORUSMP_WITH_CRC std::uint32_t by_instruction(const void* data, std::size_t bytes,
                                               std::uint32_t before) {
     std::uint32_t sum = ~before;

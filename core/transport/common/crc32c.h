@@ -1,5 +1,5 @@
-// CRC-32C (RFC 3720, appendix B.4): by a library where the build has one, else by the processor's
-// own instruction where it has one, else by tables. Any thread may call.
+// CRC-32C (RFC 3720, appendix B.4): by ISA-L if the build has it, else by the processor's own
+// instruction if it has one, else by tables. Any thread may call.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace torusmp::transport {
 
-// Over `bytes` more, `before` being the sum of what stands in front of them.
+// The checksum continued over `bytes` more; `before` is that of the bytes in front of them.
 std::uint32_t crc32c(const void* data, std::size_t bytes, std::uint32_t before = 0);
 
-// The same without a library: by the instruction, which is to be there, and by tables.
+// The same without the library: by the instruction, which the processor must have, and by tables.
 namespace crc32c_ways {
 bool has_instruction();
 std::uint32_t by_instruction(const void* data, std::size_t bytes, std::uint32_t before);

@@ -1,5 +1,5 @@
-// The memory that peers may write to, by id. An id has a generation, so that a write for memory
-// that was deregistered meanwhile finds nothing, whatever lies there now.
+// The memory that peers may write to, by id. An id has a generation, so that a late write to memory
+// that has been deregistered finds nothing, whatever lies there now.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class Exposures {
         entries_[index].memory = memory;
         return id_of(index);
     }
-    // Empty: no such memory, or not [offset, offset + bytes) of it.
+    // Empty: there is no such memory, or [offset, offset + bytes) is not inside it.
     Bytes find(std::uint64_t id, std::uint64_t offset, std::uint64_t bytes) const {
         const auto index = std::uint32_t(id);
         if (index >= entries_.size() || id_of(index) != id) return {};

@@ -1,4 +1,5 @@
-// A queue in one block of memory that grows and never shrinks: in steady use it allocates nothing.
+// A queue in one block of memory that grows and never shrinks: in steady state it does not
+// allocate.
 #pragma once
 
 #include <cstddef>

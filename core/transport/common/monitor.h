@@ -1,4 +1,4 @@
-// Tells when a network device goes down, loses its carrier or disappears (rtnetlink(7)).
+// Reports network devices that go down, lose their carrier or disappear (rtnetlink(7)).
 //
 // Owned by the Interface and used under the Runtime's lock.
 #pragma once
@@ -12,11 +12,12 @@ namespace torusmp::transport {
 
 class Monitor {
   public:
-    // Without netlink there is no news and descriptor() is -1: dead links then show as silence.
+    // Without netlink there is no news and descriptor() is -1: a dead link is then found by its
+    // silence.
     Monitor();
 
     int descriptor() const { return socket_.get(); }
-    // Calls tell(index of the device, what happened) for each device that is not usable any more.
+    // Calls tell(index of the device, what happened) for each device that can no longer be used.
     void read(const std::function<void(unsigned, std::string_view)>& tell);
 
   private:

@@ -22,7 +22,7 @@ void NetworkOptions::take(const config::Settings& settings, const Surroundings& 
 }
 
 void NetworkChannel::take_grant(CreditWord credits) {
-    // Checked lane by lane: a sum that runs over would be believed to be another.
+    // Checked lane by lane: a lane that overflows would be taken for credits of the next one.
     if ((credits & credit_guard_bits) != 0 || ((granted_ + credits) & credit_guard_bits) != 0)
         fail("more credits arrived than there are");
     else
@@ -45,19 +45,19 @@ void NetworkInterface::refuse(std::string_view what, int error) const {
 }
 
 void NetworkInterface::watch(int descriptor, std::uint64_t number) {
-    if (descriptor < 0) return;  // there is none: no news from there
+    if (descriptor < 0) return;  // it does not exist: no news from there
     epoll_event event{EPOLLIN, {.u64 = number}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) refuse("epoll_ctl", errno);
 }
 
 void NetworkInterface::wake() noexcept {
     const std::uint64_t one = 1;
-    if (write(bell_.get(), &one, sizeof one) < 0) return;  // it rings already
+    if (write(bell_.get(), &one, sizeof one) < 0) return;  // it has been rung already
 }
 
 void NetworkInterface::silence_bell() {
     std::uint64_t rings = 0;
-    if (read(bell_.get(), &rings, sizeof rings) < 0) return;  // nobody rang
+    if (read(bell_.get(), &rings, sizeof rings) < 0) return;  // it was not rung
 }
 
 bool NetworkInterface::has_port(std::uint32_t port) const {

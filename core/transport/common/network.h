@@ -1,6 +1,6 @@
 // What transports over network devices share: the state that every channel has, the descriptors
-// that an interface polls and sleeps on, its address, and what it has to tell core at the end of a
-// poll. How connections are established, and what travels in them, is each transport's own.
+// that an interface polls and sleeps on, its address, and what it reports to core at the end of a
+// poll. How connections are established, and what travels in them, is up to each transport.
 //
 // Used under the Runtime's lock; only wake() may be called from anywhere.
 #pragma once
@@ -32,17 +32,17 @@ struct NetworkOptions {
         std::uint32_t port;
         std::string name;
     };
-    std::vector<Device> devices;  // of the ports that are bound to one
+    std::vector<Device> devices;  // of the ports that are bound to a device
     std::chrono::nanoseconds timeout = setting::timeout.initial();
 
-    // What every network takes of them.
+    // Takes what every transport over a network needs from them.
     void take(const config::Settings& settings, const Surroundings& surroundings);
 };
 
 class NetworkChannel : public Channel {
   public:
-    // What is sent before a channel is open waits in it; what is sent after it is finished (one of
-    // the two ends said goodbye) or down is swallowed, and Sink::on_down() has told.
+    // What is sent before a channel is open waits in it; what is sent once it is finished (one of
+    // the two ends said goodbye) or down is swallowed; Sink::on_down() has reported that.
     enum class State { waiting, meeting, open, finished, down };
 
     NetworkChannel(const Capabilities& capabilities, const PortOptions& port)
@@ -52,9 +52,9 @@ class NetworkChannel : public Channel {
     CreditWord collect_grants() override { return std::exchange(granted_, 0); }
     void cork() override { corked_ = true; }
 
-    // From inside a poll: on_down() is told at its end.
+    // To be called inside a poll, at whose end on_down() is called.
     virtual void fail(std::string why) = 0;
-    // Shows core again what it held. Returns how many packets were taken.
+    // Offers core again what it held. Returns how many packets were taken.
     virtual int offer_held(Sink& sink) = 0;
 
   protected:
@@ -62,9 +62,10 @@ class NetworkChannel : public Channel {
     template <class>
     friend class Network;
 
-    // Credits that came home without a packet. Fails where there are not so many.
+    // Takes credits that came back without a packet. Fails the channel if these are more than are
+    // out.
     void take_grant(CreditWord credits);
-    // Whether the channel has been closed, or given up, by core, which need not be told.
+    // Core has closed the channel, or given it up, and need not be told.
     void closed_by_core() { down_told_ = true; }
 
     const PortOptions port_;
@@ -76,7 +77,7 @@ class NetworkChannel : public Channel {
     std::string why_;      // it went down
     bool down_told_ = false;
     bool corked_ = false;
-    bool dirty_ = false;  // stands in the interface's list of what has more to send
+    bool dirty_ = false;  // it is in the interface's list of channels that have more to send
     CreditWord granted_ = 0;
 };
 
@@ -87,11 +88,11 @@ class NetworkInterface : public Interface {
     void wake() noexcept override;
 
   protected:
-    // Throws std::runtime_error that says what the system refuses.
+    // Throws std::runtime_error that says what the system refused.
     NetworkInterface(std::string_view name, const Capabilities& capabilities,
                      const std::vector<PortOptions>& ports, const std::string& host);
 
-    // What happened to a descriptor comes back as the number it is watched under.
+    // Events of a descriptor are reported under the number with which it is watched.
     void watch(int descriptor, std::uint64_t number);
     void silence_bell();
     [[noreturn]] void refuse(std::string_view what, int error) const;
@@ -100,7 +101,7 @@ class NetworkInterface : public Interface {
     void tell(Sink& sink);
     bool has_news() const { return !fallen_.empty() || !transfers_.empty(); }
 
-    // A remote write that has ended, and core has not been told.
+    // A remote write that has ended, which core has not been told yet.
     struct Finished {
         NetworkChannel* channel;
         std::uint64_t cookie;
@@ -112,14 +113,14 @@ class NetworkInterface : public Interface {
     base::Descriptor epoll_;
     base::Descriptor bell_;
     Monitor monitor_;
-    std::vector<NetworkChannel*> fallen_;  // went down, to be told
+    std::vector<NetworkChannel*> fallen_;  // went down, to be reported
     std::vector<Finished> transfers_;
     unsigned turn_ = 0;        // polls
     std::size_t holding_ = 0;  // channels with held packets
     bool polling_ = false;
 };
 
-// Its channels, of the transport's own kind.
+// An interface whose channels are of the transport's own class.
 template <class OwnChannel>
 class Network : public NetworkInterface {
   protected:
@@ -136,7 +137,7 @@ class Network : public NetworkInterface {
             for (const auto& it : channels_) taken += it->offer_held(sink);
         return taken;
     }
-    // Who is still waited for, a line each.
+    // The peers that are still awaited, a line each.
     std::string awaited_peers() const {
         std::string text;
         for (const auto& it : channels_)
@@ -153,7 +154,7 @@ class Network : public NetworkInterface {
     }
 };
 
-// For epoll_wait(): until the deadline, rounded up; -1: without end.
+// A timeout for epoll_wait(): until the deadline, rounded up; -1: without end.
 int milliseconds_until(Clock::time_point deadline);
 
 }  // namespace torusmp::transport

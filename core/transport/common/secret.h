@@ -1,5 +1,5 @@
-// What the ranks of a job prove their membership with: a key made of the job's secret, proofs keyed
-// with it (HMAC-SHA-512/256, RFC 2104, libsodium's crypto_auth), and random bytes.
+// How the ranks of a job prove that they belong to it: a key derived from the job's secret, proofs
+// keyed with it (HMAC-SHA-512/256, RFC 2104, libsodium's crypto_auth), and random bytes.
 //
 // Plain values and functions; any thread may call.
 #pragma once
@@ -13,14 +13,14 @@ namespace torusmp::transport {
 using Secret = std::array<std::byte, 32>;
 using Proof = std::array<std::byte, 32>;
 
-// A key for proofs out of a job's secret of any length. Throws std::runtime_error where libsodium
-// cannot be started; the other functions need it called before.
+// Derives a key for proofs from a job's secret of any length. Throws std::runtime_error if
+// libsodium cannot be initialized; must be called before the other functions.
 Secret derive_secret(std::span<const std::byte> job_secret);
-// Proves that whoever made it knew the secret and said just this.
+// Proves that whoever made it knew the secret and said exactly this.
 Proof prove(const Secret& secret, std::span<const std::byte> said);
 // In constant time.
 bool same(const Proof& a, const Proof& b);
-// Fills with bytes that nobody can guess. Throws std::runtime_error as above.
+// Fills with bytes that nobody can predict. Throws std::runtime_error as above.
 void draw(std::span<std::byte> bytes);
 
 }  // namespace torusmp::transport

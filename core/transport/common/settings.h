@@ -1,4 +1,4 @@
-// What a user may set of all transports over a network.
+// Settings of all transports over a network.
 #pragma once
 
 #include "config/setting.h"

@@ -9,7 +9,7 @@
 namespace torusmp::transport::shm {
 namespace {
 
-// Packets taken from one virtual channel at one poll: others want their turn too.
+// Packets taken from one virtual channel in one poll: the others get their turn, too.
 constexpr int most_at_once = 16;
 
 template <class Piece>
@@ -59,7 +59,7 @@ int ShmChannel::poll(Sink& sink) {
     for (int k = 0; k < virtual_channels_; ++k) {
         SlotQueue& queue = in_[k];
         for (int i = 0; i < most_at_once && queue.written() == queue.stamp(); ++i) {
-            // A copy: the peer can write to the slot, and what has been checked must stay so.
+            // A copy: the peer can write to the slot, and what has been checked must not change.
             PacketHeader header;
             std::memcpy(&header, queue.line(), sizeof header);
             const bool in_line = header.length <= inline_bytes;
@@ -94,7 +94,7 @@ std::byte* ShmChannel::reserve(int virtual_channel, std::size_t bytes) {
 
 void ShmChannel::commit(const PacketHeader& header) {
     OutSlotQueue& out = out_[header.virtual_channel];
-    // All but the stamp, which says that the rest is there.
+    // All but the stamp, which publishes the rest.
     std::memcpy(out.line() + sizeof header.stamp,
                 reinterpret_cast<const std::byte*>(&header) + sizeof header.stamp,
                 sizeof header - sizeof header.stamp);
@@ -104,18 +104,18 @@ void ShmChannel::commit(const PacketHeader& header) {
     wake_peer();
 }
 
-// "There is news" must be visible before "does it sleep?" is asked. prepare_sleep() is the other
-// half: one of the two always sees what the other wrote.
+// The news must be visible before we ask whether the peer sleeps. prepare_sleep() is the other
+// half: one of the two always sees what the other has written.
 void ShmChannel::wake_peer() {
     if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
-    // Else the sleeper's membarrier orders the two here; only the compiler must not swap them.
+    // Otherwise the sleeper's membarrier orders the two; only the compiler must not swap them.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     wake_if_asleep();
 }
 
 void ShmChannel::grant(CreditWord credits) {
-    // Ordered before the look in wake_if_asleep(), as that is sequentially consistent too; with the
-    // addition that the processor makes anyway, this costs less than a fence.
+    // Ordered before the look in wake_if_asleep(), which is sequentially consistent too; as the
+    // addition is needed anyway, this costs less than a fence.
     remote_.granted.fetch_add(credits, std::memory_order_seq_cst);
     wake_if_asleep();
 }

@@ -1,5 +1,5 @@
-// One channel over shared memory: the slot queue we fill in the peer's segment, the slot queue it
-// fills in ours, and the ways into its memory.
+// One channel over shared memory: the slot queue that we fill in the peer's segment, the slot queue
+// that it fills in ours, and access to its memory.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ struct Key {
 inline constexpr Capabilities capabilities{
     .reads = true, .reads_at_once = true, .most_pieces = most_pieces};
 
-// One virtual channel of one direction: slot lines taken in turn, each stamped with the count of
-// the packet in it, and as many blocks of bulk for payload that does not fit in the line.
+// One virtual channel in one direction: slot lines that are used in turn, each stamped with the
+// number of the packet in it, and as many bulk blocks for payload that does not fit in the line.
 class SlotQueue {
   public:
     SlotQueue() = default;
@@ -38,7 +38,7 @@ class SlotQueue {
     std::uint32_t slots() const { return slots_; }
     std::uint32_t slot() const { return slot_; }
     std::uint32_t stamp() const { return count_ + 1; }
-    // The stamp of the slot at the front, as its writer left it.
+    // The stamp of the slot at the front, as its writer has left it.
     std::uint32_t written() const {
         return std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
             .load(std::memory_order_acquire);
@@ -62,15 +62,16 @@ class SlotQueue {
 };
 
 // The end that fills a slot queue. It hands out bulk blocks last in, first out, so that light
-// traffic stays in a few blocks, in the cache, and touches no more memory than it needs.
+// traffic uses few blocks, which stay in the cache, and touches no more memory than it needs.
 class OutSlotQueue : public SlotQueue {
   public:
     OutSlotQueue() = default;
     OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride);
 
-    // Where the payload of the next packet goes; advance() comes behind it.
+    // Where the payload of the next packet goes; to be followed by advance().
     std::byte* payload(std::size_t bytes) {
-        // Always, and not only where a block is needed: this slot's last one may just be back.
+        // Always, not only if a block is needed: the last block of this slot may just have come
+        // back.
         reclaim();
         if (bytes <= inline_bytes) {
             block_ = no_block;
@@ -79,14 +80,14 @@ class OutSlotQueue : public SlotQueue {
         block_ = free_[free_count_ - 1];
         return bulk(block_);
     }
-    // Of the packet whose payload() was asked for.
+    // The block of the packet whose payload() was asked for.
     std::uint8_t block() const { return block_; }
     void advance() {
         if (block_ != no_block) --free_count_;
         blocks_[slot()] = block_;
         SlotQueue::advance();
     }
-    // The receiver has emptied that many slots, in the order they were filled.
+    // The receiver has emptied that many slots, in the order in which they were filled.
     void returned(std::uint32_t slots) { returned_ += slots; }
 
   private:
@@ -95,7 +96,7 @@ class OutSlotQueue : public SlotQueue {
 
     std::uint8_t block_ = no_block;
     std::uint32_t free_count_ = 0;
-    std::uint32_t returned_ = 0;  // not yet looked at by reclaim()
+    std::uint32_t returned_ = 0;  // not yet seen by reclaim()
     std::uint32_t oldest_ = 0;    // slot that comes back next
     std::array<std::uint8_t, max_credits> free_{};
     std::array<std::uint8_t, max_credits> blocks_{};  // by slot: the bulk block in use
@@ -104,7 +105,7 @@ static_assert(offsetof(PacketHeader, stamp) == 0);
 
 class ShmChannel final : public Channel {
   public:
-    // fence: our stores must be fenced against the peer's going to sleep.
+    // fence: our stores must be fenced against the peer's falling asleep.
     ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote, bool fence,
                CrossMemory& cross_memory);
 
@@ -126,7 +127,7 @@ class ShmChannel final : public Channel {
     void wake_peer() override;
 
   private:
-    // The peer's heap memory that `remote` names, or null.
+    // The peer's heap memory to which `remote` refers, or null.
     std::byte* mapped(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
     // Whether the kernel copies these bytes of the peer's private memory for us.
@@ -136,7 +137,7 @@ class ShmChannel final : public Channel {
         if (peer_control_.sleeping.load(std::memory_order_seq_cst) != 0) peer_.wake();
     }
 
-    // Credits that came home: their slots' bulk blocks may be used again.
+    // Credits have come back: the bulk blocks of their slots may be reused.
     void returned(CreditWord credits) {
         for (int k = 0; k < virtual_channels_; ++k) out_[k].returned(credits_in(credits, k));
     }
@@ -144,7 +145,7 @@ class ShmChannel final : public Channel {
     std::array<OutSlotQueue, max_virtual_channels> out_{};
     std::array<SlotQueue, max_virtual_channels> in_{};
     std::array<bool, max_virtual_channels>
-        delivered_{};  // the packet at the front, but it was held
+        delivered_{};  // the packet at the front, which core has held
     int virtual_channels_;
     bool fence_;
     CrossMemory& cross_memory_;

@@ -14,7 +14,7 @@ namespace {
 using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                          unsigned long);
 
-// The kernel may stop short, at 2 GiB or between two pieces. Uses the pieces up.
+// The kernel may stop early, at 2 GiB or between two pieces. Uses up the pieces.
 Transfer copy(Call call, pid_t process, std::span<iovec> local, std::uint64_t remote) {
     std::size_t bytes = 0;
     for (const iovec& piece : local) bytes += piece.iov_len;
@@ -54,7 +54,7 @@ Clock::duration shortest(Copy&& copy_once) {
     return best;
 }
 
-// The kernel's copy against a plain one, both within this process.
+// Compares the kernel's copy with a plain one, both within this process.
 bool kernel_copy_pays(bool crowded) {
     constexpr std::size_t bytes = std::size_t{128} << 10;
     std::vector<std::byte> from(bytes, std::byte{1});

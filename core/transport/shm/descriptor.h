@@ -1,4 +1,4 @@
-// Shared memory between the processes of a host, as the list of transports knows it.
+// The descriptor of shared memory between the processes of a host.
 #pragma once
 
 #include "core/transport/api/descriptor.h"

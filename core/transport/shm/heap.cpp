@@ -7,7 +7,7 @@ namespace torusmp::transport::shm {
 namespace {
 
 constexpr std::uint64_t unit = 64;  // a cache line: no two buffers share one
-// Freed stretches of this size and more give their pages back.
+// Freed stretches of at least this size give their pages back.
 constexpr std::uint64_t worth_discarding = std::uint64_t{256} << 10;
 
 }  // namespace

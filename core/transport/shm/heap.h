@@ -1,11 +1,11 @@
 // The heap of a segment: memory that all peers have mapped.
 //
-// First fit over offsets, neighbours merged on free. Bookkeeping is private to the owner; one
-// thread at a time. Made for few and large buffers, not for small objects.
+// First fit over offsets; neighbours are merged on free. Bookkeeping is private to the owner; one
+// thread at a time. Made for a few large buffers, not for small objects.
 //
-// What the program has allocated is in a core dump of this process, as other memory of its own; the
-// rest of the heap is not. The line between is drawn behind the last buffer, roughly, so that it
-// moves seldom.
+// A core dump of this process shows what the program has allocated here, like other memory of its
+// own, and not the rest of the heap. The line between the two is drawn roughly behind the last
+// buffer, so that it rarely moves.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Heap {
   public:
     explicit Heap(const Segment& segment);
 
-    // Null when no stretch is large enough.
+    // Null if no stretch is large enough.
     void* allocate(std::size_t bytes, std::size_t alignment);
     void free(void* memory);
     bool contains(const void* memory, std::size_t bytes) const;
@@ -30,7 +30,7 @@ class Heap {
 
     const Segment& segment_;
     Bytes memory_;
-    std::uint64_t shown_ = 0;                      // from the beginning, in core dumps
+    std::uint64_t shown_ = 0;                      // bytes from the beginning that core dumps show
     std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes
     std::map<std::uint64_t, std::uint64_t> used_;
 };

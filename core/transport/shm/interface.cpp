@@ -30,9 +30,9 @@ ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const Interfac
       cross_memory_(options.copy, options.crowded),
       segment_(Segment::create(ports, options.by_descriptor)),
       heap_(*segment_) {
-    // Where sleeping is rare the sleeper pays for the ordering of "I sleep" against "I sent", with
-    // membarrier(2), and the senders nothing. Where ranks outnumber cores they sleep all the time:
-    // then each sender fences.
+    // If ranks rarely sleep, the sleeper pays for ordering its sleep against the sends of others,
+    // with membarrier(2), and senders pay nothing. If ranks outnumber cores they sleep all the
+    // time, and each sender fences.
     registered_ = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
     segment_->control().sleeper_fences = registered_ && !options_.crowded ? 1 : 0;
 }
@@ -71,14 +71,14 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     const bool fence = !(registered_ && peer.control().sleeper_fences != 0);
     channels_.push_back(
         std::make_unique<ShmChannel>(*segment_, *local, peer, *remote, fence, cross_memory_));
-    // Knock, unless the peer has connected this port already.
+    // Knock, unless the peer has already connected this port.
     std::uint32_t unconnected = 0;
     if (remote->active.compare_exchange_strong(unconnected, 1)) {
         peer.control().knocks.fetch_add(1, std::memory_order_release);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         peer.wake();
     }
-    // Ours now: the peer's knock on this port needs no answer any more.
+    // We have connected: the peer's knock on this port needs no answer any more.
     local->active.store(2, std::memory_order_release);
     return *channels_.back();
 }
@@ -114,7 +114,7 @@ bool ShmInterface::is_mapped(const RemoteMemory& memory) const {
 
 void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
     if (void* const memory = heap_.allocate(bytes, alignment)) return memory;
-    // The heap may be small where limits are: private memory does, only not as fast.
+    // Limits may make the heap small: private memory will do, but is slower.
     const std::size_t align = std::max<std::size_t>(alignment, 64);
     const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), align);
     return size < bytes ? nullptr : std::aligned_alloc(align, size);
@@ -132,7 +132,8 @@ void ShmInterface::prepare_sleep() {
     if (segment_->bell() >= 0) segment_->silence_bell();
     control.sleeping.store(segment_->bell() >= 0 ? sleeps_on_bell : sleeps_on_futex,
                            std::memory_order_relaxed);
-    // Before the last poll: a sequentially consistent store alone would let its loads go ahead.
+    // Before the last poll: after a mere sequentially consistent store, its loads could be moved
+    // ahead.
     if (control.sleeper_fences != 0)
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);  // a fence here too
     else

@@ -1,13 +1,12 @@
 // Shared memory between the ranks of one host.
 //
 // Each ordered pair of ports has its own slot queue in the receiver's segment: one writer, one
-// reader, no lock. A slot's header carries a stamp, written last, that says which turn of the slot
-// queue it belongs to, so a poll reads one cache line and an 8-byte message moves in that same
-// line.
+// reader, no lock. A slot's header has a stamp, written last, that says to which turn of the slot
+// queue it belongs, so a poll reads one cache line and an 8-byte message moves in that same line.
 //
-// Large messages take one copy: a plain store or load where the other side lies in a segment's
-// heap, process_vm_writev/readv where the kernel allows it. Where it does not, can_write() and
-// can_read() say so, and core sends packets, which is the pipelined two-copy path.
+// Large messages take one copy: a plain store or load if the other side lies in a segment's heap,
+// process_vm_writev/readv if the kernel allows it. If it does not, can_write() and can_read() say
+// so, and core sends packets, which makes two copies in a pipeline.
 #pragma once
 
 #include <array>
@@ -25,14 +24,14 @@ namespace torusmp::transport::shm {
 struct InterfaceOptions {
     CopyMode copy = setting::copy.initial();  // of large messages to private memory
     bool crowded = false;                     // ranks outnumber cores
-    bool by_descriptor = false;               // sleep on descriptor(), beside other interfaces
+    bool by_descriptor = false;  // sleep on descriptor(), together with other interfaces
 };
 
 class ShmChannel;
 
 class ShmInterface final : public Interface {
   public:
-    // Throws std::runtime_error when the segment cannot be made.
+    // Throws std::runtime_error if the segment cannot be made.
     ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options);
     ~ShmInterface() override;
 

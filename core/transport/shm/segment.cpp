@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::uint32_t address_magic = 0x746f7231;          // "tor1"
 constexpr std::uint64_t control_magic = 0x746f7275736d7031;  // "torusmp1"
-// Allocations that find no room in the heap take private memory, so it may be small.
+// It may be small: allocations that do not fit take private memory.
 constexpr std::uint64_t smallest_heap = std::uint64_t{1} << 20;
-// The heap begins on a page of every size that there is.
+// The heap begins at a page boundary whatever the size of pages.
 constexpr std::uint64_t largest_page = std::uint64_t{64} << 10;
 
 [[noreturn]] void fail(std::string_view what) {
@@ -48,7 +48,7 @@ Plan plan(const std::vector<PortOptions>& ports) {
     std::uint64_t at = round_up(sizeof(Control), 64) + ports.size() * sizeof(Port);
     for (const PortOptions& port : ports) {
         for (int k = 0; k < port.virtual_channels; ++k) {
-            // Rings begin on a page, so that an unused one costs nothing.
+            // Slot queues begin on a page, so that an unused one costs nothing.
             at = round_up(at, page);
             result.lines.push_back(at);
             at += port.credits[k] * line_bytes;
@@ -70,7 +70,7 @@ std::uint64_t limit(auto which) {
     return getrlimit(which, &found) == 0 ? found.rlim_cur : RLIM_INFINITY;
 }
 
-// What stands in the way of a mapping, for people: the limit, if there is one, and its value.
+// Why there is no room for a mapping, in words: the limit, if there is one, and its value.
 std::string want_of_address_space() {
     const std::uint64_t most = limit(RLIMIT_AS);
     if (most == RLIM_INFINITY) return "the address space of this process is used up";
@@ -89,8 +89,8 @@ bool fits(std::uint64_t bytes, std::uint64_t mappings) {
     return true;
 }
 
-// Maps the file with as large a heap as the limits of this process allow, which are taken to be its
-// peers' too: each of them maps this segment, and this process theirs, `mappings` in all.
+// Maps the file with as large a heap as the limits of this process allow. Its peers are taken to
+// have the same limits: each maps this segment, and this process theirs, `mappings` in all.
 std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t heap_offset,
                                                    std::uint64_t mappings) {
     const auto memory =
@@ -137,7 +137,7 @@ std::string why_closed(std::uint32_t process, int error) {
             "{}; that process runs as user {}, this one as user {}: the ranks of "
             "one host must run as one user",
             std::strerror(error), owner.st_uid, geteuid());
-    // The kernel gives /proc/PID/fd of a process that must not be dumped to root.
+    // /proc/PID/fd of a process that must not be dumped belongs to root.
     if (descriptors.st_uid != owner.st_uid)
         return fmt::format(
             "{}; that process is not dumpable, so the kernel closes its "
@@ -253,7 +253,7 @@ void Segment::wake() const noexcept {
     if (how == sleeps_on_futex)
         syscall(SYS_futex, &sleeping, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
     else if (how == sleeps_on_bell && write(bell_write_.get(), "", 1) < 0)
-        return;  // full: it rings already
+        return;  // full: it has been rung already
 }
 
 void Segment::silence_bell() const {
@@ -264,7 +264,7 @@ void Segment::silence_bell() const {
 
 Segment::Segment(int descriptor, std::byte* base, const Address& address)
     : descriptor_(descriptor), base_(base), address_(address) {
-    // A core dump would write out the sparse file whole, once in every peer, and fill its holes.
+    // A core dump would write out the whole sparse file, once for every peer, and fill its holes.
     madvise(base_, address_.bytes, MADV_DONTDUMP);
 }
 

@@ -2,8 +2,8 @@
 // which QMP_allocate_memory is served.
 //
 // Each rank makes one anonymous memory file; peers open it through /proc/PID/fd, so nothing has a
-// name that could be left behind, and the kernel frees it with its last user. The file is sparse:
-// a slot queue costs memory when it is first used, which is all the creating there is.
+// name that could be left behind, and the kernel frees it with its last user. The file is sparse: a
+// slot queue takes memory when it is first used, and needs no other setup.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct Address {
 };
 static_assert(sizeof(Address) == 32);
 
-// First cache line of a slot: where a packet's header and a small payload lie.
+// Address::bell if the owner has none.
 inline constexpr std::uint32_t no_bell = ~0u;
 // Control::sleeping
 inline constexpr std::uint32_t sleeps_on_futex = 1;
@@ -39,10 +39,11 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
     return (value + to - 1) / to * to;
 }
 
+// The line of a slot: a packet's header and, if it fits, its payload.
 inline constexpr std::size_t line_bytes = 256;
 inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
 
-// One port in shared memory. The first line is written once, before anybody else maps it.
+// One port in shared memory. Its first cache lines are written once, before anybody else maps it.
 struct alignas(64) Port {
     std::uint32_t port;
     std::uint32_t virtual_channels;
@@ -61,26 +62,27 @@ struct Control {
     std::uint64_t nonce;
     std::uint64_t heap_offset;
     std::uint64_t heap_bytes;
-    std::uint64_t probe_address;  // of a word that holds `nonce` in the owner's private memory
+    std::uint64_t probe_address;  // of a word in the owner's private memory that holds `nonce`
     std::uint32_t port_count;
     std::uint32_t
-        sleeper_fences;  // 1: before it sleeps the owner makes every peer's stores visible
-    // 0: the owner is awake; else what it sleeps on, or is about to.
+        sleeper_fences;  // 1: before it sleeps, the owner makes every peer's stores visible
+    // 0: the owner is awake; otherwise what it sleeps on, or is about to.
     alignas(64) std::atomic<std::uint32_t> sleeping;
-    // Bumped by every peer that connects.
+    // Incremented by every peer that connects.
     alignas(64) std::atomic<std::uint32_t> knocks;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-// A mapping of a whole segment; the owner's unmaps and closes the file.
+// A mapping of a whole segment; the owner's also closes the file when it is unmapped.
 class Segment {
   public:
     // Creates a segment with these ports. Throws std::runtime_error with the reason.
     // with_bell: the owner will sleep on bell() instead of the futex.
     static std::unique_ptr<Segment> create(const std::vector<PortOptions>& ports,
                                            bool with_bell = false);
-    // Maps a peer's. Throws std::runtime_error that names the process and says what to look at.
+    // Maps a peer's segment. Throws std::runtime_error that names the process and says what to
+    // check.
     static std::unique_ptr<Segment> open(const Address& address);
     ~Segment();
     Segment(const Segment&) = delete;
@@ -92,14 +94,14 @@ class Segment {
     Port* find_port(std::uint32_t port) const;
     std::byte* at(std::uint64_t offset) const { return base_ + offset; }
     Bytes heap() const { return {base_ + control().heap_offset, control().heap_bytes}; }
-    // Of the owner: readable when a peer has rung. -1: it has no bell.
+    // In the owner: readable when a peer has rung. -1: it has no bell.
     int bell() const { return bell_read_.get(); }
     void silence_bell() const;
-    // Wakes the owner where it sleeps; any thread of any process, also in signal handlers. What it
-    // is woken for comes before, with a fence between.
+    // Wakes the owner if it sleeps; from any thread of any process, also in signal handlers. What
+    // it is woken for must be written before, with a fence between.
     void wake() const noexcept;
-    // Whether a stretch of the owner's heap, of whole dump_units, is written to core dumps; at
-    // first nothing of a segment is.
+    // Whether a stretch of the owner's heap, in whole dump_units, is written to core dumps;
+    // initially nothing of a segment is.
     static constexpr std::uint64_t dump_unit = std::uint64_t{256} << 10;
     void show_in_dumps(std::uint64_t begin, std::uint64_t end, bool shown) const;
     // Gives the pages of a stretch of the file back to the system.

@@ -1,4 +1,4 @@
-// What a user may set of shared memory.
+// Settings of shared memory.
 #pragma once
 
 #include "config/setting.h"

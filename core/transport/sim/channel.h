@@ -1,5 +1,5 @@
 // One end of a simulated link as core sees it. Owned by its sim::Interface; the packets and the
-// faults belong to the World. One thread, like everything of the World.
+// faults belong to the World. One thread, like the rest of the World.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// One process's end of the simulated world: what has arrived, memory, and the channels.
+// One process's part of the simulated world: what has arrived, memory, and the channels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr int packets_per_poll = 64;
 
 // What an interface's address() holds.
 struct Address {
-    std::uint64_t secret;  // the world's, so that an address of another world is found out
+    std::uint64_t secret;  // the world's, so that an address of another world is detected
     std::uint64_t index;
 };
 
@@ -32,7 +32,7 @@ Capabilities capabilities_in(const WorldOptions& options) {
             .reads_at_once = options.read == Remote::immediate,
             .places = options.places,
             .separate_links = options.separate_links,
-            .most_pieces = 5};  // few: messages take many writes
+            .most_pieces = 5};  // few, so that messages take many writes
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ transport::Channel& Interface::connect(ConstBytes peer_address, const ChannelOpt
         world_.schedule(world_.now_ + world_.draw(end.link->packet), EventKind::announce, *end.peer,
                         0);
     }
-    // What came before this side had connected can be delivered now.
+    // What came before this side had connected can now be delivered.
     for (std::size_t vc = 0; vc < end.virtual_channels.size(); ++vc)
         if (end.virtual_channels[vc].arrived > 0 && !end.virtual_channels[vc].listed) {
             end.virtual_channels[vc].listed = true;
@@ -121,7 +121,7 @@ int Interface::poll(Sink& sink) {
                 break;
             case EventKind::transfer: {
                 const auto motion = end.motions.find(item.id);
-                if (motion == end.motions.end()) break;  // failed with its link, which was told
+                if (motion == end.motions.end()) break;  // failed with its link, which was reported
                 const std::uint64_t cookie = motion->second.cookie;
                 end.motions.erase(motion);
                 sink.on_transfer(*end.channel, cookie, item.ok);
@@ -150,7 +150,7 @@ int Interface::deliver(Sink& sink, End& end, int number, int budget) {
     int taken = 0;
     while (vc.arrived > 0 && taken < budget) {
         Packet& packet = vc.packets.front();
-        // Core may give the packet's credit back as soon as it has done with it, before it returns.
+        // Core may give the packet's credit back before on_packet() returns.
         ++vc.owed;
         vc.slotted -= packet.slotted;
         if (sink.on_packet(*end.channel, packet.header, packet.payload.get()) == Verdict::held) {

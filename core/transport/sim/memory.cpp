@@ -36,7 +36,7 @@ std::uint64_t World::seal(std::size_t interface, std::uint64_t address,
     return Random::mix(Random::mix(secret_ ^ address) ^ Random::mix(length + interface));
 }
 
-// What stands in the place of that port's key; never 0, which stands for none.
+// Takes the place of that port's key; never 0, which means none.
 std::uint32_t World::port_seal(std::uint64_t seal, std::uint32_t port) const {
     return std::uint32_t(Random::mix(seal + port)) | 1;
 }
@@ -89,7 +89,7 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
     }
     const std::uint64_t id = ++motions_;
     end.motions.emplace(id, std::move(motion));
-    // On a link that is dead and not known to be, it fails when the link is reported.
+    // If the link is dead and that is not known yet, it fails when the link is reported.
     if (!end.link->dead) schedule(now_ + draw(options_.transfer), EventKind::transfer, end, id);
     return Transfer::pending;
 }
@@ -101,8 +101,8 @@ void World::finish(End& end, std::uint64_t id) {
     end.interface->ready_.push_back({&end, EventKind::transfer, id, there});
 }
 
-// The first bytes of a placed payload arrive at this end. Memory that is exposed no more is left
-// alone.
+// Puts the first bytes of a placed payload into this end's memory, unless that is no longer
+// exposed.
 void World::put_in_place(const End& end, const Placed& placed, std::size_t most) {
     for (const auto& [seal, exposure] : end.interface->exposed_) {
         const std::uint64_t offset = placed.target.address - exposure.address;

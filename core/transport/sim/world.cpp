@@ -40,7 +40,7 @@ void check_slots(const PortOptions& slots) {
         throw std::invalid_argument(fmt::format("port {}: slots of 0 bytes", slots.port));
 }
 
-// A header from outside may name any virtual channel; such packets queue with those of virtual
+// A header from outside may name any virtual channel; such packets are queued with those of virtual
 // channel 0.
 std::size_t virtual_channel_of(const End& end, const PacketHeader& header) {
     return header.virtual_channel < end.slots.virtual_channels ? header.virtual_channel : 0;
@@ -69,7 +69,7 @@ std::unique_ptr<Interface> World::create(InterfaceOptions options) {
     return interface;
 }
 
-// This side's end of the link that both ports name, new unless the other side came first.
+// This side's end of the link that both ports name, made here unless the other side came first.
 End& World::join(Interface& from, std::size_t to, const ChannelOptions& options) {
     Interface* const other = interfaces_[to];
     for (End* end : from.ends_)
@@ -150,7 +150,7 @@ void World::carry(End& from, const PacketHeader& header, std::unique_ptr<std::by
 
 void World::launch(End& into, PacketHeader header, std::unique_ptr<std::byte[]> payload,
                    bool slotted, Placed placed) {
-    header.stamp = std::uint32_t(random_.next());  // core must not rely on it
+    header.stamp = std::uint32_t(random_.next());  // core must not rely on its value
     const std::size_t number = virtual_channel_of(into, header);
     VirtualChannel& vc = into.virtual_channels[number];
     const Time due = std::max(now_ + draw(into.link->packet), vc.last_due);
@@ -202,7 +202,7 @@ void World::bury_all(Interface& interface, const std::string& why, bool tear) {
     for (End* end : interface.ends_) bury(*end->link, why, tear);
 }
 
-// `tear`: a remote write under way may have been done in part; its memory is still there.
+// `tear`: a remote write under way may have been partly done; its memory still exists.
 void World::bury(Link& link, const std::string& why, bool tear) {
     if (link.dead) return;
     link.dead = true;
@@ -249,7 +249,7 @@ void World::schedule(Time at, EventKind kind, End& end, std::uint64_t id) {
     std::push_heap(events_.begin(), events_.end(), later);
 }
 
-// What an event does when its time has come. False: it concerns nobody any more.
+// Carries out an event whose time has come. False: it no longer concerns anybody.
 bool World::happen(const Event& event) {
     End& end = *event.end;
     if (end.interface == nullptr || !end.interface->alive_) return false;
@@ -289,7 +289,7 @@ bool World::happen(const Event& event) {
     return true;
 }
 
-// The next event no later than `until`; those of the dead are passed over.
+// The next event no later than `until`; events of dead processes are skipped.
 std::optional<std::size_t> World::next(Time until) {
     while (!events_.empty() && events_.front().at <= until) {
         std::pop_heap(events_.begin(), events_.end(), later);

@@ -1,14 +1,14 @@
 // The simulated transport: any number of interfaces in one process, joined by links that delay,
 // reorder, die and lie as they are told, in virtual time.
 //
-// A World owns the links and the clock; sim::Interface objects belong to whoever asked for them (a
-// Runtime) and must be gone before the World. Everything runs in one thread, and the same seed and
-// the same calls give the same run. Nothing happens by itself: step() moves the clock to the next
+// A World owns the links and the clock; sim::Interface objects belong to whoever made them (a
+// Runtime) and must be gone before the World. Everything runs in one thread, and the same seed with
+// the same calls gives the same run. Nothing happens by itself: step() moves the clock to the next
 // event and says whose it is; that interface finds it at its next poll().
 //
-// What a real transport would leave to luck is checked here. A packet for which no receive slot is
-// free, a credit given back twice, a reserve() without commit() and the like are bugs of the caller
-// and throw std::logic_error.
+// What a real transport would leave to chance is checked here. A packet for which no receive slot
+// is free, a credit given back twice, a reserve() without commit() and the like are bugs of the
+// caller and throw std::logic_error.
 #pragma once
 
 #include <array>
@@ -29,9 +29,9 @@
 
 namespace torusmp::transport::sim {
 
-using Time = std::chrono::nanoseconds;  // virtual, since the world began
+using Time = std::chrono::nanoseconds;  // virtual, since the World was made
 
-// How long something takes: uniform in [low, high], and now and then `straggle` more.
+// How long something takes: uniform in [low, high], and occasionally `straggle` more.
 struct Delay {
     Time low{1000};
     Time high{5000};
@@ -39,7 +39,7 @@ struct Delay {
     Time straggle{0};
 };
 
-// What a remote write, or read, does.
+// How remote writes, or reads, behave.
 enum class Remote {
     refused,    // the transport has none
     immediate,  // done on return
@@ -56,9 +56,9 @@ struct WorldOptions {
     Remote read = Remote::pending;
     bool separate_links = true;  // Capabilities::separate_links
     bool places = false;         // Capabilities::places
-    // Memory from allocate() is mapped by the peers: to write or read it is immediate.
+    // Memory from allocate() is mapped by the peers: writing or reading it is immediate.
     bool mapped = false;
-    Time down_within{1'000'000};  // both ends of a dead link know of it after at most this
+    Time down_within{1'000'000};  // both ends of a dead link learn of it within this time
 };
 
 struct InterfaceOptions {
@@ -95,7 +95,7 @@ struct Placed {
 
 struct Packet {
     PacketHeader header;
-    std::unique_ptr<std::byte[]> payload;  // exactly header.length bytes, so tools see overruns
+    std::unique_ptr<std::byte[]> payload;  // exactly header.length bytes, so tools detect overruns
     bool slotted = false;                  // sent by a channel, not injected: it occupies a slot
     Placed placed{};
 };
@@ -107,7 +107,7 @@ struct VirtualChannel {
     std::size_t slotted = 0;  // of them, those that occupy one
     std::size_t owed = 0;     // packets taken whose credit has not been given back
     Time last_due{0};
-    bool listed = false;  // in the interface's list of things to deliver
+    bool listed = false;  // in the interface's list of channels with something to deliver
 };
 
 struct Motion {  // a remote write or read under way
@@ -118,7 +118,7 @@ struct Motion {  // a remote write or read under way
     std::uint64_t key;  // seal of the remote memory: nothing moves once that is deregistered
 
     std::size_t bytes() const;
-    void move(std::size_t most) const;  // the first bytes of it
+    void move(std::size_t most) const;  // moves the first `most` bytes
 };
 
 struct Link;
@@ -148,8 +148,8 @@ struct Link {
 };
 
 std::string name_of(const End& end);
-// Ports of links have keys of their own in RemoteMemory; the others, which one process hardly mixes
-// with those, share them.
+// Each link port has a key of its own in RemoteMemory; the others share these, as one process
+// hardly uses both.
 constexpr std::uint32_t key_place(std::uint32_t port) {
     return port % most_link_ports;
 }
@@ -175,7 +175,7 @@ class Interface final : public transport::Interface {
 
     std::size_t index() const { return index_; }  // from 0, in the order of World::create()
     bool alive() const { return alive_; }
-    // Packets were held at the last poll: it is worth polling again once something has changed.
+    // Packets were held at the last poll: polling again makes sense once something has changed.
     bool holding() const { return !ready_.empty(); }
 
     std::vector<std::byte> address() const override;
@@ -186,7 +186,7 @@ class Interface final : public transport::Interface {
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
-    // Nothing sleeps here: the world moves one event on.
+    // Nothing really sleeps here: the world moves to the next event.
     void sleep(Clock::time_point deadline) override;
 
   private:
@@ -215,7 +215,7 @@ class Interface final : public transport::Interface {
     std::vector<std::unique_ptr<detail::Channel>> channels_;
     std::vector<detail::End*> ends_;
     std::vector<Ready> ready_;    // what has arrived and waits for poll()
-    std::vector<Ready> working_;  // what the poll under way goes through
+    std::vector<Ready> working_;  // what the current poll() is going through
     struct Exposure {
         std::uint64_t address;
         std::uint64_t length;
@@ -238,26 +238,26 @@ class World {
     Time now() const { return now_; }
     bool idle() const { return events_.empty(); }  // nothing is under way anywhere
     // Moves the clock to the next event and returns the index of the interface that should poll
-    // now; nothing when the world is idle. Events of the dead are passed over.
+    // now; nothing if the world is idle. Events of dead processes are skipped.
     std::optional<std::size_t> step();
-    // Moves the clock on; what comes due may be polled afterwards.
+    // Moves the clock on; what becomes due can be polled afterwards.
     void advance(Time by);
 
-    // A link dies: what is under way on it is lost, both ends hear Sink::on_down() within
+    // A link dies: what is under way on it is lost, and both ends get Sink::on_down() within
     // options.down_within. The link is named by the interface and port of one of its ends.
     void kill_link(Interface& interface, std::uint32_t port);
     // A process dies, and its links with it. It must not be polled any more.
     void kill(Interface& interface);
 
-    // A process that is not one of ours any more: what is sent to it vanishes, slots or none, and
-    // it never answers. Tests speak for it with inject().
+    // A process is no longer ours: what is sent to it vanishes, whether or not it has slots, and it
+    // never answers. Tests speak for it with inject().
     void swallow(Interface& interface) { interface.swallows_ = true; }
 
     // Slows or quickens one link.
     void set_delay(Interface& interface, std::uint32_t port, const Delay& delay);
 
-    // A packet out of nowhere: it arrives at that port like any other, but nobody sent it, it takes
-    // no slot, and its header may say anything; only `length` is set to the payload's.
+    // A forged packet: it arrives at that port like any other, but nobody sent it, it takes no
+    // slot, and its header may say anything; only `length` is set to the payload's.
     void inject(Interface& interface, std::uint32_t port, PacketHeader header, ConstBytes payload);
     // Sees each packet that a channel sends, and may change header and payload on the way (`length`
     // follows the payload). Empty: none.

@@ -1,5 +1,5 @@
-// What the parts of a TcpInterface share: connections that are being established, and what its
-// epoll tells of.
+// What the parts of a TcpInterface share: connections that are being established, and the events of
+// its epoll.
 #pragma once
 
 #include "base/descriptor.h"
@@ -8,7 +8,7 @@
 
 namespace torusmp::transport::tcp {
 
-// What an epoll event is about: a kind in the low bits of a pointer or a number.
+// What an epoll event refers to: a kind, in the low bits of a pointer or a number.
 enum Watched : std::uint64_t { channel, attempt, listener, monitor, bell };
 inline constexpr std::uint64_t kind_bits = 3;
 
@@ -20,9 +20,9 @@ inline std::uint64_t mark(const void* object, Watched kind) {
 struct TcpInterface::Attempt {
     base::Descriptor socket;
     Handshake handshake;
-    TcpChannel* caller = nullptr;  // null: a pending connection that came in by a listener
+    TcpChannel* caller = nullptr;  // null: a pending connection that came in through a listener
     bool called = false;           // by this end
-    bool connecting = false;       // in the kernels' hands
+    bool connecting = false;       // the kernels are still establishing it
     bool over = false;
 };
 

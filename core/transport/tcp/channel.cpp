@@ -1,4 +1,4 @@
-// What comes in by a TCP channel, and its life.
+// What a TCP channel receives, and its life.
 #include "core/transport/tcp/channel.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ int TcpChannel::receive(Sink& sink) {
 // One system call. True: there may be more.
 bool TcpChannel::receive_some(Sink& sink) {
     if (in_begin_ == in_end_) in_begin_ = in_end_ = 0;
-    // The longest frame that is parsed whole must fit behind in_begin_.
+    // The longest frame that is parsed in one piece must fit behind in_begin_.
     if (in_begin_ != 0 && in_bytes_ - in_begin_ < sizeof(FrameHead) + port_.slot_bytes) {
         std::memmove(in_.get(), in_.get() + in_begin_, in_end_ - in_begin_);
         in_end_ -= in_begin_;
@@ -89,7 +89,7 @@ int TcpChannel::parse(Sink& sink) {
     return taken;
 }
 
-// One frame, or what is there of a write. False: more bytes are needed.
+// Parses one frame, or what has arrived of a write. False: more bytes are needed.
 bool TcpChannel::parse_one(Sink& sink, int& taken) {
     const std::size_t there = in_end_ - in_begin_;
     const std::byte* from = in_.get() + in_begin_;
@@ -188,7 +188,7 @@ int TcpChannel::deliver(Sink& sink, const PacketHeader& header, const std::byte*
     return 0;
 }
 
-// Puts a packet in a slot of its virtual channel until core takes it.
+// Keeps a packet in a slot of its virtual channel until core takes it.
 bool TcpChannel::keep(const PacketHeader& header, const std::byte* payload) {
     Held& held = held_[header.virtual_channel];
     const std::size_t slots = port_.credits[header.virtual_channel];
@@ -238,7 +238,7 @@ void TcpChannel::say_goodbye() {
         flush();
     }
     if (state_ == State::open) {
-        // Unread bytes would turn the end into a reset at the peer.
+        // Unread bytes would make the peer see a reset instead of the end.
         shutdown(socket_.get(), SHUT_WR);
         while (recv(socket_.get(), in_.get(), in_bytes_, MSG_DONTWAIT) > 0) {
         }
@@ -252,8 +252,8 @@ bool TcpChannel::is_unanswered(std::chrono::nanoseconds patience) const {
     tcp_info info{};
     socklen_t length = sizeof info;
     if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
-    // Data sent again, or the question whether there is room for more; one of these alone may have
-    // been lost.
+    // Data was sent again, or the peer was asked whether it has room; a single one of these may
+    // have been lost.
     const bool asked = info.tcpi_retransmits != 0 || info.tcpi_probes > 1;
     return asked && std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
 }

@@ -1,5 +1,5 @@
-// One end of a TCP connection: frames out in as few system calls as the load allows, frames in,
-// payload of remote writes straight into the memory it is for.
+// One end of a TCP connection: frames out in as few system calls as the load allows, frames in, and
+// the payload of remote writes straight into the memory it is meant for.
 //
 // Life: waiting (for the peer's call) or meeting (calling) -> open -> finished or down.
 //
@@ -50,24 +50,23 @@ class TcpChannel final : public NetworkChannel {
   private:
     friend class TcpInterface;
 
-    // A remote write that is not out yet.
+    // A remote write that has not been sent completely.
     struct Write {
         std::uint64_t memory;  // the peer's id of it
         std::uint64_t offset;
         ConstBytes left;
         std::uint64_t cookie;
         std::optional<std::uint64_t> notice;
-        std::vector<ConstBytes> behind;  // further stretches of memory, one after the other
-        std::size_t next = 0;            // of them
+        std::vector<ConstBytes> behind;  // further stretches of memory, in order
+        std::size_t next = 0;            // index of the next of these
 
         std::size_t bytes() const;  // in all
         void advance(std::size_t bytes);
-        // Calls visit(from, bytes) for the stretches that hold [skip, skip + bytes) of it.
+        // Calls visit(from, bytes) for the stretches that make up [skip, skip + bytes) of it.
         template <class Visit>
         void stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const;
     };
-    // Packets of a virtual channel that were held: as many slots as the virtual channel has
-    // credits.
+    // Packets of a virtual channel that were held: it has as many slots as credits.
     struct Held {
         std::unique_ptr<std::byte[]> slots;
         std::size_t first = 0;
@@ -107,7 +106,7 @@ class TcpChannel final : public NetworkChannel {
 
     void open(base::Descriptor socket);
     void say_goodbye();
-    // Whether the peer's kernel has not answered for so long what this one keeps asking it.
+    // Whether the peer's kernel has not answered ours for so long.
     bool is_unanswered(std::chrono::nanoseconds patience) const;
     void drop_socket();
 
@@ -123,21 +122,21 @@ class TcpChannel final : public NetworkChannel {
     ByteQueue out_;
     std::vector<Write> writes_;
     std::size_t first_write_ = 0;
-    FrameHead piece_head_{};  // the piece of the first write that is on its way
+    FrameHead piece_head_{};  // of the first write's piece that is being sent
     std::size_t piece_sent_ = 0;
-    std::size_t piece_bytes_ = 0;            // payload of the piece
-    bool piece_begun_ = false;               // a piece is on its way
-    bool full_ = false;                      // the last call took less than it was given
-    bool blocked_ = false;                   // so the socket is watched for room
-    unsigned burst_ = 0;                     // packets sent since poll number
-    unsigned burst_turn_ = 0;                // this
+    std::size_t piece_bytes_ = 0;  // payload of the piece
+    bool piece_begun_ = false;     // a piece is on its way
+    bool full_ = false;            // the last call took less than it was offered
+    bool blocked_ = false;         // so the socket is watched until there is room
+    unsigned burst_ = 0;           // packets sent since poll burst_turn_
+    unsigned burst_turn_ = 0;
     std::unique_ptr<std::byte[]> reserved_;  // where a packet is packed; as large as a slot
 
     std::unique_ptr<std::byte[]> in_;
-    std::size_t in_bytes_ = 0;  // room
+    std::size_t in_bytes_ = 0;  // capacity
     std::size_t in_begin_ = 0;
     std::size_t in_end_ = 0;
-    WriteFrame incoming_{};          // of the write that is arriving
+    WriteFrame incoming_{};          // the head of the write that is arriving
     std::size_t incoming_left_ = 0;  // payload of it still to come
     std::uint32_t incoming_sum_ = 0;
     std::array<Held, max_virtual_channels> held_;

@@ -14,9 +14,9 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// Packets between two polls that go out one by one; what follows them waits for company.
+// Packets between two polls that go out one by one; those after them wait for company.
 constexpr unsigned most_singles = 4;
-// From here on a payload is worth a system call of its own rather than a copy.
+// From this size on a payload is worth a system call of its own rather than a copy.
 constexpr std::size_t worth_a_call = 4096;
 constexpr std::size_t most_queued = 64u << 10;  // bytes of small frames that wait for company
 
@@ -31,15 +31,15 @@ TcpChannel::FrameHead TcpChannel::head_of(const PacketHeader& header, ConstBytes
                                           ConstBytes payload) const {
     FrameHead head{header, 0};
     if (interface_.options_.checksum) {
-        // A relayed packet brings the checksum that its source made.
+        // A relayed packet carries the checksum that its source made.
         if (head.header.stamp == 0) head.header.stamp = checksum_of(head.header, front, payload);
         head.checksum = checksum_of(head.header);
     }
     return head;
 }
 
-// Small packets of one poll go out together at its end, and so do those of a caller that sends
-// many without polling: a system call costs more than their copy.
+// Small packets of one poll go out together at its end, and so do those of a caller that sends many
+// without polling: a system call costs more than copying them.
 bool TcpChannel::sends_at_once(std::size_t bytes) const {
     if (blocked_ || corked_ || state_ != State::open) return false;
     if (bytes >= worth_a_call) return true;
@@ -80,8 +80,8 @@ void TcpChannel::queue_frame(const PacketHeader& header, ConstBytes front, Const
         interface_.make_dirty(*this);
 }
 
-// From where the parts lie: a call takes the queue and them, and what the socket leaves is queued
-// in its order.
+// Sends the parts from where they lie: one call takes the queue and the parts, and what the socket
+// does not take is queued in order.
 void TcpChannel::send_gathered(const FrameHead& head, ConstBytes front, ConstBytes payload) {
     const std::array<ConstBytes, 3> frame{std::as_bytes(std::span(&head, 1)).first(head_bytes()),
                                           front, payload};
@@ -173,7 +173,7 @@ Transfer TcpChannel::write(const RemoteMemory& remote, std::size_t offset,
     if (bytes == 0 && !notice) return Transfer::done;
     writes_.push_back(std::move(write));
     if (state_ == State::open && !blocked_) flush();
-    // Out whole already: then it was the last to be noted.
+    // It is out already, and so it was the last to be noted.
     auto& transfers = interface_.transfers_;
     if (state_ == State::open && writes_.empty() && !transfers.empty() &&
         transfers.back().channel == this) {
@@ -188,7 +188,8 @@ void TcpChannel::close(std::string_view why) {
     if (state_ == State::open) {
         const auto reason = std::as_bytes(std::span(why.substr(0, longest_reason)));
         const ControlFrame closed{.length = std::uint32_t(reason.size()), .frame = Frame::closed};
-        // A write that stands half way cannot be finished any more, nor anything behind it.
+        // A write of which a piece is half sent cannot be finished any more, nor anything behind
+        // it.
         if (!piece_begun_) {
             writes_.clear();
             first_write_ = 0;
@@ -200,7 +201,7 @@ void TcpChannel::close(std::string_view why) {
     if (state_ < State::finished) fail(std::string(why));
 }
 
-// Takes the next piece of the first write in hand.
+// Begins the next piece of the first write.
 void TcpChannel::next_piece() {
     const Write& write = writes_[first_write_];
     const std::size_t left = write.bytes();
@@ -223,7 +224,7 @@ void TcpChannel::next_piece() {
     piece_begun_ = true;
 }
 
-// `bytes` more of the piece are out.
+// `bytes` more of the piece have been sent.
 void TcpChannel::piece_out(std::size_t bytes) {
     piece_sent_ += bytes;
     if (piece_sent_ < head_bytes() + piece_bytes_) return;
@@ -238,8 +239,8 @@ void TcpChannel::piece_out(std::size_t bytes) {
     }
 }
 
-// One system call: the rest of the piece on its way, then the queue, then the next piece. False:
-// nothing is left, or the socket took less than it was given.
+// Makes one system call: the rest of the current piece, then the queue, then the next piece. False:
+// nothing is left, or the socket took less than it was offered.
 bool TcpChannel::flush_some() {
     std::array<iovec, 3 + most_gathered> parts;
     std::size_t count = 0;

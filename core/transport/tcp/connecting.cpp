@@ -1,4 +1,4 @@
-// How the connections of a TcpInterface are established: calls, listeners, pending connections.
+// How a TcpInterface establishes connections: calls, listeners, pending connections.
 #include <fmt/format.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -21,9 +21,9 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// Calls of one channel that may be lost before a verdict: where the other end had to make room.
+// How many calls of one channel may be lost before a verdict, because the other end made room.
 constexpr unsigned most_calls = 8;
-// Unsent bytes in the kernel beyond which a socket counts as full, so that packets behind a large
+// With this many unsent bytes in the kernel a socket counts as full, so that packets behind a large
 // write do not wait for megabytes.
 constexpr int most_unsent = 256 << 10;
 
@@ -80,7 +80,7 @@ void TcpInterface::tune(int socket) const {
     set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, options_.socket_buffer);
     set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, options_.socket_buffer);
     set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent);
-    // An idle connection whose other end's kernel answers nothing for this long is gone.
+    // An idle connection is gone if the other end's kernel answers nothing for this long.
     using std::chrono::duration_cast;
     const auto milliseconds = duration_cast<std::chrono::milliseconds>(options_.timeout).count();
     const int third = int(std::max<std::int64_t>(1, milliseconds / 3000));
@@ -90,7 +90,7 @@ void TcpInterface::tune(int socket) const {
     set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
 }
 
-// How long the kernel goes on without an answer before it gives the connection up; 0: as usual.
+// How long our kernel goes on without an answer before it gives the connection up; 0: its default.
 void TcpInterface::limit_silence(int socket, std::chrono::nanoseconds limit) const {
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
     set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, int(std::min<std::int64_t>(milliseconds, 1 << 30)));
@@ -121,7 +121,7 @@ void TcpInterface::call(TcpChannel& channel) {
     channel.state_ = TcpChannel::State::meeting;
 }
 
-// Whoever opens connections and says nothing makes room for the next one.
+// Connections that are opened and say nothing make room for the next one.
 void TcpInterface::make_room() {
     Attempt* oldest = nullptr;
     Attempt* silent = nullptr;
@@ -150,7 +150,7 @@ void TcpInterface::accept_from(std::size_t listening) {
     }
 }
 
-// Writes and reads what the handshake wants next. False: it has come to an end.
+// Writes and reads what the handshake needs next. False: it has ended.
 bool TcpInterface::exchange(Attempt& attempt) {
     Handshake& handshake = attempt.handshake;
     std::array<std::byte, 256> buffer;
@@ -203,14 +203,15 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
     if (!attempt.caller) return;
     attach_if_finished(attempt);
     if (attempt.handshake.refused()) {
-        // Both ends called: the other's call is the one that stays.
+        // Both ends have called, and it is the other's call that stays.
         attempt.over = true;
         if (attempt.caller->state_ == TcpChannel::State::meeting)
             attempt.caller->state_ = TcpChannel::State::waiting;
     }
 }
 
-// A caller has proven that it belongs to the job: is it the one, and does its call stay?
+// A caller has proved that it belongs to the job: is it the one that we expect, and does its call
+// stay?
 void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     const Introduction& said = attempt.handshake.introduction();
     TcpChannel* channel = channel_of(said.to_port);
@@ -219,7 +220,7 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
         const auto place = std::find_if(attempts_.begin(), attempts_.end(),
                                         [&](const auto& it) { return it.get() == &attempt; });
         if (!has_port(port) || place == attempts_.end()) return give_up(attempt, "no such port");
-        // Its place in the list is kept until this look is over.
+        // Its place in the list stays until all of the list has been looked at.
         arrivals_.push_back(std::move(*place));
         *place = std::make_unique<Attempt>(Attempt{
             {}, Handshake::listen(options_.secret, address_.id), nullptr, false, false, true});
@@ -228,7 +229,7 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     const bool ours = channel->peer_ == said.caller && channel->remote_port_ == said.from_port;
     const bool stays = channel->state_ == TcpChannel::State::waiting ||
                        (channel->state_ == TcpChannel::State::meeting && said.caller > address_.id);
-    // Who has nothing to wait for here is not told to.
+    // A caller that has nothing to expect here gets no verdict.
     if (!ours || channel->state_ >= TcpChannel::State::finished)
         return give_up(attempt, "not the one that belongs here");
     if (!stays) {
@@ -260,14 +261,14 @@ void TcpInterface::attach_if_finished(Attempt& attempt) {
     channel.open(std::move(attempt.socket));
 }
 
-// The connection has ended before the handshake. If the other end's process lives it had to make
-// room, and may hear the next call out; if not, its kernel refuses that one.
+// The connection has ended before the handshake. If the other end's process lives, it had to make
+// room and may hear our next call to the end; if not, its kernel refuses that one.
 void TcpInterface::lost(Attempt& attempt, const std::string& why) {
     TcpChannel* const channel = attempt.caller;
     if (channel == nullptr || channel->calls_ >= most_calls) return give_up(attempt, why);
     attempt.over = true;
     channel->state_ = TcpChannel::State::waiting;
-    if (!attempt.called) return;  // who called will do so again
+    if (!attempt.called) return;  // the caller will call again
     try {
         call(*channel);
     } catch (const std::runtime_error& error) {
@@ -277,7 +278,7 @@ void TcpInterface::lost(Attempt& attempt, const std::string& why) {
 
 void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
     attempt.over = true;
-    if (attempt.caller != nullptr)  // else a pending connection
+    if (attempt.caller != nullptr)  // otherwise a pending connection
         attempt.caller->fail(fmt::format("cannot connect: {}", why));
 }
 

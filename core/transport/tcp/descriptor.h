@@ -1,4 +1,4 @@
-// TCP connections over the links, and wherever routes lead, as the list of transports knows it.
+// The descriptor of TCP, over the links and wherever routes lead.
 #pragma once
 
 #include "core/transport/api/descriptor.h"

@@ -1,6 +1,6 @@
-// What travels in a TCP stream after the handshake: frames, each with a head of the size of a
-// packet header, with checksums on a word more, and `length` bytes behind it. `length` and `frame`
-// stand in every head where PacketHeader has its length and its place.
+// What travels in a TCP stream after the handshake: frames. Each has a head of the size of a packet
+// header, or a word more with checksums, and `length` bytes behind it. In every head `length` and
+// `frame` stand where PacketHeader has `length` and `transport_byte`.
 #pragma once
 
 #include <bit>
@@ -13,10 +13,10 @@
 namespace torusmp::transport::tcp {
 
 enum class Frame : std::uint8_t {
-    packet,   // core's: PacketHeader, its stamp the checksum that the source made
+    packet,   // core's: PacketHeader, whose stamp is the checksum that the source made
     grant,    // ControlFrame: credits, no payload
     write,    // WriteFrame: payload for exposed memory
-    goodbye,  // ControlFrame: the peer ends in an orderly way; nothing comes after
+    goodbye,  // ControlFrame: the peer leaves in an orderly way; nothing comes after it
     closed    // ControlFrame: the peer gives the connection up; the payload says why
 };
 
@@ -33,9 +33,9 @@ struct ControlFrame {
 struct WriteFrame {
     std::uint32_t checksum = 0;  // of the payload
     std::uint32_t length = 0;
-    std::uint64_t offset = 0;  // into the memory
+    std::uint64_t offset = 0;  // in the memory
     std::uint8_t unused1 = 0;
-    std::uint8_t notifies = 0;  // 1: it is the last of its write, which tells by `notice`
+    std::uint8_t notifies = 0;  // 1: the last of its write, which reports `notice`
     Frame frame = Frame::write;
     std::uint8_t unused2 = 0;
     std::uint32_t generation = 0;  // of the memory: see Exposures
@@ -52,21 +52,21 @@ inline constexpr bool is_head = sizeof(Head) == sizeof(PacketHeader) &&
                                 offsetof(Head, frame) == offsetof(PacketHeader, transport_byte);
 static_assert(is_head<ControlFrame> && is_head<WriteFrame>);
 
-// The head of another frame as it stands in a packet's place.
+// The head of another frame in the form of a packet header.
 template <class Head>
 PacketHeader as_header(const Head& head) {
     return std::bit_cast<PacketHeader>(head);
 }
 
 inline constexpr std::size_t longest_reason = 512;  // bytes
-// Payload of a write frame: long enough that its header costs nothing, short enough that packets
-// behind it need not wait.
+// Payload of a write frame: so long that its head costs nothing, so short that packets behind it
+// need not wait.
 inline constexpr std::size_t write_piece = 128u << 10;
 
-// Over the payload, in two parts, and what of the header stays the same from hop to hop: made by
+// Over the payload, in two parts, and what stays the same in the header from hop to hop: made by
 // the rank that sends the packet first, carried in `stamp`.
 std::uint32_t checksum_of(const PacketHeader& header, ConstBytes front, ConstBytes payload);
-// Over the head as it is on this hop, `stamp` included.
+// Over the head as it is on this hop, including `stamp`.
 std::uint32_t checksum_of(const PacketHeader& header);
 
 }  // namespace torusmp::transport::tcp

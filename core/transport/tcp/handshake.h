@@ -1,4 +1,4 @@
-// How two interfaces of one job make sure of each other before a connection carries anything.
+// How two interfaces of one job verify each other before a connection carries anything.
 //
 //   caller                                  listener
 //     Hello: its id, ports, a nonce   --->
@@ -8,7 +8,7 @@
 // A proof (secret.h) covers everything said before and who says it, so a recording of another
 // connection proves nothing.
 //
-// A Handshake owns no socket: it says what to write and takes what was read. One thread.
+// A Handshake owns no socket: it says what to write and takes what has been read. One thread.
 #pragma once
 
 #include <array>
@@ -32,29 +32,30 @@ struct Introduction {
 
 class Handshake {
   public:
-    // Draws the nonce. `introduction` is what the caller says, or empty for the listener.
+    // Draws the nonce. `introduction` is what the caller says; a listener says none.
     static Handshake call(const Secret& secret, const Introduction& introduction);
     static Handshake listen(const Secret& secret, const Id& own);
 
-    // What has to be written next; written() takes off its front.
+    // What has to be written next; written() removes from its front what has been.
     std::span<const std::byte> to_write() const {
         return std::span(outgoing_).subspan(written_count_);
     }
     void written(std::size_t bytes) { written_count_ += bytes; }
-    // How many bytes may be read before the next step: never more, what follows is not ours.
+    // How many bytes may be read before the next step, and no more: what follows is not the
+    // handshake's.
     std::size_t wants() const { return wanted_ - incoming_.size(); }
-    // Takes what was read. False: it is not what a peer of this job says; why() tells.
+    // Takes what was read. False: no peer of this job would say that; why() has the reason.
     bool read(std::span<const std::byte> bytes);
 
-    // The caller has named this listener's id, which only members of the job are told.
+    // The caller has named this listener's id, which only members of the job know.
     bool introduced() const { return step_ != Step::hello; }
-    // The listener has seen a right proof and waits for accept() or refuse().
+    // The listener has seen a valid proof and waits for accept() or refuse().
     bool proven() const { return step_ == Step::proven; }
     void accept() { give_verdict(1); }
     void refuse() { give_verdict(2); }
 
     bool finished() const { return step_ == Step::done && to_write().empty(); }
-    // The listener has a connection on that port already, or will have a better one.
+    // The listener already has a connection on that port, or will have a better one.
     bool refused() const { return step_ == Step::refused; }
     const Introduction& introduction() const { return introduction_; }
     const std::string& why() const { return why_; }

@@ -14,11 +14,11 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// Looks in a row that must find a connection silent.
+// How often in a row a connection must be found silent before it counts as gone.
 constexpr unsigned most_unanswered_looks = 2;
 constexpr int events_a_look = 32;
-// Polls of the busiest socket for each look at all of them: few where several are busy, many where
-// one is.
+// How many polls of the busiest socket there are for each look at all sockets: few if several are
+// busy, many if one is.
 constexpr unsigned least_look_mask = 1;
 constexpr unsigned most_look_mask = 15;
 constexpr unsigned busy_polls_a_look_for_silence = 256;
@@ -114,7 +114,7 @@ int TcpInterface::look(Sink& sink) {
                 read_monitor();
                 break;
             case Watched::bell:
-                break;  // rung for a sleeper; silenced before the next sleep
+                break;  // rung to wake a sleeper; silenced before the next sleep
         }
     }
     return taken;
@@ -203,7 +203,7 @@ bool TcpInterface::idle() const {
 void TcpInterface::prepare_sleep() {
     silence_bell();
     flush_dirty();
-    // The next look must see everything, not the hot socket alone.
+    // The next look must include all sockets, not only the busiest.
     turn_ |= look_mask_;
 }
 

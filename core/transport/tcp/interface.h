@@ -1,17 +1,17 @@
 // TCP between the nodes of a torus: a connection for each link, bound to the link's device and
-// address, so that the routing table has no say; and connections by route to ranks further away,
-// where the kernels between forward.
+// address, so that the routing table has no say; and routed connections to ranks further away, if
+// the kernels between forward.
 //
-// Polling looks at one socket at a time while messages come, and at all of them (epoll) in between;
-// waiting sleeps in epoll. Connections are established inside poll(), beside traffic: a caller and
-// a listener prove to each other that they know the job's secret (handshake.h), and whoever does
-// not is dropped.
+// While messages come, polling looks at the busiest socket, and now and then at all of them
+// (epoll); waiting sleeps in epoll. Connections are established inside poll(), beside traffic: a
+// caller and a listener prove to each other that they know the job's secret (handshake.h), and
+// whoever cannot is dropped.
 //
-// No clock runs against a peer's process: it may compute for hours between two steps of a
-// handshake, or before it reads. Only kernels have to answer in time. Ours tells of a cable by
-// which no answer to a call comes, and of an idle connection whose other end is gone; of one with
-// data under way we ask it, since the limit that it offers for those (TCP_USER_TIMEOUT) also ends
-// connections whose other end answers but has no room.
+// No time limit runs against a peer's process: it may compute for hours between two steps of a
+// handshake, or before it reads. Only kernels have to answer in time. Ours reports a cable over
+// which a call gets no answer, and an idle connection whose other end is gone. For a connection
+// with data under way we ask it ourselves, since the limit that it offers for those
+// (TCP_USER_TIMEOUT) also ends connections whose other end answers but has no room.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class TcpInterface final : public Network<TcpChannel> {
     void prepare_sleep() override;
     void sleep(Clock::time_point deadline) override;
 
-    // Pending connections at most: one more, and the oldest of those that have not
+    // The largest number of pending connections: for one more, the oldest of those that have not
     // even named this interface makes room.
     static constexpr std::size_t most_pending = 64;
 
@@ -64,7 +64,7 @@ class TcpInterface final : public Network<TcpChannel> {
     void tune(int socket) const;
     void limit_silence(int socket, std::chrono::nanoseconds limit) const;
 
-    // poll's parts
+    // parts of poll()
     int look(Sink& sink);
     int serve(TcpChannel& channel, std::uint32_t events, Sink& sink);
     void read_monitor();
@@ -82,14 +82,14 @@ class TcpInterface final : public Network<TcpChannel> {
     void make_room();
     void look_for_silence();
 
-    // what channels tell
+    // reported by channels
     void make_dirty(TcpChannel& channel);
     void channel_blocked(TcpChannel& channel);
 
     InterfaceOptions options_;
     struct Listening {
         base::Descriptor socket;
-        std::size_t endpoint;  // index in address_.endpoints, or beyond: anywhere
+        std::size_t endpoint;  // index in address_.endpoints; beyond these: `anywhere`
     };
     std::vector<Listening> listening_;
     std::vector<std::unique_ptr<Attempt>> attempts_;
@@ -97,9 +97,9 @@ class TcpInterface final : public Network<TcpChannel> {
     // verdict.
     std::vector<std::unique_ptr<Attempt>> arrivals_;
     std::vector<TcpChannel*> dirty_;
-    TcpChannel* hot_ = nullptr;  // the last that brought something
+    TcpChannel* hot_ = nullptr;  // the busiest: the last one that received something
     Exposures exposures_;
-    unsigned look_mask_ = 1;   // every so many polls look at all sockets
+    unsigned look_mask_ = 1;   // all sockets are looked at once in so many polls
     std::size_t blocked_ = 0;  // channels whose socket is full
     Clock::time_point next_look_for_silence_{};
 };

@@ -1,4 +1,4 @@
-// What a user may set of TCP.
+// Settings of TCP.
 #pragma once
 
 #include "config/setting.h"

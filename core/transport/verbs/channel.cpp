@@ -1,4 +1,4 @@
-// The life of a verbs channel's queue pair, and what comes in by it.
+// The life of a verbs channel's queue pair, and what it receives.
 #include "core/transport/verbs/channel.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t send_queue_requests = 256;  // a power of two
 constexpr int most_send_slots = 48;
-constexpr std::size_t write_piece = 512u << 10;  // bytes; packets go between pieces
+constexpr std::size_t write_piece = 512u << 10;  // bytes; packets can pass between pieces
 constexpr std::uint32_t sequence_bits = 0xffffff;
 constexpr std::size_t longest_reason = 200;
 
@@ -29,7 +29,8 @@ int mtu_bytes(std::uint32_t mtu) {
     return 128 << mtu;
 }
 
-// How long a packet may be without an answer, as a code: so long that all tries fit into timeout.
+// How long a packet waits for an answer, as a code: so that all tries together fit into the
+// timeout.
 std::uint8_t ack_code(const InterfaceOptions& options) {
     if (options.ack_timeout >= 0) return std::uint8_t(options.ack_timeout);
     constexpr double unit = 4.096e-6;  // seconds
@@ -77,7 +78,7 @@ void VerbsChannel::make_queue_pair(std::uint32_t receives) {
                    .max_recv_sge = 1,
                    .max_inline_data = std::uint32_t(most_inline)};
     queue_pair_.reset(ibv_create_qp(device_.domain(), &options));
-    if (!queue_pair_) {  // some devices take less at once
+    if (!queue_pair_) {  // some devices allow less inline data
         options.cap.max_inline_data = 128;
         queue_pair_.reset(ibv_create_qp(device_.domain(), &options));
     }
@@ -111,7 +112,8 @@ void VerbsChannel::check(const Hello& hello) const {
         hello.slot_bytes, hello.credits, port_.slot_bytes, credits));
 }
 
-// From INIT over RTR to RTS. False: not now (trouble_ says why); neighbours may still resolve.
+// From INIT through RTR to RTS. False: not now (trouble_ says why); neighbours may still be
+// resolved.
 bool VerbsChannel::reach(const Hello& hello) {
     const InterfaceOptions& options = interface_.options_;
     const auto mtu = std::min(std::uint32_t(device_.mtu()), hello.mtu);
@@ -156,8 +158,8 @@ void VerbsChannel::open() {
     if (state_ != State::meeting) return;
     state_ = State::open;
     --interface_.waiting_;
-    // The peer may not know yet that this end receives, and its process is not asked again whether
-    // a datagram was lost: a frame gets there.
+    // The peer may not know yet that this end receives, and a datagram may be lost, which its
+    // process need not notice: a frame arrives in any case.
     post_control({.frame = Frame::grant});
     push();
 }
@@ -174,7 +176,7 @@ void VerbsChannel::fail(std::string why) {
     interface_.fallen_.push_back(this);
 }
 
-// Ends what has not reached the device; what has comes back flushed.
+// Ends what has not been given to the device; what has comes back flushed.
 void VerbsChannel::give_up_waiting() {
     kept_.clear();
     for (const Write& write : writes_) {
@@ -201,7 +203,7 @@ std::string VerbsChannel::what_is_lost() const {
 
 void VerbsChannel::close(std::string_view why) {
     if (state_ >= State::finished) return;
-    // Nothing may stand half way in front of the reason.
+    // No half-sent write may stand in front of the reason.
     if (can_post(1) && pieces_ == 0) {
         const auto reason = std::as_bytes(std::span(why.substr(0, longest_reason)));
         const ControlFrame closed{.length = std::uint32_t(reason.size()), .frame = Frame::closed};
@@ -216,7 +218,7 @@ void VerbsChannel::close(std::string_view why) {
 
 // ---- in ----
 
-// What a completion brought. Returns how many packets core took.
+// Handles what a completion brought. Returns how many packets core took.
 int VerbsChannel::arrived(Slot* slot, std::size_t bytes, Sink& sink) {
     if (state_ >= State::finished) {
         interface_.slots_.give(slot);
@@ -246,7 +248,7 @@ int VerbsChannel::arrived(Slot* slot, std::size_t bytes, Sink& sink) {
     return taken;
 }
 
-// Frames of ours that the peer has taken off since the start; false: more than there were.
+// Our control frames that the peer has taken since the start; false: it claims more than we sent.
 bool VerbsChannel::take_stamp(const PacketHeader& header) {
     if (header.stamp == controls_home_) return true;
     if (header.stamp - controls_home_ > controls_sent_ - controls_home_) return false;
@@ -259,7 +261,7 @@ int VerbsChannel::take_control(const ControlFrame& frame, const Slot* slot, Sink
     switch (frame.frame) {
         case Frame::grant:
             take_grant(frame.credits);
-            return frame.credits != 0 ? 1 : 0;  // the first one only says that its sender is there
+            return frame.credits != 0 ? 1 : 0;  // the first one only says that its sender receives
         case Frame::notice:
             sink.on_notice(*this, frame.notice);
             return 1;
@@ -272,7 +274,7 @@ int VerbsChannel::take_control(const ControlFrame& frame, const Slot* slot, Sink
             give_up_waiting();
             return 0;
         default:
-            return 0;  // a credit has told by its stamp
+            return 0;  // a credit frame has told all by its stamp
     }
 }
 
@@ -291,7 +293,7 @@ int VerbsChannel::take_packet(Slot* slot, const PacketHeader& header, Sink& sink
     return 0;
 }
 
-// Shows a packet to core. 0: core wants it again, and the slot is still the caller's; unless the
+// Offers a packet to core. 0: core wants it again, and the slot remains the caller's, unless the
 // channel went down meanwhile.
 int VerbsChannel::deliver(Slot* slot, const PacketHeader& header, Sink& sink) {
     interface_.delivering_ = slot;
@@ -310,7 +312,7 @@ int VerbsChannel::offer_held(Sink& sink) {
             Slot* const slot = held.front();
             PacketHeader header;
             std::memcpy(&header, slot->memory, sizeof header);
-            // Off the queue before it is shown: what core does may bring the channel down.
+            // Off the queue before it is offered: what core does may bring the channel down.
             held.pop_front();
             if (--held_count_ == 0) --interface_.holding_;
             if (deliver(slot, header, sink) != 0) {
@@ -326,7 +328,7 @@ int VerbsChannel::offer_held(Sink& sink) {
     return taken;
 }
 
-// A slot that is free goes back to the device, a few at a time.
+// Posts free slots to receive again, a few at a time.
 void VerbsChannel::post_again(Slot* slot) {
     if (state_ >= State::finished) return interface_.slots_.give(slot);
     slot->channel = this;

@@ -2,17 +2,18 @@
 // messages by RDMA write straight into the peer's memory with a notice behind them.
 //
 // Life of the queue pair, as both ends see it:
+//
 //   waiting  INIT, slots posted: hellos go out. Nothing is sent; what core sends is kept in order.
-//   meeting  RTS: the peer's hello was here, so its packets are understood; it may not receive yet.
+//   meeting  RTS: the peer's hello has come, so its packets are understood; it may not receive yet.
 //   open     the peer has said that it is ready, or something of it has come: everything is sent.
 //   finished the peer has said goodbye: it sends nothing more, and what is sent is swallowed.
-//   down     ERR: work under way is flushed and reported as failed; Sink::on_down() tells why.
-// It goes from each to the next, and to down from all but finished.
+//   down     ERR: work under way is flushed and reported as failed; Sink::on_down() says why.
+// It goes from each state to the next, and to down from all but finished.
 //
-// What is sent becomes work requests in a send queue. Small frames go inline; larger ones are
-// copied into a slot, except where they lie in the slot that is being delivered: then that slot
-// leaves, and another one is posted in its place. One request in a few is signalled. During a poll,
-// requests are handed to the device together.
+// What is sent becomes work requests in a send queue. Small frames go inline. Larger ones are
+// copied into a slot, unless they lie in the slot that is being delivered: then that slot is sent,
+// and another one is posted in its place. One request in a few is signalled. During a poll,
+// requests are collected and given to the device together.
 //
 // Owned by its VerbsInterface, used under the Runtime's lock.
 #pragma once
@@ -39,7 +40,7 @@ struct ChannelStatistics {
     std::uint64_t forwarded = 0;  // packets sent from the slot in which they came
     std::uint64_t written = 0;    // bytes by RDMA write from registered memory
     std::uint64_t bounced = 0;    // bytes by RDMA write through slots
-    std::uint64_t kept = 0;       // frames that found the send queue full or the channel not open
+    std::uint64_t kept = 0;  // frames for which the send queue was full or the channel not open
 };
 
 inline constexpr Capabilities capabilities{
@@ -70,9 +71,9 @@ class VerbsChannel final : public NetworkChannel {
   private:
     friend class VerbsInterface;
 
-    // The link port whose key a peer's memory has for us: direct peers have but one key.
+    // The link port whose key we use for a peer's memory: direct peers have only one.
     static std::uint32_t key_port(std::uint32_t port) { return port < most_link_ports ? port : 0; }
-    // Of the peer's memory for us; 0: none.
+    // The key of the peer's memory for us; 0: none.
     std::uint32_t key_of(const RemoteMemory& remote) const {
         return remote.as<PortKeys>().by_port[key_port(remote_port_)];
     }
@@ -86,16 +87,16 @@ class VerbsChannel final : public NetworkChannel {
         ibv_sge part;
         std::array<std::byte, most_inline> bytes;
     };
-    // What a request in the send queue holds until it is out.
+    // What a request in the send queue holds until it has been sent.
     struct Out {
         Slot* slot = nullptr;
         Registration* registration = nullptr;
         std::uint64_t cookie = 0;
-        bool tells = false;  // core, at its end
+        bool tells = false;  // core is told when it ends
         bool piece = false;  // of a write
         bool sign_of_life = false;
     };
-    // A remote write that is not wholly posted.
+    // A remote write that has not been posted completely.
     struct Write {
         std::uint64_t to;
         std::uint32_t key;
@@ -103,9 +104,10 @@ class VerbsChannel final : public NetworkChannel {
         std::uint64_t cookie;
         std::optional<std::uint64_t> notice;
         Registration* registration;  // null: through slots
-        bool posted = false;         // wholly
+        bool posted = false;         // completely
     };
-    // A frame that could not be posted yet; a placed one has its payload behind `front` bytes.
+    // A frame that could not be posted yet; one that is placed has its payload behind `front`
+    // bytes.
     struct Kept {
         PacketHeader header;
         std::vector<std::byte> bytes;
@@ -113,7 +115,7 @@ class VerbsChannel final : public NetworkChannel {
         RemoteAddress target;
         bool placed;
     };
-    // Packets of a virtual channel that core holds.
+    // Packets of a virtual channel that core has held.
     using Held = Fifo<Slot*>;
 
     // --- out ---
@@ -141,7 +143,7 @@ class VerbsChannel final : public NetworkChannel {
     bool push_piece(Write& write);
     void push_kept();
     bool wants_push() const { return !kept_.empty() || !writes_.empty() || to_grant_ != 0; }
-    // What has become possible: frames that were kept, grants, writes.
+    // Does what has become possible: kept frames, grants, writes.
     void push();
     void departed(std::uint32_t until, bool ok);
     Slot* take_delivered(ConstBytes payload);
@@ -168,41 +170,41 @@ class VerbsChannel final : public NetworkChannel {
     void give_up_waiting();
 
     VerbsInterface& interface_;
-    const std::uint32_t index_;  // among the interface's channels; in the numbers of requests
+    const std::uint32_t index_;  // among the interface's channels; part of the numbers of requests
     Device& device_;
     QueuePair queue_pair_;
     bool peer_ready_ = false;
 
-    // The other end, as connect() was told.
+    // The other end, as given to connect().
     ibv_ah_attr path_{};
     AddressHandle greets_;  // its datagram queue pair
     std::uint32_t greeter_ = 0;
     std::uint32_t first_packet_ = 0;
-    std::optional<Hello> heard_;  // the peer's, not understood yet
+    std::optional<Hello> heard_;  // the peer's, not yet acted upon
     Clock::time_point next_hello_{};
     std::chrono::milliseconds hello_pause_{};
-    bool mutual_ = false;                // so both ends are polling
+    bool mutual_ = false;                // then both ends are polling
     std::chrono::nanoseconds waited_{};  // for the peer, while this end was looking
 
     // Out.
     std::vector<Out> send_queue_;
     std::uint32_t posted_ = 0;   // requests so far; indexes the send queue
-    std::uint32_t retired_ = 0;  // of them out
+    std::uint32_t retired_ = 0;  // how many of these have been sent
     std::uint32_t unsignalled_ = 0;
     std::size_t inline_bytes_ = 0;
     std::array<Staged, most_staged> staged_;
     std::size_t staged_count_ = 0;
     std::deque<Kept> kept_;
     std::deque<Write> writes_;
-    std::size_t pieces_ = 0;  // of writes, posted and not out
+    std::size_t pieces_ = 0;  // of writes, posted and not yet sent
     std::size_t piece_bytes_ = 0;
     CreditWord to_grant_ = 0;
     std::uint32_t controls_sent_ = 0;
-    std::uint32_t controls_home_ = 0;  // of them taken off by the peer
+    std::uint32_t controls_home_ = 0;  // our control frames that the peer has taken
     Slot* reserved_ = nullptr;
-    std::vector<std::byte> reserved_apart_;  // where no slot is free
+    std::vector<std::byte> reserved_apart_;  // used if no slot is free
     bool alive_asked_ = false;               // a sign of life is under way
-    bool heard_something_ = false;           // since the clock was last looked at
+    bool heard_something_ = false;           // since the clock was last read
 
     // In.
     std::array<Held, max_virtual_channels> held_;

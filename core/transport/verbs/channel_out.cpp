@@ -11,7 +11,7 @@ namespace torusmp::transport::verbs {
 namespace {
 
 constexpr std::uint32_t signal_every = 16;        // inline frames
-constexpr std::uint32_t signal_every_slot = 4;    // those that hold a slot until they are out
+constexpr std::uint32_t signal_every_slot = 4;    // frames that hold a slot until they are sent
 constexpr std::size_t pieces_at_once = 8;         // of writes, posted at a time
 constexpr std::uint32_t requests_of_a_write = 2;  // its last piece and the notice
 
@@ -46,7 +46,7 @@ void VerbsChannel::staged(Staged& it, bool signalled) {
         hand_over();
 }
 
-// Gives the device what is staged, all in one call.
+// Gives all staged requests to the device, in one call.
 void VerbsChannel::hand_over() {
     if (staged_count_ == 0) return;
     for (std::size_t i = 0; i + 1 < staged_count_; ++i)
@@ -58,7 +58,7 @@ void VerbsChannel::hand_over() {
         interface_.broken_.emplace_back(this, fmt::format("cannot send: {}", std::strerror(error)));
 }
 
-// A frame: header, front and payload, one after the other. Precondition: can_post(1).
+// Posts a frame: header, front and payload, one after the other. Precondition: can_post(1).
 void VerbsChannel::post_frame(PacketHeader header, ConstBytes front, ConstBytes payload,
                               const Out& out) {
     header.stamp = controls_told_ = controls_taken_;
@@ -82,7 +82,7 @@ void VerbsChannel::post_frame(PacketHeader header, ConstBytes front, ConstBytes 
     post_slot(header, slot, bytes - sizeof header);
 }
 
-// A frame whose body lies in a slot. Precondition: can_post(1).
+// Posts a frame whose body lies in a slot. Precondition: can_post(1).
 void VerbsChannel::post_slot(PacketHeader header, Slot* slot, std::size_t bytes) {
     header.stamp = controls_told_ = controls_taken_;
     std::memcpy(slot->memory, &header, sizeof header);
@@ -106,9 +106,9 @@ void VerbsChannel::post_write(std::uint64_t to, std::uint32_t key, const std::by
     staged(it, signalled);
 }
 
-// Requests up to this one are out; or, where not ok, lost with the link.
+// Requests up to this one have been sent, or, if not ok, are lost with the link.
 void VerbsChannel::departed(std::uint32_t until, bool ok) {
-    if (until - retired_ >= posted_ - retired_) return;  // told twice
+    if (until - retired_ >= posted_ - retired_) return;  // reported twice
     while (retired_ != until + 1) {
         Out& out = send_queue_[retired_++ & (send_queue_.size() - 1)];
         if (out.slot != nullptr) interface_.slots_.give(out.slot);
@@ -126,7 +126,7 @@ void VerbsChannel::departed(std::uint32_t until, bool ok) {
 
 // ---- packets ----
 
-// What cannot be posted yet, in order.
+// Keeps frames that cannot be posted yet, in order.
 void VerbsChannel::keep(const PacketHeader& header, ConstBytes front, ConstBytes payload,
                         const RemoteAddress* target) {
     ++statistics_.kept;
@@ -140,7 +140,7 @@ void VerbsChannel::keep(const PacketHeader& header, ConstBytes front, ConstBytes
 
 void VerbsChannel::push_kept() {
     while (!kept_.empty() && state_ == State::open && room() >= requests_of_a_write) {
-        // Out of the queue while it is posted: where no slot is free it goes back to the front.
+        // Out of the queue while it is posted: if no slot is free it goes back to the front.
         const Kept it = std::move(kept_.front());
         kept_.pop_front();
         const std::size_t behind = kept_.size();
@@ -156,8 +156,8 @@ void VerbsChannel::push_kept() {
     }
 }
 
-// The slot that core looks at, where these bytes lie in it: it is ours to send, and another takes
-// its place. Null where they do not, or there is no other.
+// The slot that is being delivered, if these bytes lie in it: it is ours to send from, and another
+// one takes its place. Null if they do not, or there is no other.
 Slot* VerbsChannel::take_delivered(ConstBytes payload) {
     Slot* const slot = interface_.delivering_;
     if (slot == nullptr || payload.empty() || payload.data() < slot->memory ||
@@ -221,7 +221,8 @@ void VerbsChannel::send_placed(const PacketHeader& header, ConstBytes front, Con
         keep(framed, front, payload, &target);
 }
 
-// The payload by a write, out of the slot in which it came or of another, and the frame behind it.
+// Writes the payload to its place, from the slot in which it came or another one, and then the
+// frame.
 void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload,
                                const RemoteAddress& target) {
     Slot* slot = take_delivered(payload);
@@ -240,7 +241,7 @@ void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, Con
 
 // ---- credits, of core and of frames ----
 
-// Precondition: can_post(1), and a credit where it takes one.
+// Precondition: can_post(1), and a credit if the frame needs one.
 void VerbsChannel::post_control(const ControlFrame& frame, const Out& out) {
     if (frame.frame == Frame::grant || frame.frame == Frame::notice) ++controls_sent_;
     post_frame(as_header(frame), {}, {}, out);
@@ -292,7 +293,7 @@ void VerbsChannel::push_writes() {
 }
 
 // Posts the next piece of a write, and with the last one the notice. False: it has to wait for a
-// slot, or a credit.
+// slot, or for a credit.
 bool VerbsChannel::push_piece(Write& write) {
     const bool straight = write.registration != nullptr || write.left.empty();
     const std::size_t most = straight ? piece_bytes_ : interface_.slots_.bytes();
@@ -340,7 +341,8 @@ void VerbsChannel::push() {
     if (!writes_.empty()) push_writes();
 }
 
-// A write of nothing: the peer's device answers it where it lives, without anybody there looking.
+// Writes nothing: the peer's device acknowledges it as long as the peer lives, without its process
+// having to look.
 void VerbsChannel::ask_for_life() {
     if (alive_asked_ || !can_post(1)) return;
     alive_asked_ = true;

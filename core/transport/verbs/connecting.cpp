@@ -1,4 +1,4 @@
-// How the connections of a VerbsInterface are established: hellos by datagram.
+// How a VerbsInterface establishes connections: hellos by datagram.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Where time was not looked at for longer, this process had other things to do, and no more than
-// this counts as waiting.
+// A longer time without a look at the clock means that this process had other things to do; no more
+// than this of it counts as waiting.
 constexpr milliseconds longest_gap(100);
 constexpr milliseconds first_hello_pause(10);
 constexpr milliseconds longest_hello_pause(500);
 
-// The addresses over which two ends talk: by a cable, or, where there is none between them, by
-// addresses that are routed.
+// The addresses over which two ends talk: over a cable or, if there is none between them, by routed
+// addresses.
 std::optional<Pair> pair_for(const Endpoint& own, const Endpoint& peer, bool cable) {
     if (cable) return choose_pair(own, peer);
     Endpoint here = own;
@@ -77,7 +77,7 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
     return channel;
 }
 
-// Tells the peer's device which queue pair this is, and whether it receives.
+// Tells the peer's device which queue pair this is, and whether it can receive.
 void VerbsInterface::greet(VerbsChannel& channel) {
     channel.next_hello_ = Clock::now() + channel.hello_pause_;
     channel.hello_pause_ = std::min(2 * channel.hello_pause_, longest_hello_pause);
@@ -108,8 +108,8 @@ void VerbsInterface::greet(VerbsChannel& channel) {
     greeters_[channel.device_.index()]->send(channel.greets_.get(), channel.greeter_, hello);
 }
 
-// A datagram that somebody sent. What does not prove that it is of this job, and for us, is no
-// business of ours.
+// Handles a datagram that somebody sent. If it does not prove that it is of this job, and for us,
+// it is ignored.
 void VerbsInterface::hear(const Hello& hello) {
     if (hello.greeting != greeting || hello.version != wire_version || hello.to != address_.id)
         return;
@@ -138,7 +138,7 @@ void VerbsInterface::hear(const Hello& hello) {
         greet(*channel);
 }
 
-// Takes up the peer's hello and answers it. False: none was heard, or the peer cannot be reached
+// Acts upon the peer's hello and answers it. False: none has come, or the peer cannot be reached
 // yet.
 bool VerbsInterface::try_to_reach(VerbsChannel& channel) {
     if (!channel.heard_) return false;
@@ -155,9 +155,10 @@ bool VerbsInterface::try_to_reach(VerbsChannel& channel) {
     return true;
 }
 
-// Says hello again, gives up cables by which no answer comes, and asks silent peers for a sign of
-// life. A datagram's silence tells nothing of the other end's process, except while both ends are
-// known to look for it: when links are established. Elsewhere devices, and launchers, tell.
+// Says hello again, gives up cables over which no answer comes, and asks silent peers for a sign of
+// life. The silence of a datagram says nothing about the other end's process, except while both
+// ends are known to look for each other: when links are established. Otherwise devices and
+// launchers report deaths.
 void VerbsInterface::look_at_the_clock() {
     const auto now = Clock::now();
     const double seconds = std::chrono::duration<double>(options_.timeout).count();

@@ -1,4 +1,4 @@
-// RDMA over the links (RoCE v2), as the list of transports knows it.
+// The descriptor of verbs: RDMA over the links (RoCE v2).
 #pragma once
 
 #include "core/transport/api/descriptor.h"

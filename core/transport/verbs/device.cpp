@@ -172,7 +172,7 @@ void Device::read_trouble(const std::function<void(const ibv_qp*, std::string_vi
                 tell(event.element.qp, fmt::format("{}: {}", text(), what));
                 break;
             default:
-                break;  // news, but no harm
+                break;  // an event, but no harm
         }
         ibv_ack_async_event(&event);
     }
@@ -185,7 +185,7 @@ std::uint64_t Device::counter(const char* name) const {
     return file >> value ? value : 0;
 }
 
-// Soft-RoCE's names first, then those of Mellanox adapters; what is not there counts nothing.
+// Soft-RoCE's names first, then those of Mellanox adapters; counters that do not exist count as 0.
 Device::Counters Device::read_counters() const {
     return {counter("send_rnr_err") + counter("rcvd_rnr_err") + counter("out_of_buffer") +
                 counter("rnr_nak_retry_err"),

@@ -1,8 +1,8 @@
-// The RDMA device behind one network device: its queues of completions, and what it can do.
+// The RDMA device behind one network device: its completion queues, and what it can do.
 //
-// Three completion queues share one event channel: what arrives, what has gone out, and the
-// datagrams by which connections are established. An armed queue stays armed until it has rung, so
-// that a rank which sleeps often asks the kernel only for those that did.
+// Three completion queues share one event channel: for what arrives, for what has been sent, and
+// for the datagrams by which connections are established. An armed queue stays armed until it has
+// rung, so that a rank that sleeps often has to rearm only those that did.
 //
 // Owned by the VerbsInterface and used under the Runtime's lock.
 #pragma once
@@ -24,9 +24,9 @@ class Device {
     enum Queue { receives, sends, greetings };
     static constexpr std::size_t queues = 3;
 
-    // `index` tells it from the others of an interface. gid_index: the one to use, -1: that of the
-    // link's address. Throws std::runtime_error that names the device, what is wrong with it and
-    // what to do.
+    // `index` distinguishes it from the others of an interface. gid_index: the one to use, -1: that
+    // of the link's address. Throws std::runtime_error that names the device, what is wrong with it
+    // and what to do.
     Device(const std::string& netdev, std::size_t index, int gid_index);
 
     const std::string& netdev() const { return facts_.netdev; }
@@ -39,27 +39,29 @@ class Device {
     ibv_mtu mtu() const { return port_.active_mtu; }
     const ibv_device_attr& limits() const { return limits_; }
 
-    // Addresses of the network device under which a queue pair can speak.
+    // Addresses of the network device that a queue pair can use.
     const std::vector<DeviceAddress>& addresses() const { return addresses_; }
-    // The place of that address in the port's table. Precondition: it is one of addresses().
+    // The index of that address in the port's GID table. Precondition: it is one of addresses().
     std::uint8_t gid_of(const base::Address& address) const;
 
     ibv_cq* queue(Queue which) const { return queues_[which].get(); }
     // Makes room for the completions of one more queue pair. Throws std::runtime_error.
     void add_room(int receives, int sends);
 
-    // Sleeping: asks for an event at the next completion of these queues, where none is pending.
+    // Before sleeping: asks for an event at the next completion of these queues, unless one is
+    // pending.
     void arm(bool with_sends);
     int events_descriptor() const { return events_->fd; }
     int trouble_descriptor() const { return context_->async_fd; }
     void take_events();
-    // Calls tell(queue pair or null for all of this device, what happened) for what went wrong.
+    // Calls tell(queue pair, or null for the whole device, what happened) for everything that
+    // failed.
     void read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell);
 
-    // What the device has counted since it was opened here, of what should not happen.
+    // What the device has counted, since it was opened here, of things that should not happen.
     struct Counters {
-        std::uint64_t receiver_not_ready = 0;  // a bug of ours: a packet found no slot
-        std::uint64_t retries = 0;             // the fabric's: packets sent again
+        std::uint64_t receiver_not_ready = 0;  // our bug: a packet found no slot
+        std::uint64_t retries = 0;             // the fabric's fault: packets were sent again
     };
     Counters counters() const;
 
@@ -85,7 +87,7 @@ class Device {
     Counters before_;
 };
 
-// The GID that is an address: IPv4 mapped into IPv6.
+// The GID of an address; IPv4 is mapped into IPv6.
 ibv_gid gid_from(const base::Address& address);
 
 }  // namespace torusmp::transport::verbs

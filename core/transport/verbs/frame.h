@@ -2,11 +2,11 @@
 // datagram by which two queue pairs find each other.
 //
 // Every frame takes a receive slot at the other end. Core's packets have theirs by its credits. The
-// frames of the transport itself (grant, notice) have `frame_credits` of their own, which go home
-// in the stamp of any frame, counted from the start; where nothing else is sent, a credit frame
-// tells after every half of them, so that at most two of those are under way. Hence a queue pair
-// posts credits + frame_credits + 2 slots, and a few more that may wait to be posted again
-// together: no frame ever finds no slot.
+// frames of the transport itself (grant, notice) have `frame_credits` of their own, which come back
+// in the stamp of any frame, counted from the start. If nothing else is sent, a credit frame
+// reports every half of them, so that at most two of these are under way. Hence a queue pair posts
+// credits + frame_credits + 2 slots, and a few more that may wait to be posted again together:
+// every frame finds a slot.
 #pragma once
 
 #include <array>
@@ -24,14 +24,14 @@ enum class Frame : std::uint8_t {
     packet,   // core's
     grant,    // credits
     notice,   // a write is complete
-    credit,   // nothing but the count of what was taken
+    credit,   // nothing but the number of frames taken
     closed,   // the other end gives the link up; the payload says why
     goodbye,  // the other end has nothing more to send
     last = goodbye
 };
 
-// A frame of the transport's own. `length` and `frame` stand where PacketHeader has its length and
-// its place, and in both the first word counts the peer's control frames that were taken off.
+// A frame of the transport's own. `length` and `frame` stand where PacketHeader has `length` and
+// `transport_byte`; in both, the first word counts the peer's control frames that were taken.
 struct ControlFrame {
     std::uint32_t taken = 0;
     std::uint32_t length = 0;
@@ -48,7 +48,7 @@ static_assert(sizeof(ControlFrame) == sizeof(PacketHeader) &&
               offsetof(ControlFrame, length) == offsetof(PacketHeader, length) &&
               offsetof(ControlFrame, frame) == offsetof(PacketHeader, transport_byte));
 
-// As it stands in a packet's place.
+// In the form of a packet header.
 inline PacketHeader as_header(const ControlFrame& frame) {
     return std::bit_cast<PacketHeader>(frame);
 }
@@ -56,8 +56,8 @@ inline PacketHeader as_header(const ControlFrame& frame) {
 inline constexpr std::uint32_t frame_credits = 16;
 inline constexpr std::uint32_t most_credit_frames = 2;
 inline constexpr std::uint32_t posted_together = 8;
-// Slots beyond core's credits, one of them for the packet that is being delivered. The last frame
-// of a link, a goodbye or why it is given up, has one too.
+// Slots beyond core's credits. One is for the packet that is being delivered, one for the last
+// frame of a link: a goodbye, or why it is given up.
 inline constexpr std::uint32_t spare_slots =
     frame_credits + most_credit_frames + posted_together + 2;
 
@@ -75,7 +75,7 @@ struct Hello {
     std::uint64_t credits;       // CreditWord of the port's slots
     Id from;
     Id to;
-    Proof proof;  // over all before
+    Proof proof;  // over all fields before it
 };
 static_assert(sizeof(Hello) == 112);
 inline constexpr std::array<char, 8> greeting{'t', 'o', 'r', 'u', 's', 'm', 'p', 'v'};

@@ -11,7 +11,7 @@
 namespace torusmp::transport::verbs {
 namespace {
 
-constexpr std::uint32_t queue_key = 0x746f7275;  // all greeters have it; hellos prove themselves
+constexpr std::uint32_t queue_key = 0x746f7275;  // the same for all greeters; hellos carry proofs
 constexpr std::uint64_t is_send = 1u << 16;      // in a request's number, beside the slot
 
 }  // namespace
@@ -76,7 +76,7 @@ void Greeter::send(ibv_ah* to, std::uint32_t number, const Hello& hello) {
     request.wr.ud.remote_qpn = number;
     request.wr.ud.remote_qkey = queue_key;
     ibv_send_wr* bad = nullptr;
-    // Where the queue is full this one is lost, as it may be on the way.
+    // If the queue is full this hello is lost, as it may be on the way.
     ibv_post_send(queue_pair_.get(), &request, &bad);
 }
 

@@ -1,6 +1,5 @@
 // A device's datagram queue pair, by which the queue pairs of channels find each other: hellos to
-// and from any peer, each small enough for one packet. They may be lost; who sends one sends it
-// again.
+// and from any peer, each small enough for one packet. They may be lost; senders repeat them.
 //
 // Owned by the VerbsInterface and used under the Runtime's lock.
 #pragma once
@@ -20,7 +19,7 @@ class Greeter {
 
     std::uint32_t number() const { return queue_pair_->qp_num; }
     void send(ibv_ah* to, std::uint32_t number, const Hello& hello);
-    // Calls hear(hello) for what has arrived; it is not checked.
+    // Calls hear(hello) for each that has arrived, unchecked.
     void poll(const std::function<void(const Hello&)>& hear);
 
   private:

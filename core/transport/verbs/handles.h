@@ -1,4 +1,4 @@
-// Owners for what libibverbs hands out, destroyed in the order their holder says.
+// Owners for what libibverbs returns; their holder destroys them in its own order.
 //
 // Each is owned by one object and used under the Runtime's lock.
 #pragma once

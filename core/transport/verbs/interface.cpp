@@ -12,20 +12,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What an epoll event is about.
+// What an epoll event refers to.
 enum Watched : std::uint64_t { completions, trouble, monitor, bell };
 constexpr std::uint64_t kind_bits = 2;
 
 constexpr int completions_a_look = 16;
-// Polls between two looks at devices other than the busiest, at what has gone out though nobody
-// waits for it, at greetings, and at descriptors and the clock: powers of two.
+// Polls between two looks: at devices other than the busiest, at finished sends that nobody waits
+// for, at greetings, and at descriptors and the clock. Powers of two.
 constexpr unsigned others_every = 4;
 constexpr unsigned sends_polled_every = 16;
 constexpr unsigned greetings_every = 64;
 constexpr unsigned descriptors_every = 1024;
-// A sleeper looks around this often even if nothing wakes it.
+// A sleeper wakes up this often even if nothing wakes it.
 constexpr milliseconds longest_sleep(1000);
-// While connections are established, time is looked at this often.
+// While connections are established, the clock is read this often.
 constexpr milliseconds attention(10);
 constexpr milliseconds goodbye_time(1000);
 constexpr milliseconds last_word_time(50);
@@ -34,7 +34,7 @@ bool every(unsigned turn, unsigned many) {
     return (turn & (many - 1)) == 0;
 }
 
-// Takes what still comes while an interface goes down.
+// Takes what still arrives while an interface is taken down.
 class Deaf final : public Sink {
   public:
     Verdict on_packet(Channel&, const PacketHeader&, const std::byte*) override {
@@ -158,7 +158,7 @@ int VerbsInterface::poll(Sink& sink) {
     hand_over_all();
     for (const auto& [channel, why] : std::exchange(broken_, {})) {
         channel->fail(why);
-        // What the device did not take never comes back.
+        // What the device did not accept never completes.
         channel->departed(channel->posted_ - 1, false);
     }
     polling_ = false;
@@ -189,7 +189,7 @@ int VerbsInterface::take_receive_completions(Device& device, Sink& sink) {
 
 namespace {
 
-// What a failed request means to whoever reads it.
+// What a failed request means, for whoever reads the message.
 std::string meaning(ibv_wc_status status, const InterfaceOptions& options) {
     switch (status) {
         case IBV_WC_RETRY_EXC_ERR:
@@ -228,7 +228,7 @@ void VerbsInterface::take_send_completions(Device& device) {
     }
 }
 
-// What the descriptors tell: events of completion queues, trouble of devices and links, the bell.
+// Handles the descriptors: events of completion queues, trouble of devices and links, the bell.
 void VerbsInterface::look(int timeout) {
     std::array<epoll_event, 32> events;
     const int count = epoll_wait(epoll_.get(), events.data(), int(events.size()), timeout);

@@ -1,13 +1,13 @@
 // Verbs between the nodes of a torus: a reliable-connected queue pair for each link, on the RDMA
-// device of the link's network device, and others straight to ranks further away, where the kernels
+// device of the link's network device, and others straight to ranks further away, if the kernels
 // between forward RoCE v2 packets.
 //
-// What a peer must know goes through the bootstrap's exchange: of each port the device's addresses
-// and the number of the device's datagram queue pair (greeter.h). By datagrams both ends of a
+// What a peer must know is distributed by the bootstrap's exchange: for each port the device's
+// addresses and the number of its datagram queue pair (greeter.h). By datagrams both ends of a
 // channel tell each other their queue pairs, prove that they belong to the job, and say when they
 // can receive; this goes on inside poll(), beside traffic (channel.h has the states).
 //
-// Polling asks the completion queues, which lie in this process's memory; waiting arms them and
+// Polling reads the completion queues, which lie in this process's memory; waiting arms them and
 // sleeps in epoll.
 #pragma once
 
@@ -56,7 +56,7 @@ class VerbsInterface final : public Network<VerbsChannel> {
     void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
 
-    // What tests look at.
+    // For tests.
     const RegistrationStatistics& registrations() const { return registrations_.statistics(); }
     ChannelStatistics traffic() const;         // of all channels
     Device::Counters device_counters() const;  // of all devices
@@ -66,7 +66,7 @@ class VerbsInterface final : public Network<VerbsChannel> {
 
     Device& device_of(std::uint32_t port) const;
 
-    // poll's parts
+    // parts of poll()
     int take_receive_completions(Device& device, Sink& sink);
     void take_send_completions(Device& device);
     void look(int timeout);
@@ -77,11 +77,11 @@ class VerbsInterface final : public Network<VerbsChannel> {
     void hear(const Hello& hello);
     void greet(VerbsChannel& channel);
     bool try_to_reach(VerbsChannel& channel);
-    // Lets the last frames of a channel that is being closed go out, for a moment.
+    // Gives the last frames of a channel that is being closed a moment to be sent.
     void give_time(VerbsChannel& channel);
     void read_monitor();
 
-    // what channels tell
+    // reported by channels
     void make_dirty(VerbsChannel& channel);
 
     InterfaceOptions options_;
@@ -91,19 +91,19 @@ class VerbsInterface final : public Network<VerbsChannel> {
     Slots slots_;
     Registrations registrations_;
     std::map<std::uint32_t, Hello> pending_;  // by port: proven, not connected here yet
-    std::vector<std::uint32_t> knocked_;      // of them not told yet
+    std::vector<std::uint32_t> knocked_;      // ports of these that core has not been told yet
     std::vector<VerbsChannel*> dirty_;
-    // Whose device took no more requests, and why: brought down at the end of the poll, not while
-    // they are sending.
+    // Channels whose device accepted no more requests, and why: brought down at the end of the
+    // poll, not while they are sending.
     std::vector<std::pair<VerbsChannel*, std::string>> broken_;
-    Slot* delivering_ = nullptr;  // what core looks at now
-    Device* hot_ = nullptr;       // the last that brought something
+    Slot* delivering_ = nullptr;  // what is being delivered to core
+    Device* hot_ = nullptr;       // the busiest: the last one that received something
     Clock::time_point last_look_at_clock_{};
     Clock::time_point next_signs_{};  // when silent peers are asked for a sign of life
-    std::size_t awaited_ = 0;         // writes whose end core waits for
+    std::size_t awaited_ = 0;         // writes whose completion core waits for
     std::size_t waiting_ = 0;         // channels that are not open yet
     bool said_goodbye_ = false;
-    bool thorough_ = true;  // the next poll looks at everything
+    bool thorough_ = true;  // the next poll() looks at everything
     bool looked_ = false;   // since the last prepare_sleep()
 };
 

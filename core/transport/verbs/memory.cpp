@@ -1,4 +1,4 @@
-// The memory of a VerbsInterface that peers may reach, and what it has counted.
+// The memory of a VerbsInterface that peers may reach, and its statistics.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void VerbsInterface::free(void* memory) {
     registrations_.free(memory);
 }
 
-// ---- what was counted ----
+// ---- statistics ----
 
 ChannelStatistics VerbsInterface::traffic() const {
     ChannelStatistics sum;

@@ -32,7 +32,8 @@ std::optional<RdmaPort> port_of(const Settings& settings, const CableEnd& end) {
     return std::nullopt;
 }
 
-// The device's addresses, with their networks, that a RoCE v2 GID has: the wanted one, or all.
+// The device's addresses, with their networks, that have a RoCE v2 GID: the one in the settings, or
+// all.
 std::vector<base::Address> gid_addresses(const Settings& settings, const CableEnd& end) {
     const config::Device* device = end.facts->find(device_of(settings, end));
     const auto port = port_of(settings, end);
@@ -48,7 +49,7 @@ std::vector<base::Address> gid_addresses(const Settings& settings, const CableEn
     return addresses;
 }
 
-// Those over which the two ends of a cable can talk: of one network, else link-local ones.
+// The pair over which the two ends of a cable can talk: of one network, else link-local.
 std::optional<std::pair<base::Address, base::Address>> common_pair(
     const std::vector<base::Address>& ours, const std::vector<base::Address>& theirs) {
     for (const bool link_local : {false, true})

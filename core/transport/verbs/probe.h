@@ -1,4 +1,4 @@
-// Whether the ends of a link have RDMA that verbs can use, and what to do where they do not.
+// Whether the ends of a link have RDMA that verbs can use, and what to do if they do not.
 //
 // Constant; any thread may ask.
 #pragma once
@@ -31,8 +31,8 @@ class RdmaProbe final : public Probe {
                         const config::CableEnd& other) const override;
 };
 
-// What a rank must be allowed to lock, in bytes: the slots of all its links, which are registered
-// with each of its RDMA devices and count anew for each, and room for messages.
+// How many bytes a rank must be allowed to lock: the slots of all its links, which are registered
+// with each of its RDMA devices and count once for each, and room for messages.
 std::uint64_t locked_memory_needed(const config::Settings& settings);
 
 }  // namespace torusmp::transport::verbs

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 // ---- sysfs ----
 
-// The first line of a small file; empty where it cannot be read. Such tables have a file for each
-// of a thousand entries, so it costs no more than it must.
+// The first line of a small file; empty if it cannot be read. GID tables have a file for each of a
+// thousand entries, so this must be cheap.
 std::string read_line(const fs::path& file) {
     const base::Descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     char text[256];
@@ -35,7 +35,7 @@ std::string read_line(const fs::path& file) {
     return std::string(line.substr(0, line.find('\n')));
 }
 
-// Names in a folder, sorted; none where it is missing or shut.
+// The names in a folder, sorted; none if it is missing or unreadable.
 std::vector<std::string> names_in(const fs::path& folder) {
     std::vector<std::string> names;
     std::error_code error;
@@ -45,7 +45,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
     return names;
 }
 
-// Of a line "4: ACTIVE".
+// The name in a line such as "4: ACTIVE".
 std::string state_name(const std::string& line) {
     const std::size_t colon = line.find(": ");
     return colon == std::string::npos ? line : line.substr(colon + 2);
@@ -55,7 +55,7 @@ RdmaPort read_port(const fs::path& folder, const std::string& device, int number
     RdmaPort port;
     port.device = device;
     port.port = number;
-    // The first GID is that of the network device itself; those of its VLANs come behind.
+    // The first GID is that of the network device itself; those of its VLANs follow.
     port.netdev = read_line(folder / "gid_attrs/ndevs/0");
     port.state = state_name(read_line(folder / "state"));
     port.active = port.state == "ACTIVE";
@@ -74,7 +74,7 @@ struct FreeList {
     void operator()(ibv_device** list) const { ibv_free_device_list(list); }
 };
 
-// Its file below /dev/infiniband; empty: the kernel offers none.
+// Its file below /dev/infiniband; empty: the kernel has none.
 std::string device_file(const std::string& device) {
     const fs::path folder = "/sys/class/infiniband_verbs";
     for (const std::string& name : names_in(folder))
@@ -108,13 +108,13 @@ std::string name_of(std::uint32_t netdev) {
     return ::if_indextoname(netdev, name) ? std::string(name) : std::string();
 }
 
-// The devices as libibverbs knows them, which loads its drivers to find out.
+// The devices as libibverbs knows them; it loads its drivers to find them.
 class Devices {
   public:
     Devices() : list_(ibv_get_device_list(nullptr)) {}
 
-    // The port as it is for each network device that has GIDs on it: first for its own, then for
-    // those above it.
+    // The port once for each network device that has GIDs on it: first for its own, then for those
+    // above it.
     std::vector<RdmaPort> ask(RdmaPort port) const {
         int error = 0;
         const Context context = open(port.device, error);
@@ -134,7 +134,7 @@ class Devices {
     }
 
   private:
-    // `error`: of the kernel; 0: libibverbs does not know the device.
+    // `error`: the kernel's errno; 0: libibverbs does not know the device.
     Context open(const std::string& name, int& error) const {
         for (ibv_device** at = list_.get(); at && *at; ++at) {
             if (name != ibv_get_device_name(*at)) continue;
@@ -147,7 +147,7 @@ class Devices {
     }
 
     static std::vector<RdmaPort> with_gids(RdmaPort port, ibv_context& context) {
-        // Only those in use are told. The call takes no more than 64 KiB of them.
+        // Returns only those in use. The call takes at most 64 KiB of them.
         std::vector<ibv_gid_entry> entries(std::size_t{1024});
         const ssize_t count = ibv_query_gid_table(&context, entries.data(), entries.size(), 0);
         if (count < 0) {
@@ -213,8 +213,8 @@ std::vector<RdmaPort> rdma_ports(const std::vector<std::string>& netdevs) {
                (netdevs.empty() ||
                 std::find(netdevs.begin(), netdevs.end(), netdev) != netdevs.end());
     };
-    // A network device's own port comes before the port of one below it, where it has GIDs too.
-    // Opening takes time: once all is found, no more are opened.
+    // A network device's own port comes before the port of one below it that has GIDs for it, too.
+    // Opening takes time: once all are found, no more are opened.
     std::stable_partition(known.begin(), known.end(),
                           [&](const RdmaPort& port) { return wanted(port.netdev); });
     std::vector<RdmaPort> above;

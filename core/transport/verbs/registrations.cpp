@@ -41,7 +41,7 @@ Registrations::~Registrations() {
     for (const auto& [memory, bytes] : allocated_) munmap(memory, bytes);
 }
 
-// The kept registration that holds all of it.
+// The kept registration that covers all of it.
 Registration* Registrations::find(std::uintptr_t begin, std::uintptr_t end) {
     auto after = by_begin_.upper_bound(begin);
     if (after == by_begin_.begin()) return nullptr;
@@ -49,7 +49,7 @@ Registration* Registrations::find(std::uintptr_t begin, std::uintptr_t end) {
     return before->end_ >= end ? before : nullptr;
 }
 
-// A new one that holds this stretch and all kept ones which overlap it: they are forgotten.
+// A new one that covers this stretch and all kept ones that overlap it: these are forgotten.
 Registration& Registrations::make(std::uintptr_t begin, std::uintptr_t end) {
     if (most_ != 0)
         for (;;) {
@@ -81,7 +81,7 @@ bool Registrations::register_with(Registration& registration, const Device& devi
         registration.writable_ ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
     const auto memory = reinterpret_cast<void*>(registration.begin_);
     region.reset(ibv_reg_mr(device.domain(), memory, bytes, access));
-    // Memory that the program itself may only read can still be sent from.
+    // Memory that the program itself may only read can still be sent.
     if (!region && registration.writable_ && !to_write && (errno == EFAULT || errno == EACCES)) {
         registration.writable_ = false;
         region.reset(ibv_reg_mr(device.domain(), memory, bytes, 0));
@@ -119,7 +119,7 @@ Registration* Registrations::acquire(ConstBytes memory, std::span<const Device* 
     for (const Device* device : devices) {
         if (register_with(*found, *device, to_write)) continue;
         int error = errno;
-        // What nobody uses may be in the way of a limit.
+        // Registrations that nobody uses may be what exceeds a limit.
         if (error == ENOMEM && statistics_.bytes != 0) {
             const std::size_t most = std::exchange(most_, 1);
             evict();
@@ -175,7 +175,7 @@ void Registrations::forget_unmapped() {
     }
 }
 
-// Forgets the longest unused until no more is kept than wanted.
+// Forgets the least recently used until no more is kept than wanted.
 void Registrations::evict() {
     for (auto it = all_.end(); statistics_.bytes > most_ && it != all_.begin();) {
         Registration& oldest = **--it;
@@ -186,12 +186,12 @@ void Registrations::evict() {
     }
 }
 
-// ---- memory made here ----
+// ---- allocated memory ----
 
 void* Registrations::allocate(std::size_t bytes, std::size_t alignment) {
     const std::uintptr_t page = std::max<std::uintptr_t>(page_size(), alignment);
     const std::size_t whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
-    // Where more than a page's alignment is asked for, what is too much is given back.
+    // If more than a page's alignment is asked for, the excess is given back.
     const std::size_t mapped = whole + (page > page_size() ? page : 0);
     void* const raw =
         mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -205,7 +205,7 @@ void* Registrations::allocate(std::size_t bytes, std::size_t alignment) {
     Registration& made = make(begin, begin + whole);
     for (const auto& device : devices_)
         if (!register_with(made, *device, true)) {
-            // Still good memory: large messages to it go by copies.
+            // It is still good memory: large messages to it are copied.
             refuse(*device, whole, errno);
             all_.erase(made.place_);
             allocated_.emplace(reinterpret_cast<void*>(begin), whole);

@@ -1,9 +1,9 @@
 // Memory of the program that devices may reach: registered when first used, and kept, because
-// registering pins every page. What is kept is found by address, so it must be forgotten when the
-// program unmaps that memory: the next thing at the same address is other pages.
+// registering pins every page. Registrations are found by address, so they must be forgotten when
+// the program unmaps that memory: the next mapping at the same address has other pages.
 //
-// Unmapping is noted when it happens (unmapped.h) and acted upon before the next look-up. Where it
-// cannot be watched nothing is kept.
+// Unmapping is noted when it happens (unmapped.h) and acted upon before the next look-up. If it
+// cannot be watched, nothing is kept.
 //
 // Owned by the VerbsInterface, used under the Runtime's lock.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace torusmp::transport::verbs {
 
-// Whole pages of memory, and their registration with each device that has needed it.
+// Whole pages of memory, and their registration with each device that has needed them.
 class Registration {
   public:
     std::uint32_t local_key(const Device& device) const { return regions_[device.index()]->lkey; }
@@ -38,14 +38,14 @@ class Registration {
     std::uintptr_t end_ = 0;
     std::vector<MemoryRegion> regions_;  // by device; null: not needed yet
     bool writable_ = true;
-    bool kept_ = false;     // found by address
-    bool lasting_ = false;  // until its memory is freed: it was allocated here
+    bool kept_ = false;     // it is found by address
+    bool lasting_ = false;  // registered until its memory is freed: it was allocated here
     int users_ = 0;
-    std::list<std::unique_ptr<Registration>>::iterator place_;  // by last use
+    std::list<std::unique_ptr<Registration>>::iterator place_;  // in the order of last use
 };
 
 struct RegistrationStatistics {
-    std::uint64_t found = 0;     // uses of what was registered already
+    std::uint64_t found = 0;     // uses of memory that was registered already
     std::uint64_t made = 0;      // registrations
     std::uint64_t evicted = 0;   // forgotten for want of room
     std::uint64_t unmapped = 0;  // forgotten because the program gave the memory back
@@ -55,19 +55,19 @@ struct RegistrationStatistics {
 
 class Registrations {
   public:
-    // most: bytes to keep while nobody uses them. log: where a refusal is told, once.
+    // most: how many bytes to keep while nobody uses them. log: told once about a refusal.
     Registrations(std::size_t most, const std::vector<std::unique_ptr<Device>>& devices,
                   std::function<void(std::string_view)> log);
     ~Registrations();
     Registrations(const Registrations&) = delete;
     Registrations& operator=(const Registrations&) = delete;
 
-    // The registration of this memory with these devices; null where the system refuses. to_write:
-    // peers, or the device, shall write to it. release() it.
+    // The registration of this memory with these devices; null if the system refuses. to_write:
+    // peers, or the device, will write to it. To be given back with release().
     Registration* acquire(ConstBytes memory, std::span<const Device* const> devices, bool to_write);
     void release(Registration* registration);
 
-    // Memory that stays registered with all devices until it is given back.
+    // Memory that stays registered with all devices until it is freed.
     void* allocate(std::size_t bytes, std::size_t alignment);
     void free(void* memory);
 
@@ -81,7 +81,7 @@ class Registrations {
     bool register_with(Registration& registration, const Device& device, bool to_write);
     void refuse(const Device& device, std::size_t bytes, int error);
     void forget_unmapped();
-    void forget(Registration& registration);  // it is found no more; destroyed when unused
+    void forget(Registration& registration);  // it is no longer found; destroyed when unused
     void evict();
 
     std::size_t most_;

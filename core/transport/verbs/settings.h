@@ -1,4 +1,4 @@
-// What a user may set of verbs, with the codes of InfiniBand where it has some.
+// Settings of verbs; some are codes as InfiniBand defines them.
 #pragma once
 
 #include "config/setting.h"

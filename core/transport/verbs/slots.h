@@ -1,10 +1,10 @@
 // Memory for packets: slots of one size. Each belongs to the device for whose channels it was made,
-// and is registered with others when the first packet that arrived in it leaves over them: from
-// where it lies. Where nothing is relayed, memory is registered once.
+// and is registered with others when the first packet that arrived in it is sent through them, from
+// where it lies. If nothing is relayed, memory is registered once.
 //
-// A slot is posted to receive, holds a packet that waits, or holds one that is on its way out; who
-// has it gives it back. Owned by the VerbsInterface; one thread at a time. Taking and giving
-// allocate nothing.
+// A slot is posted to receive, holds a packet that waits, or holds one that is being sent; whoever
+// has it gives it back. Owned by the VerbsInterface; one thread at a time. Taking and giving back
+// do not allocate.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class Slots {
         std::byte* memory = nullptr;
         Chunk* chunk = nullptr;
         VerbsChannel* channel = nullptr;  // where it is posted to receive
-        Slot* next = nullptr;             // in the list it stands in
+        Slot* next = nullptr;             // in the list that it is in
     };
     struct Chunk {
         ~Chunk();
@@ -37,7 +37,7 @@ class Slots {
         std::vector<Slot> slots;
     };
 
-    // `bytes`: of each slot. The devices must outlive the slots.
+    // `bytes`: the size of a slot. The devices must outlive the slots.
     Slots(std::size_t bytes, const std::vector<std::unique_ptr<Device>>& devices)
         : stride_((bytes + 63) / 64 * 64), devices_(devices) {}
 
@@ -60,7 +60,7 @@ class Slots {
         slot->next = free;
         free = slot;
     }
-    // Whether packets can leave from this slot over that device.
+    // Whether packets can be sent from this slot through that device.
     bool usable(const Slot& slot, const Device& device) {
         return slot.chunk->regions[device.index()] != nullptr ||
                register_with(*slot.chunk, device) == 0;
@@ -82,7 +82,7 @@ class Slots {
 
 using Slot = Slots::Slot;
 
-// What is wrong where memory cannot be registered (errno), and what to do about it.
+// What is wrong if memory cannot be registered (errno), and what to do about it.
 std::string registration_trouble(const Device& device, std::size_t bytes, int error);
 
 }  // namespace torusmp::transport::verbs

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int hook_priority = 0;
 
-// libucm's two functions that are needed here.
+// The two functions of libucm that are needed here.
 struct Hooks {
     decltype(&ucm_set_event_handler) set = nullptr;
     decltype(&ucm_unset_event_handler) unset = nullptr;
@@ -19,7 +19,7 @@ struct Hooks {
 Hooks load() {
     setenv("UCX_HANDLE_ERRORS", "none", 0);
     Hooks hooks;
-    // Never unloaded: what they have patched jumps into them.
+    // Never unloaded: the calls that they have patched jump into them.
     if (dlopen("libucs.so.0", RTLD_LAZY | RTLD_GLOBAL) == nullptr) return hooks;
     void* const ucm = dlopen("libucm.so.0", RTLD_LAZY | RTLD_GLOBAL);
     if (ucm == nullptr) return hooks;
@@ -63,7 +63,8 @@ void Unmapped::note(std::uintptr_t begin, std::uintptr_t end) noexcept {
 }
 
 std::vector<Unmapped::Range> Unmapped::take() {
-    // Reserved before the lock is taken: allocating may unmap, and noting that would wait for us.
+    // Reserved before the lock is taken: allocating may unmap, and noting that would wait for the
+    // lock.
     std::vector<Range> taken;
     taken.reserve(room);
     lock();

@@ -1,9 +1,9 @@
-// Stretches of memory that this process has unmapped, as UCX's libucm tells of them (munmap,
-// mremap, brk, madvise, shmdt): inside the call, in whatever thread makes it.
+// Stretches of memory that this process has unmapped, as reported by UCX's libucm (munmap, mremap,
+// brk, madvise, shmdt): inside the call, in whatever thread makes it.
 //
-// libucm patches these calls, so it is loaded only when an object of this kind is made; libucs,
-// which it needs, would also install signal handlers and is told not to. Without them watches() is
-// false. take() under the Runtime's lock; the notes come from any thread.
+// libucm patches these calls, so it is loaded only when an object of this class is made; libucs,
+// which it needs, would also install signal handlers and is told not to. If they are missing
+// watches() is false. take() under the Runtime's lock; the notes come from any thread.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ class Unmapped {
 
     bool watches() const { return watches_; }
     bool any() const { return count_.load(std::memory_order_acquire) != 0; }
-    // What was noted since the last call. One range of everything: more than could be noted.
+    // What was noted since the last call. One range that covers everything: more than could be
+    // noted.
     std::vector<Range> take();
     void note(std::uintptr_t begin, std::uintptr_t end) noexcept;
 
