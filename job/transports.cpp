@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/geometry.h"
+#include "core/transport/common/secret.h"
 #include "core/transport/list.h"
 #include "job/wiring.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 using Factory = core::Runtime::InterfaceFactory;
 using Ports = std::vector<transport::PortOptions>;
-using Devices = std::vector<transport::NetworkOptions::Device>;
+using Devices = std::vector<transport::PortDevice>;
 using transport::Descriptor;
 
 std::string host_name(const config::Settings& settings, core::Rank rank) {

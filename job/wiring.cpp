@@ -107,8 +107,7 @@ void Wiring::choose_far(const Settings& settings, const core::Options& options,
     }
 }
 
-std::vector<transport::NetworkOptions::Device> Wiring::devices(
-    const transport::Descriptor& transport) const {
+std::vector<transport::PortDevice> Wiring::devices(const transport::Descriptor& transport) const {
     auto all = link_devices_;
     if (transport.needs_devices) all.insert(all.end(), far_devices_.begin(), far_devices_.end());
     return all;

@@ -32,8 +32,7 @@ class Wiring {
         return *(link ? links_[std::size_t(link->index())] : far_[std::size_t(peer)]);
     }
     // The network devices behind the ports that a transport is given.
-    std::vector<transport::NetworkOptions::Device> devices(
-        const transport::Descriptor& transport) const;
+    std::vector<transport::PortDevice> devices(const transport::Descriptor& transport) const;
 
   private:
     using Facts = std::vector<std::optional<config::HostFacts>>;  // by node; nothing: it is gone
@@ -46,9 +45,9 @@ class Wiring {
 
     std::array<const transport::Descriptor*, 2 * routing::max_dimensions> links_{};
     std::vector<const transport::Descriptor*> far_;  // by rank
-    std::vector<transport::NetworkOptions::Device> link_devices_;
+    std::vector<transport::PortDevice> link_devices_;
     // The devices by which connections to ranks further away leave, if their transport needs one.
-    std::vector<transport::NetworkOptions::Device> far_devices_;
+    std::vector<transport::PortDevice> far_devices_;
 };
 
 }  // namespace torusmp::job

@@ -10,6 +10,7 @@
 #include "config/geometry_file.h"
 #include "config/load.h"
 #include "core/settings.h"
+#include "core/transport/common/settings.h"
 #include "core/transport/list.h"
 #include "core/transport/shm/settings.h"
 #include "core/transport/tcp/settings.h"

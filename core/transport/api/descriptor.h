@@ -4,7 +4,6 @@
 // Descriptors and probes are constant and live as long as the program; any thread may ask them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +14,7 @@
 #include "config/setting.h"
 #include "config/settings.h"
 #include "core/transport/api/interface.h"
-#include "core/transport/common/network.h"
+#include "core/transport/api/surroundings.h"
 
 namespace torusmp::transport {
 
@@ -85,18 +84,6 @@ class Probe {
                                 const config::CableEnd& /*other*/) const {
         return {};
     }
-};
-
-// What a job passes to an interface of one of its ranks.
-struct Surroundings {
-    Secret secret{};
-    std::string host;  // the name of this host, for messages
-    // The network devices behind ports: those of links and, if the transport needs a device for
-    // every port, of connections that leave by a link. Some may be ports of other transports.
-    std::vector<NetworkOptions::Device> devices;
-    bool crowded = false;        // ranks outnumber cores
-    bool beside_others = false;  // other interfaces sleep together with this one
-    std::function<void(std::string_view)> log;
 };
 
 struct Descriptor {

@@ -10,8 +10,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "core/transport/api/descriptor.h"
-
 namespace torusmp::transport {
 
 void NetworkOptions::take(const config::Settings& settings, const Surroundings& surroundings) {

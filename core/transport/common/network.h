@@ -16,6 +16,7 @@
 #include "base/descriptor.h"
 #include "config/settings.h"
 #include "core/transport/api/interface.h"
+#include "core/transport/api/surroundings.h"
 #include "core/transport/common/address.h"
 #include "core/transport/common/monitor.h"
 #include "core/transport/common/secret.h"
@@ -23,16 +24,10 @@
 
 namespace torusmp::transport {
 
-struct Surroundings;
-
 struct NetworkOptions {
     Secret secret{};
-    std::string host;  // the name of this host, for messages at both ends
-    struct Device {
-        std::uint32_t port;
-        std::string name;
-    };
-    std::vector<Device> devices;  // of the ports that are bound to a device
+    std::string host;                 // the name of this host, for messages at both ends
+    std::vector<PortDevice> devices;  // of the ports that are bound to a device
     std::chrono::nanoseconds timeout = setting::timeout.initial();
 
     // Takes what every transport over a network needs from them.

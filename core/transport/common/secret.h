@@ -8,9 +8,10 @@
 #include <cstddef>
 #include <span>
 
+#include "core/transport/api/surroundings.h"
+
 namespace torusmp::transport {
 
-using Secret = std::array<std::byte, 32>;
 using Proof = std::array<std::byte, 32>;
 
 // Derives a key for proofs from a job's secret of any length. Throws std::runtime_error if

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "config/load.h"
+#include "core/transport/common/secret.h"
 #include "core/transport/list.h"
 #include "core/transport/sim/world.h"
 #include "job/settings.h"

@@ -1,0 +1,34 @@
+// What a job passes to an interface of one of its ranks. Plain values.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace torusmp::transport {
+
+// Only the ranks of the job have it: proofs are keyed with it.
+using Secret = std::array<std::byte, 32>;
+
+// The network device behind a port.
+struct PortDevice {
+    std::uint32_t port;
+    std::string name;
+};
+
+struct Surroundings {
+    Secret secret{};
+    std::string host;  // the name of this host, for messages
+    // The network devices behind ports: those of links and, if the transport needs a device for
+    // every port, of connections that leave by a link. Some may be ports of other transports.
+    std::vector<PortDevice> devices;
+    bool crowded = false;        // ranks outnumber cores
+    bool beside_others = false;  // other interfaces sleep together with this one
+    std::function<void(std::string_view)> log;
+};
+
+}  // namespace torusmp::transport
