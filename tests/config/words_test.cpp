@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "config/raw.h"
+#include "config/settings.h"
 #include "job/settings.h"
 
 using namespace torusmp::config;
