@@ -8,11 +8,9 @@ namespace torusmp::collectives {
 namespace {
 
 config::Type<Choice> choice_among(const AlgorithmTable& table) {
-    const auto accepts = [] {
-        return std::string(
-            "algorithms with limits, like \"tree<32KiB disjoint\", each situation (host, crowded, "
-            "links) with its own if need be: \"host: lines; links: tree<32KiB disjoint\"");
-    };
+    const auto accepts = config::always(
+        "algorithms with limits, like \"tree<32KiB disjoint\", each situation (host, crowded, "
+        "links) with its own if need be: \"host: lines; links: tree<32KiB disjoint\"");
     const auto read = [&table](const config::Raw& found) {
         if (!found.is_text()) throw config::Mismatch({}, found.line);
         try {

@@ -198,10 +198,6 @@ std::string format_host_links(const HostLinks& hosts) {
     return out;
 }
 
-std::function<std::string()> says(std::string text) {
-    return [text = std::move(text)] { return text; };
-}
-
 }  // namespace
 
 bool legal_host_name(std::string_view name) {
@@ -215,7 +211,7 @@ bool legal_host_name(std::string_view name) {
 
 Type<std::vector<int>> extents_type(std::string_view accepts) {
     const Type<int> extent = integer_between(1, max_ranks);
-    return {"list", says(std::string(accepts)),
+    return {"list", always(std::string(accepts)),
             [extent](const Raw& found) {
                 auto extents = read_dimensions(found, read_extent_items(found), extent);
                 check_product(extents);
@@ -228,25 +224,25 @@ Type<std::vector<int>> extents_type(std::string_view accepts) {
 
 Type<std::vector<bool>> periodic_type() {
     const Type<bool> wraps = boolean();
-    return {"list", says("true or false for each dimension, like [true, true, false]"),
+    return {"list", always("true or false for each dimension, like [true, true, false]"),
             [wraps](const Raw& found) { return read_dimensions(found, read_items(found), wraps); },
             [wraps](const std::vector<bool>& all) { return format_dimensions(all, wraps, ","); }};
 }
 
 Type<Hosts> hosts_type() {
     return {"list",
-            says("a list of names in rank order, or a pattern over coordinates like "
-                 "\"qcd{0}{1}{2}\""),
+            always("a list of names in rank order, or a pattern over coordinates like "
+                   "\"qcd{0}{1}{2}\""),
             read_hosts, format_hosts};
 }
 
 Type<Links> links_type() {
-    return {"table", says("a device for each direction, like \"0+\" = \"enp1s0f0\""), read_links,
+    return {"table", always("a device for each direction, like \"0+\" = \"enp1s0f0\""), read_links,
             [](const Links& links) { return format_links(links, ""); }};
 }
 
 Type<HostLinks> host_links_type() {
-    return {"table", says("directions and devices of single hosts, like qcd000/0+=enp2s0f0"),
+    return {"table", always("directions and devices of single hosts, like qcd000/0+=enp2s0f0"),
             read_host_links, format_host_links};
 }
 

@@ -80,14 +80,14 @@ std::function<std::string()> between(const char* what, const Limit<T>& low, cons
         return limit_text(limit.value) +
                (limit.meaning.empty() ? "" : fmt::format(" ({})", limit.meaning));
     };
-    return [all = fmt::format("{} from {} to {}", what, text(low), text(high))] { return all; };
+    return always(fmt::format("{} from {} to {}", what, text(low), text(high)));
 }
+
+}  // namespace
 
 std::function<std::string()> always(std::string text) {
     return [text = std::move(text)] { return text; };
 }
-
-}  // namespace
 
 Type<int> integer_between(Limit<int> low, Limit<int> high) {
     return {"integer", between("a whole number", low, high),

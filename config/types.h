@@ -17,6 +17,9 @@
 
 namespace torusmp::config {
 
+// For a Type that accepts what can be said once and for all.
+std::function<std::string()> always(std::string text);
+
 template <class T>
 struct Limit {
     T value;

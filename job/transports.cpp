@@ -17,7 +17,6 @@ namespace {
 
 using Factory = core::Runtime::InterfaceFactory;
 using Ports = std::vector<transport::PortOptions>;
-using Devices = std::vector<transport::PortDevice>;
 using transport::Descriptor;
 
 std::string host_name(const config::Settings& settings, core::Rank rank) {
@@ -28,25 +27,10 @@ std::string host_name(const config::Settings& settings, core::Rank rank) {
     return name;
 }
 
-// The devices behind the links that leave this rank's node.
-Devices link_devices(const config::Settings& settings, const core::Options& options) {
-    Devices devices;
-    if (settings[config::setting::dims].empty()) return devices;
-    const int node = node_of(settings, options.rank);
-    for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
-        const auto direction = routing::Direction::from_index(i);
-        const auto neighbour = options.torus.neighbour(options.rank, direction);
-        if (!neighbour || node_of(settings, *neighbour) == node) continue;
-        const std::string device = config::link_device(settings, node, direction);
-        if (!device.empty()) devices.push_back({std::uint32_t(direction.index()), device});
-    }
-    return devices;
-}
-
 // `settings` outlive the construction of the Runtime, in which interfaces are made.
 Factory factory_of(const Descriptor& descriptor, const config::Settings& settings,
                    const launch::Bootstrap& bootstrap, const core::Options& options,
-                   Devices devices, bool beside_others) {
+                   std::vector<transport::PortDevice> devices, bool beside_others) {
     transport::Surroundings surroundings{.secret = transport::derive_secret(bootstrap.secret()),
                                          .host = host_name(settings, options.rank),
                                          .devices = std::move(devices),
@@ -63,16 +47,6 @@ Factory factory_of(const Descriptor& descriptor, const config::Settings& setting
     const bool named = where.find("transport.use") != std::string::npos;  // by the flag itself
     throw config::ConfigError(fmt::format("{}{}{}", where.empty() ? "" : where + ": ",
                                           named ? "" : "transport.use: ", what));
-}
-
-// "auto, shm or tcp": the values that transport.use may have here.
-template <class Fits>
-std::string those_that(Fits&& fits) {
-    std::vector<std::string> names;
-    for (const std::string& name : transport::transport_names())
-        if (const Descriptor* it = transport::find_transport(name); it == nullptr || fits(*it))
-            names.push_back(name);
-    return config::alternatives(names);
 }
 
 // One transport for the ranks of this host, and for the others the best that each link allows.
@@ -117,15 +91,16 @@ std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
             refuse(settings,
                    fmt::format("found {}, but no torus is set, so no link has a device: give a "
                                "geometry file with [torus] and [links], or expected {}",
-                               wanted->name,
-                               those_that([](const Descriptor& it) { return !it.needs_devices; })));
+                               wanted->name, transport::those_that([](const Descriptor& it) {
+                                   return !it.needs_devices;
+                               })));
         return open_mixed(settings, bootstrap, std::move(options));
     }
     if (wanted != nullptr && wanted->inside_host && elsewhere != 0)
-        refuse(settings,
-               fmt::format("found {}, but {} of {} ranks are on other hosts: expected {}",
-                           wanted->name, elsewhere, bootstrap.size(),
-                           those_that([](const Descriptor& it) { return !it.inside_host; })));
+        refuse(settings, fmt::format("found {}, but {} of {} ranks are on other hosts: expected {}",
+                                     wanted->name, elsewhere, bootstrap.size(),
+                                     transport::those_that(
+                                         [](const Descriptor& it) { return !it.inside_host; })));
     if (wanted != nullptr && !wanted->needs_devices && !wanted->inside_host) {
         const Factory alone = make(*wanted, false);
         return std::make_unique<core::Runtime>(std::move(options), alone);

@@ -35,8 +35,24 @@ bool speaks(const Settings& settings, Rank rank) {
 
 }  // namespace
 
+std::vector<transport::PortDevice> link_devices(const Settings& settings,
+                                                const core::Options& options) {
+    std::vector<transport::PortDevice> devices;
+    if (settings[config::setting::dims].empty()) return devices;
+    const int node = node_of(settings, options.rank);
+    for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
+        const auto direction = Direction::from_index(i);
+        const auto neighbour = options.torus.neighbour(options.rank, direction);
+        if (!neighbour || node_of(settings, *neighbour) == node) continue;
+        const std::string device = config::link_device(settings, node, direction);
+        if (!device.empty()) devices.push_back({std::uint32_t(i), device});
+    }
+    return devices;
+}
+
 Wiring::Wiring(const Settings& settings, launch::Bootstrap& bootstrap, const core::Options& options)
-    : far_(std::size_t(options.torus.size()), &transport::fallback_transport()) {
+    : far_(std::size_t(options.torus.size()), &transport::fallback_transport()),
+      link_devices_(link_devices(settings, options)) {
     links_.fill(&transport::fallback_transport());
     const Facts facts = exchange(settings, bootstrap);
     choose_links(settings, bootstrap, options, facts);
@@ -82,8 +98,6 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
         if (speaker && node < other && !choice.warning.empty() && options.log)
             options.log(choice.warning);
         links_[std::size_t(i)] = choice.carrier;
-        const std::string device = config::link_device(settings, node, direction);
-        if (!device.empty()) link_devices_.push_back({std::uint32_t(i), device});
     }
 }
 

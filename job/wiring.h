@@ -18,6 +18,10 @@
 
 namespace torusmp::job {
 
+// The network devices behind the links that leave this rank's node; none without a torus.
+std::vector<transport::PortDevice> link_devices(const config::Settings& settings,
+                                                const core::Options& options);
+
 class Wiring {
   public:
     // Collective. Precondition: the settings have a torus. Throws ConfigError if they ask for a

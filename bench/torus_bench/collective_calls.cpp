@@ -17,20 +17,11 @@
 #include "collectives/scatter/scatter.h"
 
 namespace torusmp::bench {
-namespace {
 
 using namespace collectives;
 
-void add_doubles(void* inout, const void* in, std::size_t count, const void*) {
-    auto* sum = static_cast<double*>(inout);
-    const auto* more = static_cast<const double*>(in);
-    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
-}
-
-constexpr Operation sum_of_doubles{.combine = add_doubles, .element = sizeof(double)};
-
 // What a call is made from.
-struct Call {
+struct CallArguments {
     void* in;
     const void* out;
     std::size_t bytes;
@@ -40,13 +31,23 @@ struct Call {
     std::size_t doubles() const { return bytes / sizeof(double); }
 };
 
+namespace {
+
+void add_doubles(void* inout, const void* in, std::size_t count, const void*) {
+    auto* sum = static_cast<double*>(inout);
+    const auto* more = static_cast<const double*>(in);
+    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
+}
+
+constexpr Operation sum_of_doubles{.combine = add_doubles, .element = sizeof(double)};
+
 // A schedule, and how it is started.
 template <class ScheduleType>
 class CallOf final : public CollectiveCall {
   public:
-    using Start = void (*)(ScheduleType&, const Call&);
-    CallOf(Group& group, std::string_view name, Call call, Start start)
-        : schedule_(group), name_(name), call_(std::move(call)), start_(start) {}
+    using Start = void (*)(ScheduleType&, const CallArguments&);
+    CallOf(Group& group, std::string_view name, const CallArguments& call, Start start)
+        : schedule_(group), name_(name), call_(call), start_(start) {}
 
     void run() override {
         start_(schedule_, call_);
@@ -58,59 +59,46 @@ class CallOf final : public CollectiveCall {
   private:
     ScheduleType schedule_;
     std::string_view name_;
-    Call call_;
+    CallArguments call_;
     Start start_;
 };
 
-void start_broadcast(Broadcast& b, const Call& c) {
+void start_broadcast(Broadcast& b, const CallArguments& c) {
     b.start(c.in, c.bytes, 0, c.algorithm);
 }
-void start_sum(Allreduce& a, const Call& c) {
+void start_sum(Allreduce& a, const CallArguments& c) {
     a.start(c.in, c.doubles(), sum_of_doubles, c.algorithm);
 }
-void start_reduce(Reduce& r, const Call& c) {
+void start_reduce(Reduce& r, const CallArguments& c) {
     r.start(c.in, c.out, c.doubles(), sum_of_doubles, 0, c.algorithm);
 }
-void start_scatter(Scatter& s, const Call& c) {
+void start_scatter(Scatter& s, const CallArguments& c) {
     s.start(c.in, c.bytes, c.out, Blocks::even(c.bytes), 0, c.algorithm);
 }
-void start_gather(Gather& g, const Call& c) {
+void start_gather(Gather& g, const CallArguments& c) {
     g.start(c.in, Blocks::even(c.bytes), c.out, c.bytes, 0, c.algorithm);
 }
-void start_allgather(Allgather& a, const Call& c) {
+void start_allgather(Allgather& a, const CallArguments& c) {
     a.start(c.in, Blocks::even(c.bytes), c.out, c.algorithm);
 }
-void start_reduce_scatter(ReduceScatter& r, const Call& c) {
+void start_reduce_scatter(ReduceScatter& r, const CallArguments& c) {
     r.start(c.in, c.out, c.counts, sum_of_doubles, c.algorithm);
 }
-void start_alltoall(Alltoall& a, const Call& c) {
+void start_alltoall(Alltoall& a, const CallArguments& c) {
     a.start(c.in, Blocks::even(c.bytes), c.out, Blocks::even(c.bytes), c.algorithm);
 }
-void start_scan(Scan& s, const Call& c) {
+void start_scan(Scan& s, const CallArguments& c) {
     s.start(c.in, c.doubles(), sum_of_doubles, ScanKind::inclusive, c.algorithm);
 }
-void start_barrier(Allreduce& a, const Call&) {
+void start_barrier(Allreduce& a, const CallArguments&) {
     a.start_barrier();
 }
 
-using Make = std::unique_ptr<CollectiveCall> (*)(Group&, std::string_view, Call);
-
 template <class ScheduleType, typename CallOf<ScheduleType>::Start start>
-std::unique_ptr<CollectiveCall> make(Group& group, std::string_view name, Call call) {
-    return std::make_unique<CallOf<ScheduleType>>(group, name, std::move(call), start);
+std::unique_ptr<CollectiveCall> make(Group& group, std::string_view name,
+                                     const CallArguments& call) {
+    return std::make_unique<CallOf<ScheduleType>>(group, name, call, start);
 }
-
-// In the order of the facts.
-constexpr Make makers[] = {make<Broadcast, start_broadcast>,
-                           make<Allreduce, start_sum>,
-                           make<Reduce, start_reduce>,
-                           make<Scatter, start_scatter>,
-                           make<Gather, start_gather>,
-                           make<Allgather, start_allgather>,
-                           make<ReduceScatter, start_reduce_scatter>,
-                           make<Alltoall, start_alltoall>,
-                           make<Scan, start_scan>,
-                           make<Allreduce, start_barrier>};
 
 }  // namespace
 
@@ -124,27 +112,49 @@ std::size_t CollectiveFacts::bytes_out(std::size_t bytes, int members) const {
 
 const std::vector<CollectiveFacts>& collective_operations() {
     static const std::vector<CollectiveFacts> facts = {
-        {.name = "broadcast", .algorithms = &broadcast::algorithms()},
-        {.name = "sum", .numbers = true, .algorithms = &allreduce::algorithms()},
-        {.name = "reduce", .numbers = true, .algorithms = &reduce::algorithms()},
-        {.name = "scatter", .blocks = true, .all_out = true, .algorithms = &scatter::algorithms()},
-        {.name = "gather", .blocks = true, .all_in = true, .algorithms = &gather::algorithms()},
+        {.name = "broadcast",
+         .algorithms = &broadcast::algorithms(),
+         .make = make<Broadcast, start_broadcast>},
+        {.name = "sum",
+         .numbers = true,
+         .algorithms = &allreduce::algorithms(),
+         .make = make<Allreduce, start_sum>},
+        {.name = "reduce",
+         .numbers = true,
+         .algorithms = &reduce::algorithms(),
+         .make = make<Reduce, start_reduce>},
+        {.name = "scatter",
+         .blocks = true,
+         .all_out = true,
+         .algorithms = &scatter::algorithms(),
+         .make = make<Scatter, start_scatter>},
+        {.name = "gather",
+         .blocks = true,
+         .all_in = true,
+         .algorithms = &gather::algorithms(),
+         .make = make<Gather, start_gather>},
         {.name = "allgather",
          .blocks = true,
          .all_in = true,
-         .algorithms = &allgather::algorithms()},
+         .algorithms = &allgather::algorithms(),
+         .make = make<Allgather, start_allgather>},
         {.name = "reduce_scatter",
          .blocks = true,
          .numbers = true,
          .all_out = true,
-         .algorithms = &reduce_scatter::algorithms()},
+         .algorithms = &reduce_scatter::algorithms(),
+         .make = make<ReduceScatter, start_reduce_scatter>},
         {.name = "alltoall",
          .blocks = true,
          .all_in = true,
          .all_out = true,
-         .algorithms = &alltoall::algorithms()},
-        {.name = "scan", .numbers = true, .algorithms = &scan::algorithms()},
-        {.name = "barrier", .sized = false}};
+         .algorithms = &alltoall::algorithms(),
+         .make = make<Alltoall, start_alltoall>},
+        {.name = "scan",
+         .numbers = true,
+         .algorithms = &scan::algorithms(),
+         .make = make<Scan, start_scan>},
+        {.name = "barrier", .sized = false, .make = make<Allreduce, start_barrier>}};
     return facts;
 }
 
@@ -169,8 +179,7 @@ std::unique_ptr<CollectiveCall> make_collective(Group& group, std::string_view o
     const CollectiveFacts* found = find_collective(operation);
     if (!found) throw std::invalid_argument(fmt::format("there is no collective '{}'", operation));
     const std::vector<std::size_t> counts(std::size_t(group.size()), bytes / sizeof(double));
-    return makers[found - collective_operations().data()](
-        group, found->name, Call{in, out, bytes, found->algorithm(algorithm), counts});
+    return found->make(group, found->name, {in, out, bytes, found->algorithm(algorithm), counts});
 }
 
 }  // namespace torusmp::bench

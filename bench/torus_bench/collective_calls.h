@@ -16,6 +16,9 @@
 
 namespace torusmp::bench {
 
+class CollectiveCall;
+struct CallArguments;
+
 struct CollectiveFacts {
     std::string_view name;
     bool sized = true;     // false: no bytes move, as in a barrier
@@ -24,6 +27,8 @@ struct CollectiveFacts {
     bool all_in = false;   // where blocks: `in` has one of each member, else its own alone
     bool all_out = false;  // `out` likewise
     const collectives::AlgorithmTable* algorithms = nullptr;  // null: there is no choice
+    std::unique_ptr<CollectiveCall> (*make)(collectives::Group&, std::string_view name,
+                                            const CallArguments&) = nullptr;
 
     std::size_t bytes_in(std::size_t bytes, int members) const;
     std::size_t bytes_out(std::size_t bytes, int members) const;

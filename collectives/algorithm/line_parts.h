@@ -25,14 +25,8 @@ class LineParts : public Algorithm {
     }
     // Posts an exchange in which every member of the line gives its part to all others.
     void collect(int dimension) {
-        const int extent = grid_->extent(dimension);
-        const int here = grid_->coordinate(dimension);
-        for (int k = 1; k < extent; ++k) {
-            const int from = (here + extent - k) % extent;
-            receive(part(dimension, from), grid_->line_rank(dimension, from));
-        }
-        for (int k = 1; k < extent; ++k)
-            send(part(dimension, here), grid_->line_rank(dimension, (here + k) % extent));
+        exchange_line(*grid_, dimension, part(dimension, grid_->coordinate(dimension)),
+                      [&](int coordinate) { return part(dimension, coordinate); });
     }
 
   private:

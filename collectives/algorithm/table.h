@@ -31,6 +31,21 @@ inline Conditions conditions_of(const Group& group, std::size_t bytes, const Ope
     return {group, bytes, operation.commutative, operation.whole};
 }
 
+// What rows ask of them.
+inline bool commutes(const Conditions& c) {
+    return c.commutative;
+}
+inline bool has_parts(const Conditions& c) {
+    return !c.whole;
+}
+inline bool commutes_in_parts(const Conditions& c) {
+    return c.commutative && !c.whole;
+}
+// Two members have a shorter way.
+inline bool more_than_two(const Conditions& c) {
+    return c.group.size() != 2;
+}
+
 struct AlgorithmRow {
     std::string_view name;  // as settings and options have it
     std::string_view help;  // a line without a full stop

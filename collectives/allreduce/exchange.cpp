@@ -24,7 +24,9 @@ class Exchange final : public LineSums {
         gathered_ = false;
         if (dimension_ < 0) return false;
         if (grid().direct() || grid().extent(dimension_) == 2) {
-            post_direct_gather();
+            exchange_line(grid(), dimension_, {call_.buffer, bytes_}, [this](int coordinate) {
+                return core::Buffer{slot(coordinate), bytes_};
+            });
             gathered_ = true;
         } else {
             post_line_step();
@@ -33,17 +35,6 @@ class Exchange final : public LineSums {
             gathered_ = line_step_ == last;
         }
         return true;
-    }
-
-    void post_direct_gather() {
-        const int extent = grid().extent(dimension_);
-        const int here = grid().coordinate(dimension_);
-        for (int k = 1; k < extent; ++k) {
-            const int from = (here + extent - k) % extent;
-            receive({slot(from), bytes_}, grid().line_rank(dimension_, from));
-        }
-        for (int k = 1; k < extent; ++k)
-            send({call_.buffer, bytes_}, grid().line_rank(dimension_, (here + k) % extent));
     }
 
     // Step k sends to each side what came from the other side in step k - 1, so everything has

@@ -1,20 +1,6 @@
 #include "collectives/allreduce/allreduce.h"
 
 namespace torusmp::collectives::allreduce {
-namespace {
-
-bool has_parts(const Conditions& c) {
-    return !c.whole;
-}
-bool commutes_in_parts(const Conditions& c) {
-    return c.commutative && !c.whole;
-}
-bool more_than_two(const Conditions& c) {
-    return c.group.size() != 2;
-}
-
-}  // namespace
-
 // Each is defined in its own file.
 extern AlgorithmMaker<Arguments> exchange, star, lines, scatter, disjoint;
 

@@ -1,17 +1,6 @@
 #include "collectives/reduce/reduce.h"
 
 namespace torusmp::collectives::reduce {
-namespace {
-
-bool commutes(const Conditions& c) {
-    return c.commutative;
-}
-bool commutes_in_parts(const Conditions& c) {
-    return c.commutative && !c.whole;
-}
-
-}  // namespace
-
 // Each is defined in its own file, except those along trees (trees.cpp).
 extern AlgorithmMaker<Arguments> lines, tree, disjoint;
 

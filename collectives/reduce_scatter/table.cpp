@@ -3,12 +3,6 @@
 namespace torusmp::collectives::reduce_scatter {
 namespace {
 
-bool commutes_in_parts(const Conditions& c) {
-    return c.commutative && !c.whole;
-}
-bool has_parts(const Conditions& c) {
-    return !c.whole;
-}
 // If values must be combined in member order, few messages are fastest up to this many bytes.
 bool is_large_if_ordered(const Conditions& c) {
     return c.commutative || c.bytes > 8 * 1024;

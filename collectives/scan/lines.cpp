@@ -27,24 +27,14 @@ class Lines final : public Totals {
         }
         const int extent = group().extent(dimension_);
         if (group().direct() || extent == 2 || !group().torus().periodic(dimension_)) {
-            post_line();
+            exchange_line(group(), dimension_, vector(total_),
+                          [this](int coordinate) { return vector(slot(coordinate)); });
             gathered_ = true;
         } else {
             post_ring_step();
             gathered_ = ring_step_ == extent / 2;
         }
         return true;
-    }
-
-    void post_line() {
-        const int extent = group().extent(dimension_);
-        const int here = group().coordinate(dimension_);
-        for (int k = 1; k < extent; ++k) {
-            const int from = (here + extent - k) % extent;
-            receive(vector(slot(from)), group().line_rank(dimension_, from));
-        }
-        for (int k = 1; k < extent; ++k)
-            send(vector(total_), group().line_rank(dimension_, (here + k) % extent));
     }
 
     // Step k of a ring sends to each side what came from the other side in step k - 1.

@@ -1,15 +1,6 @@
 #include "collectives/scan/scan.h"
 
 namespace torusmp::collectives::scan {
-namespace {
-
-// Two members need one message.
-bool more_than_two(const Conditions& c) {
-    return c.group.size() != 2;
-}
-
-}  // namespace
-
 // Each is defined in its own file.
 extern AlgorithmMaker<Arguments> lines, doubling, star, chain;
 

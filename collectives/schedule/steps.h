@@ -46,6 +46,18 @@ class Steps {
     void receive_by(routing::Direction direction, core::Buffer buffer) {
         receive(buffer, group().neighbour(direction));
     }
+    // Along a line of the grid: `own` to all other members, and theirs to into(coordinate). Each
+    // begins with the next one, so that the members do not all turn to the same.
+    template <class Into>
+    void exchange_line(const Group& grid, int dimension, core::Buffer own, Into&& into) {
+        const int extent = grid.extent(dimension);
+        const int here = grid.coordinate(dimension);
+        for (int k = 1; k < extent; ++k) {
+            const int from = (here + extent - k) % extent;
+            receive(into(from), grid.line_rank(dimension, from));
+        }
+        for (int k = 1; k < extent; ++k) send(own, grid.line_rank(dimension, (here + k) % extent));
+    }
     // Over a link of the machine.
     void send_over(routing::Direction link, core::Buffer buffer) {
         messages_->post_over(messages_->next_send(), buffer, link);

@@ -23,19 +23,6 @@ using config::Settings;
                                   where.empty() ? "" : fmt::format(" ({})", where), found));
 }
 
-std::string with_remedy(const Trouble& trouble) {
-    return trouble.what + (trouble.remedy.empty() ? "" : ": ") + trouble.remedy;
-}
-
-// "auto, tcp or verbs": what the settings may ask for on a link between hosts.
-std::string those_between_hosts() {
-    std::vector<std::string> names;
-    for (const std::string& name : transport_names())
-        if (const Descriptor* it = find_transport(name); it == nullptr || !it->inside_host)
-            names.push_back(name);
-    return config::alternatives(names);
-}
-
 // What prevents the use of a transport, the first end's trouble first.
 std::optional<Trouble> trouble_of(const Probe& probe, const Settings& settings, const CableEnd& one,
                                   const CableEnd& other) {
@@ -77,7 +64,7 @@ LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd&
         const auto shortage = shortage_of(it->probe, settings, one, other);
         if (shortage && wanted == nullptr) {
             if (choice.reason.empty()) choice.reason = shortage->what;
-            if (choice.warning.empty()) choice.warning = with_remedy(*shortage);
+            if (choice.warning.empty()) choice.warning = shortage->text();
             continue;
         }
         choice.carrier = it;
@@ -100,7 +87,8 @@ LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other, b
         return {wanted != nullptr ? wanted : &host_transport(), "both ends are on one host", ""};
     if (wanted != nullptr && wanted->inside_host)
         refuse(settings, one, other, *wanted,
-               fmt::format("it joins two hosts: expected {}", those_between_hosts()));
+               fmt::format("it joins two hosts: expected {}",
+                           those_that([](const Descriptor& it) { return !it.inside_host; })));
     return choose(
         settings, one, other,
         [&](const Probe& probe) { return trouble_of(probe, settings, one, other); },
@@ -109,8 +97,7 @@ LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other, b
             choice.warning = probe.warning(settings, one, other);
         },
         [&](const Descriptor& it, const Trouble& trouble) {
-            refuse(settings, one, other, it,
-                   with_remedy(trouble) + "; or set transport.use to auto");
+            refuse(settings, one, other, it, trouble.text() + "; or set transport.use to auto");
         });
 }
 
@@ -136,7 +123,7 @@ LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd oth
             throw ConfigError(fmt::format(
                 "routing.forward is kernel and transport.use is {}, but between {} and {} {}; or "
                 "set routing.forward to relay, or transport.use to auto",
-                it.name, host(one), host(other), with_remedy(trouble)));
+                it.name, host(one), host(other), trouble.text()));
         });
 }
 

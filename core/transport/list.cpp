@@ -57,6 +57,14 @@ std::vector<std::string> transport_names() {
     return names;
 }
 
+std::string those_that(bool (*fit)(const Descriptor&)) {
+    std::vector<std::string> names;
+    for (const std::string& name : transport_names())
+        if (const Descriptor* it = find_transport(name); it == nullptr || fit(*it))
+            names.push_back(name);
+    return config::alternatives(names);
+}
+
 std::vector<config::Table> transport_settings() {
     std::vector<config::Table> tables{{&setting::use}, setting::slots, setting::network};
     for (const Descriptor* it : all()) tables.push_back(it->settings);

@@ -18,6 +18,8 @@ std::span<const Descriptor* const> transports();
 const Descriptor* find_transport(std::string_view name);
 // Their names and any_transport: the values that transport.use may have.
 std::vector<std::string> transport_names();
+// "auto, tcp or verbs": those of these values that may be asked for where only such transports fit.
+std::string those_that(bool (*fit)(const Descriptor&));
 
 // Stands for none of them: each link takes the best that it can.
 inline constexpr const char* any_transport = "auto";

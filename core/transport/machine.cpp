@@ -61,8 +61,7 @@ void note_cable(const Settings& settings, const Descriptor& better, const CableE
     };
     for (const CableEnd* end : {&one, &other})
         if (const auto trouble = better.probe.trouble(settings, *end))
-            return although(
-                " end", trouble->what + (trouble->remedy.empty() ? "" : ": ") + trouble->remedy);
+            return although(" end", trouble->text());
     // If a host is short of something, the note is about the host.
     if (choice.warning.empty()) although(" pair", choice.reason);
 }

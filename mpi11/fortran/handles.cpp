@@ -81,8 +81,10 @@ void forget_fortran(int number) {
 
 using namespace torusmp::mpi;
 
-#define WEAK(name) \
-    extern "C" decltype(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)));
+// (None throws: where the compiler sees that, it wants the second name to promise as much.)
+#define WEAK(name)                              \
+    extern "C" decltype(PMPI_##name) MPI_##name \
+        __attribute__((weak, nothrow, alias("PMPI_" #name)));
 // Both pairs of names mean the same: those of MPI-2, and those of the MPI 5.0 binary interface.
 #define CONVERSIONS(name, Handle)                          \
     extern "C" MPI_Fint PMPI_##name##_c2f(Handle handle) { \

@@ -21,6 +21,7 @@ namespace torusmp::transport {
 // What prevents the use of a transport, and what to do about it; remedy empty: nothing can be done.
 struct Trouble {
     std::string what, remedy;
+    std::string text() const { return remedy.empty() ? what : what + ": " + remedy; }
 };
 
 // What a transport needs of hosts and of the ends of links, and whether it is there. Each rank asks

@@ -13,6 +13,36 @@ namespace transport_memory_test {
 using namespace torusmp::transport;
 using namespace torusmp::transport::testing;
 
+// Memory of b that a reaches, filled with `background`; from the transport itself if `allocated`,
+// where it has memory to give.
+struct Exposed {
+    Exposed(Linked& link, std::size_t size, bool allocated)
+        : background(pattern(size, 1)),
+          owner(link.pair->b()),
+          special(allocated ? owner.allocate(size, 64) : nullptr),
+          own(special == nullptr ? size : 0),
+          memory(special != nullptr ? static_cast<std::byte*>(special) : own.data()),
+          remote(owner.register_memory({memory, size}, nullptr)) {
+        std::copy(background.begin(), background.end(), memory);
+    }
+    ~Exposed() { owner.free(special); }
+    Exposed(const Exposed&) = delete;
+    Exposed& operator=(const Exposed&) = delete;
+
+    const std::vector<std::byte> background;
+    Interface& owner;
+    void* const special;
+    std::vector<std::byte> own;
+    std::byte* const memory;
+    const RemoteMemory remote;
+};
+
+// It was pending, and then succeeds.
+void await_transfer(Linked& link, std::uint64_t id) {
+    REQUIRE(link.pump([&] { return !link.at_a.transfers.empty(); }));
+    REQUIRE(link.at_a.transfers == std::vector<std::pair<std::uint64_t, bool>>{{id, true}});
+}
+
 TEST_CASE("a transport writes into and reads from a peer's exposed memory",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
@@ -20,13 +50,8 @@ TEST_CASE("a transport writes into and reads from a peer's exposed memory",
     Linked link(maker, {4});
     const bool allocated = GENERATE(false, true);
     const std::size_t size = 100'000;
-    std::vector<std::byte> own;
-    void* special = allocated ? link.pair->b().allocate(size, 64) : nullptr;
-    if (special == nullptr) own.resize(size);
-    std::byte* const memory = special != nullptr ? static_cast<std::byte*>(special) : own.data();
-    const auto background = pattern(size, 1);
-    std::copy(background.begin(), background.end(), memory);
-    const RemoteMemory remote = link.pair->b().register_memory({memory, size}, nullptr);
+    const Exposed exposed(link, size, allocated);
+    const RemoteMemory& remote = exposed.remote;
     REQUIRE(remote.length == size);
 
     const bool write = GENERATE(true, false);
@@ -39,27 +64,23 @@ TEST_CASE("a transport writes into and reads from a peer's exposed memory",
     } else {
         const Transfer how = write ? testing::write(link.a, remote, offset, local, 5)
                                    : testing::read(link.a, remote, offset, local, 5);
-        if (how == Transfer::pending) {
-            REQUIRE(link.pump([&] { return !link.at_a.transfers.empty(); }));
-            REQUIRE(link.at_a.transfers == std::vector<std::pair<std::uint64_t, bool>>{{5, true}});
-        }
-        auto expected_there = background;
+        if (how == Transfer::pending) await_transfer(link, 5);
+        auto expected_there = exposed.background;
         auto expected_here = pattern(bytes, 2);
         if (how != Transfer::refused) {
             if (write)
                 std::copy(expected_here.begin(), expected_here.end(),
                           expected_there.begin() + std::ptrdiff_t(offset));
             else
-                std::copy_n(background.begin() + std::ptrdiff_t(offset), bytes,
+                std::copy_n(exposed.background.begin() + std::ptrdiff_t(offset), bytes,
                             expected_here.begin());
         }
         link.settle();
-        REQUIRE(std::equal(expected_there.begin(), expected_there.end(), memory));
+        REQUIRE(std::equal(expected_there.begin(), expected_there.end(), exposed.memory));
         REQUIRE(local == expected_here);
         REQUIRE(link.at_a.transfers.size() == (how == Transfer::pending ? 1u : 0u));
     }
     REQUIRE(link.at_b.transfers.empty());
-    link.pair->b().free(special);
 }
 
 TEST_CASE("a transport gathers and scatters, where it does, as one write or read would",
@@ -70,13 +91,8 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
     const bool allocated = GENERATE(false, true);
     const bool write = GENERATE(true, false);
     const std::size_t size = 400'000;
-    std::vector<std::byte> own;
-    void* special = allocated ? link.pair->b().allocate(size, 64) : nullptr;
-    if (special == nullptr) own.resize(size);
-    std::byte* const memory = special != nullptr ? static_cast<std::byte*>(special) : own.data();
-    const auto background = pattern(size, 1);
-    std::copy(background.begin(), background.end(), memory);
-    const RemoteMemory remote = link.pair->b().register_memory({memory, size}, nullptr);
+    const Exposed exposed(link, size, allocated);
+    const RemoteMemory& remote = exposed.remote;
 
     // Pieces of several sizes with holes between them; one frame's worth and more.
     auto local = pattern(size, 2);
@@ -100,12 +116,9 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
         how = link.a.read(remote, offset, pieces, 5);
         REQUIRE(how != Transfer::pending);
     }
-    if (how == Transfer::pending) {
-        REQUIRE(link.pump([&] { return !link.at_a.transfers.empty(); }));
-        REQUIRE(link.at_a.transfers == std::vector<std::pair<std::uint64_t, bool>>{{5, true}});
-    }
+    if (how == Transfer::pending) await_transfer(link, 5);
     link.settle();
-    auto expected_there = background;
+    auto expected_there = exposed.background;
     auto expected_here = pattern(size, 2);
     auto place = std::ptrdiff_t(offset);
     for (const Bytes& piece : pieces) {
@@ -114,12 +127,11 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
         if (how != Transfer::refused && write)
             std::copy_n(expected_here.begin() + at, length, expected_there.begin() + place);
         if (how != Transfer::refused && !write)
-            std::copy_n(background.begin() + place, length, expected_here.begin() + at);
+            std::copy_n(exposed.background.begin() + place, length, expected_here.begin() + at);
         place += length;
     }
-    REQUIRE(std::equal(expected_there.begin(), expected_there.end(), memory));
+    REQUIRE(std::equal(expected_there.begin(), expected_there.end(), exposed.memory));
     REQUIRE(local == expected_here);
-    link.pair->b().free(special);
 }
 
 TEST_CASE("a transport maps a peer's memory only where stores to it arrive",
