@@ -332,7 +332,7 @@ int run(int argc, const char* const* argv) {
     const po::variables_map given = config::parse_options(argc, argv, options);
     if (given.count("help")) return print_help(options);
     if (given.count("version")) {
-        fmt::print("torus-check (torusmp) {}\n", TORUSMP_VERSION);
+        config::print_version("torus-check");
         return config::exit_ok;
     }
     for (const char* option : {"hosts", "devices"})
