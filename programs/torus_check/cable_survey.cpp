@@ -32,7 +32,7 @@ constexpr auto stream_time = std::chrono::milliseconds(10);
 // Comparisons last longer; but every second is by a short stream where that takes no time, which
 // most likely runs between two interruptions of the hosts.
 constexpr auto compare_time = std::chrono::milliseconds(50);
-constexpr int comparisons = 12, comparisons_if_far_behind = 5;
+constexpr int comparisons_of_fast = 12, comparisons_of_others = 6, comparisons_if_far_behind = 5;
 constexpr int default_megabits = 1000;  // where the driver does not say
 
 const LinkEnd& start_of(const CableResult& cable, Speeds::Way way) {
@@ -189,11 +189,12 @@ class CableSurvey {
     // Suspects alone, each in turns with a cable that is good.
     void compare(Speeds& speeds) {
         for (const Speeds::Way way : speeds.suspects()) {
-            for (int i = 0; i < comparisons; ++i) {
+            const bool fast = speeds.are_fast(way);
+            for (int i = 0; i < (fast ? comparisons_of_fast : comparisons_of_others); ++i) {
                 const auto beside = speeds.reference(way);
                 if (!beside || (i > 0 && !speeds.stays_behind(way))) break;
                 if (i >= comparisons_if_far_behind && speeds.far_behind(way)) break;
-                const bool brief = i % 2 && speeds.are_fast(way);
+                const bool brief = fast && i % 2;
                 const Pushed own = push_alone(way, brief), other = push_alone(*beside, brief);
                 speeds.compare(way, own, other);
             }
