@@ -26,6 +26,7 @@ std::vector<std::byte> Runtime::address() const {
 void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
     const Guard guard(progress_);
     core_->connections.connect(std::move(addresses_by_rank));
+    core_->links.adopt();
 }
 
 void Runtime::await_links(bool keeps_going) {

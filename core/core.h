@@ -6,6 +6,7 @@
 #include "core/connection/packet_sender.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/fault/faults.h"
+#include "core/link/link_manager.h"
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
 #include "core/notes/notes.h"
@@ -49,6 +50,7 @@ class Core {
     Persistent persistent;
     Relay relay;
     Faults faults;
+    LinkManager links;
     Dispatcher dispatcher;
     Progress progress;
     Notes notes;

@@ -35,12 +35,14 @@ inline void pause() {
 }  // namespace
 
 Progress::Progress(Commons& commons, Connections& connections, PacketSender& sender,
-                   FaultHandler& faults, transport::Sink& sink, std::function<std::string()> report)
+                   FaultHandler& faults, LinkManager& links, transport::Sink& sink,
+                   std::function<std::string()> report)
     : commons_(commons),
       options_(commons.options),
       connections_(connections),
       sender_(sender),
       faults_(faults),
+      links_(links),
       sink_(sink),
       report_(std::move(report)),
       locking_(options_.threads || options_.progress_thread),
@@ -70,6 +72,8 @@ bool Progress::poll_unlocked() {
     }
     Loopback& loopback = connections_.loopback();
     if (!loopback.empty()) moved |= loopback.poll(sink_) > 0;
+    if (links_.busy()) [[unlikely]]
+        moved |= links_.poll();
     if (sender_.has_backlog()) moved |= sender_.flush_backlog();
     if (moved && !tasks_.empty()) advance_tasks();
     if (std::exchange(commons_.note_came, false)) [[unlikely]]

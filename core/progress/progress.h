@@ -19,6 +19,7 @@
 #include "core/commons.h"
 #include "core/connection/connections.h"
 #include "core/connection/packet_sender.h"
+#include "core/link/link_manager.h"
 #include "core/progress/cpu_contention.h"
 #include "core/progress/task.h"
 
@@ -28,7 +29,7 @@ class Progress {
   public:
     // sink: where the interfaces deliver. report: the text of all waits.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
-             transport::Sink& sink, std::function<std::string()> report);
+             LinkManager& links, transport::Sink& sink, std::function<std::string()> report);
     ~Progress() { stop(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -116,6 +117,7 @@ class Progress {
     Connections& connections_;
     PacketSender& sender_;
     FaultHandler& faults_;
+    LinkManager& links_;
     transport::Sink& sink_;
     const std::function<std::string()> report_;
     const bool locking_;

@@ -20,6 +20,9 @@ struct Capabilities {
     bool separate_links = false;
     // poll() makes a system call, so it costs more than reading the clock.
     bool polls_kernel = false;
+    // A link that went down can be connected again, by both ends: connect() then waits for as long
+    // as the cable takes to come back.
+    bool reconnects = false;
     // How many pieces of local memory one write can gather, or read scatter.
     std::size_t most_pieces = 1;
 };
