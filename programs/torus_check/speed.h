@@ -36,8 +36,10 @@ class Speeds {
     // A way that is no suspect, whose driver says the same if any is left; nothing: all are
     // suspects.
     std::optional<Way> reference(Way way) const;
-    // Whether it is behind in every comparison as well.
+    // Whether it was behind in every comparison.
     bool stays_behind(Way way) const;
+    // Whether its fellows send a short stream within a time slice of a busy host.
+    bool are_fast(Way way) const;
     // Whether it is so slow that a busy host hardly explains it.
     bool far_behind(Way way) const;
 
@@ -54,7 +56,8 @@ class Speeds {
         int segments = 0, again = 0;
         bool asked = false;
         std::string trouble;           // of the last stream, unless one worked
-        std::vector<Rate> references;  // of comparisons
+        Rate compared;                 // the best of comparisons
+        std::vector<Rate> references;  // beside it
     };
 
     static Rate rate_of(const Pushed& pushed);
@@ -63,7 +66,7 @@ class Speeds {
     // the same.
     Rate fellows(Way way) const;
     Rate expected(Way way) const;
-    bool behind(const Rate& found, const Rate& expected) const;
+    static bool behind(const Rate& found, const Rate& expected, double limit);
 
     std::vector<Measured> ways_;
 };
