@@ -84,7 +84,9 @@ class AlgorithmTable {
     int index_of(const AlgorithmRow& row) const;
 
     // The first row that fits, from this one on; asked: somebody asked for this very row.
-    int fitting(int row, bool asked, const Conditions& conditions) const;
+    int fitting(int row, bool asked, const Conditions& conditions) const {
+        return instead_[std::size_t(row)] < 0 ? row : first_fitting(row, asked, conditions);
+    }
 
   protected:
     // Throws std::invalid_argument if a row's `instead` names no other row.
@@ -94,6 +96,8 @@ class AlgorithmTable {
     AlgorithmTable& operator=(const AlgorithmTable&) = delete;
 
   private:
+    int first_fitting(int row, bool asked, const Conditions& conditions) const;
+
     Facts facts_;
     std::vector<AlgorithmRow> rows_;
     std::vector<int> instead_;  // by row; -1: it always fits
