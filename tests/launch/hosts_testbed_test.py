@@ -106,7 +106,7 @@ class Network(HostsTest):
         errors = self.job(f"touch={started}", options=no_detours).end(2)[1]
         self.assertIn(f"host {self.testbed}-3: device d0p", errors)
         self.assertIn(f"host {self.testbed}-6: device d1m", errors)
-        self.assertIn("and nothing was started (routing.detour = false (--set) lets no job go around a dead cable)",
+        self.assertIn("and nothing was started (routing.detour = false (--set routing.detour) lets no job go around a dead cable)",
                       errors)
         self.assertFalse(os.path.exists(started))
         self.expect_hosts_empty()
