@@ -42,6 +42,9 @@ struct Options {
     int credits = setting::tokens.initial();
     int relay_credits = setting::relay_tokens.initial();
     bool detour = false;  // a link whose cable dies goes on over other ranks
+    // A cable that dies again is used no sooner than this later, each time twice as long, up to a
+    // thousand times: what flaps shall not disturb all detours each time.
+    std::chrono::nanoseconds hold_down = std::chrono::milliseconds(10);
     std::chrono::nanoseconds spin = setting::spin.initial();  // polling before sleeping
     bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
     bool threads = false;         // several threads call
