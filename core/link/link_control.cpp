@@ -184,6 +184,7 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
                           : end->session_ != 0 && body.state == end->session_;
     if (!fits) return true;
     if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
+    tell(*end, body.by_cable != 0 ? LinkNews::State::alive : LinkNews::State::detour);
     if (body.by_cable != 0)
         end->resume_on_cable();
     else
