@@ -147,6 +147,8 @@ class RemoteDaemon : private Attention::Listener,
         Unpacker body(frame.body);
         const auto kind = DaemonFrame(frame.header.kind);
         if (kind == DaemonFrame::plan) return prepare(decode_order(frame.body));
+        if (kind == DaemonFrame::ways && child_daemons_)
+            return child_daemons_->follow(body.numbers());
         if (kind == DaemonFrame::finish) {
             finishing_ = true;
             return;

@@ -23,6 +23,7 @@ inline constexpr std::uint32_t every_node = 0xffffffff;
 enum class DaemonFrame : std::uint32_t {
     // from the head to a host
     plan = 64,     // HostOrder
+    ways,          // int32 numbers: the parents of HostOrder, which have changed
     start,         // HostStart: all hosts are ready
     signal,        // int32: from the user
     terminate,     // SIGTERM to what runs
@@ -88,6 +89,7 @@ struct HostOrder {
     bool routes = false;   // describe the routes of the kernel too
     // How the hosts are reached: for each node the node that starts its daemon, -1: the head.
     std::vector<int> parents;
+    bool over_links = false;  // over the cables of the torus, from neighbour to neighbour
     std::vector<std::string> hosts;
     std::string agent, torus_run;
 };
