@@ -265,14 +265,18 @@ int discover_torus(const po::variables_map& given) {
             fmt::format("the {} cables found between {} hosts make no torus: {}. No file was "
                         "written",
                         found.cables, hosts.size(), found.reason));
+    for (const std::string& hole : found.holes) fmt::print(stderr, "torus-check: {}\n", hole);
+    const int code = found.holes.empty() ? config::exit_ok : config::exit_failure;
     const std::string path = given["discover"].as<std::string>();
     if (path == "-") {
         fmt::print("{}", found.geometry);
-        return config::exit_ok;
+        return code;
     }
     base::write_text_file(path, found.geometry);
-    fmt::print("{}: a torus of {}, {} cables\n", path, found.torus->torus.describe(), found.cables);
-    return config::exit_ok;
+    fmt::print("{}: a torus of {}, {} cables{}\n", path, found.torus->torus.describe(),
+               found.cables,
+               found.holes.empty() ? "" : fmt::format(", {} with faults", found.holes.size()));
+    return code;
 }
 
 // ---- Health ----
@@ -321,7 +325,7 @@ int run(int argc, const char* const* argv) {
     const po::variables_map given = config::parse_options(argc, argv, options);
     if (given.count("help")) return check::print_help(options);
     if (given.count("version")) {
-        fmt::print("torus-check (torusmp) {}\n", TORUSMP_VERSION);
+        config::print_version("torus-check");
         return config::exit_ok;
     }
     check::check_options(given);

@@ -417,13 +417,38 @@ class Discovery(CheckTest):
         hosts = [self.plan.host(node) for node in self.plan.nodes()]
         self.assertIn(", ".join(f'"{host}"' for host in hosts).replace(", ", ",\n    "), found)
 
-    def test_a_cable_missing_is_no_torus_and_the_two_hosts_are_named(self):
+    def test_a_dead_cable_has_its_place_in_the_file_and_is_told_of(self):
+        for dims, cut in (("2", "1:0+"), ("2x2x2", "5:1-"), ("3x3x2", "4:0+")):
+            with self.subTest(dims):
+                self.up(dims, "--no-management")
+                file, _ = self.discover()
+                with open(file) as f:
+                    whole = f.read()
+                end = (int(cut[0]), f"d{cut[2]}{'p' if cut[3] == '+' else 'm'}")
+                tool("cut", self.testbed, cut)
+                file, done = self.discover(status=1)
+                with open(file) as f:
+                    self.assertEqual(f.read(), whole)
+                ends = [f"{self.plan.host(node)} {device}" for node, device in (end, self.plan.peer(*end))]
+                self.assertRegex(done.stderr, f"^torus-check: the cable from ({ends[0]}|{ends[1]}) [(].[+][)] to "
+                                 f"({ends[0]}|{ends[1]}) [(].-[)] is missing or dead: nothing is heard at either end; "
+                                 "the file has it all the same\n$")
+                self.assertIn(f"{len(self.plan.cables) - 1} cables, 1 with faults\n", done.stdout)
+
+    def test_a_cable_that_is_dead_in_one_direction_is_told_of(self):
+        self.up("3x2")
+        far, device = self.plan.peer(1, "d0p")
+        tool("set", self.testbed, "1", "0+", "loss", "100")
+        _, done = self.discover(status=1)
+        self.assertIn(f"answers at one end only: nothing arrives at {self.plan.host(1)}; ", done.stderr)
+
+    def test_too_many_cables_missing_are_no_torus_and_no_file_is_written(self):
         self.up("3x3")
-        tool("cut", self.testbed, "4:0+")
+        for node in (0, 1, 2, 4, 8):
+            tool("cut", self.testbed, f"{node}:0+")
+            tool("cut", self.testbed, f"{node}:1-")
         file, done = self.discover(status=1)
-        self.assertIn("no torus", done.stderr)
-        for host in (self.plan.host(4), self.plan.host(self.plan.peer(4, "d0p")[0])):
-            self.assertIn(f"{host} (3)", done.stderr)
+        self.assertIn("make no torus", done.stderr)
         self.assertFalse(os.path.exists(file))
 
     def test_of_two_hosts_with_a_network_besides_the_wanted_devices_tell_the_cables(self):
