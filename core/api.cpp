@@ -14,6 +14,7 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
       options_(core_->commons.options),
       progress_(core_->progress),
       notes_(core_->notes),
+      shared_(core_->shared),
       state_(*core_),
       flows_(*core_) {}
 
@@ -26,6 +27,7 @@ std::vector<std::byte> Runtime::address() const {
 void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
     const Guard guard(progress_);
     core_->connections.connect(std::move(addresses_by_rank));
+    core_->links.adopt();
 }
 
 void Runtime::await_links(bool keeps_going) {

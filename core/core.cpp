@@ -24,9 +24,12 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       persistent(commons, connections, sender, sends, receives, writes, rendezvous, messages),
       relay(commons, connections, sender, faults),
       faults(commons, connections, sender, {&messages, &persistent, &receives, &sends}),
-      dispatcher(commons, connections, sender, relay, faults, rendezvous),
-      progress(commons, connections, sender, faults, dispatcher, [this] { return report(); }),
-      notes(commons, connections, sender, matching, faults, progress) {
+      links(commons, connections, sender, faults, dispatcher, rendezvous),
+      dispatcher(commons, connections, sender, relay, faults, rendezvous, links),
+      progress(commons, connections, sender, faults, links, dispatcher,
+               [this] { return report(); }),
+      notes(commons, connections, sender, matching, faults, progress),
+      shared(connections) {
     register_handlers();
 }
 
@@ -84,6 +87,7 @@ std::string Core::report() const {
     receives.report(text);
     sends.report(text);
     sender.report(text);
+    links.report(text);
     progress.report_tasks(text);
     if (text.size() == empty) text += "  nothing\n";
     text.pop_back();

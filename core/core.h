@@ -6,6 +6,7 @@
 #include "core/connection/packet_sender.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/fault/faults.h"
+#include "core/link/link_manager.h"
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
 #include "core/notes/notes.h"
@@ -20,6 +21,7 @@
 #include "core/pt2pt/sends.h"
 #include "core/pt2pt/streams.h"
 #include "core/relay/relay.h"
+#include "core/sharing/shared_memory.h"
 
 namespace torusmp::core {
 
@@ -49,9 +51,11 @@ class Core {
     Persistent persistent;
     Relay relay;
     Faults faults;
+    LinkManager links;
     Dispatcher dispatcher;
     Progress progress;
     Notes notes;
+    SharedMemory shared;
 
   private:
     void register_handlers();

@@ -36,6 +36,11 @@ bool Inspection::credits_home() const {
     return core_.sender.credits_home();
 }
 
+bool Inspection::on_cables() const {
+    const Progress::Guard guard(core_.progress);
+    return core_.links.on_cables();
+}
+
 std::string Inspection::report() const {
     return core_.report();
 }

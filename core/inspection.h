@@ -37,6 +37,8 @@ class Inspection {
     bool quiet() const;
     // All credits of all connections have returned: tests check this when everything has arrived.
     bool credits_home() const;
+    // Every link goes over its own cable, none over a detour.
+    bool on_cables() const;
     // Every pending wait: what, rank, peer, link, credits held. Many lines.
     std::string report() const;
 

@@ -13,6 +13,7 @@ void Options::apply(const config::Settings& settings) {
     spin = settings[setting::spin];
     progress_thread = settings[setting::progress] == ProgressMode::thread;
     watchdog = settings[setting::watchdog];
+    detour = settings[setting::detour];
     far_direct = settings[config::setting::forward] == config::Forward::kernel;
 }
 

@@ -41,6 +41,7 @@ struct Options {
     // channel.
     int credits = setting::tokens.initial();
     int relay_credits = setting::relay_tokens.initial();
+    bool detour = false;  // a link whose cable dies goes on over other ranks
     std::chrono::nanoseconds spin = setting::spin.initial();  // polling before sleeping
     bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
     bool threads = false;         // several threads call

@@ -42,7 +42,12 @@ inline const config::Setting<config::Duration> watchdog{
     "watchdog.after", config::time_between({0s, "off"}, 24h), 60s,
     "A wait that lasts longer says what it waits for: rank, peer, link and credits. 0: never."};
 
-inline const config::Table table{&local, &progress, &spin, &watchdog};
+inline const config::Setting<bool> detour{
+    "routing.detour", config::boolean(), true,
+    "Whether a link whose cable dies goes on over other cables, until its own is back. If not, a "
+    "dead cable ends the job."};
+
+inline const config::Table table{&local, &progress, &spin, &watchdog, &detour};
 
 }  // namespace setting
 }  // namespace torusmp::core

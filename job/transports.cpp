@@ -36,6 +36,7 @@ Factory factory_of(const Descriptor& descriptor, const config::Settings& setting
                                          .devices = std::move(devices),
                                          .crowded = options.oversubscribed,
                                          .beside_others = beside_others,
+                                         .spares_links = options.detour,
                                          .log = options.log};
     return [&descriptor, &settings, surroundings](const Ports& ports) {
         return descriptor.make(settings, surroundings, ports);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "collectives/algorithm/table.h"
@@ -32,13 +33,19 @@ class Collective : public Schedule {
              const AlgorithmRow* wanted) {
         const int first = wanted != nullptr ? table_->index_of(*wanted)
                                             : choice_->pick(group().situation(), conditions.bytes);
-        const int row = table_->fitting(first, wanted != nullptr, conditions);
-        std::unique_ptr<Algorithm>& algorithm = made_[std::size_t(row)];
-        if (algorithm == nullptr) algorithm = table_->make(row, messages(), arguments_);
-        messages().expect(Fit::exact);
-        algorithm->start();
-        take(*algorithm);
-        begin(name, call);
+        Conditions here = conditions;
+        Area* const area = this->area();
+        here.area = area != nullptr && area->possible();
+        const int row = table_->fitting(first, wanted != nullptr, here);
+        if (!table_->rows()[std::size_t(row)].area) {
+            take_row(row);
+            return begin(name, call);
+        }
+        if (area->settled()) [[likely]]
+            take_row(row);
+        else
+            wait_for_area(first, wanted != nullptr, here);
+        begin(name, call, area);
     }
     // Begins the call over hosts. What the operation does there, its OverHosts, is made once.
     template <class ByHosts>
@@ -50,16 +57,44 @@ class Collective : public Schedule {
         }
         by_hosts->prepare(name, arguments_, wanted);
         part_ = by_hosts.get();
+        waiting_.reset();
         take(*this);
         begin(name, call);
     }
 
   private:
-    bool move() final { return move_part(*part_); }
+    void take_row(int row) {
+        std::unique_ptr<Algorithm>& algorithm = made_[std::size_t(row)];
+        if (algorithm == nullptr) algorithm = table_->make(row, messages(), arguments_);
+        messages().expect(Fit::exact);
+        algorithm->start();
+        take(*algorithm);
+    }
+    // The choice is made when it is known whether there is an area: then it is the same on all
+    // members.
+    void wait_for_area(int first, bool asked, const Conditions& conditions) {
+        waiting_.emplace(Waiting{first, asked, conditions});
+        take(*this);
+    }
+    bool move() final {
+        if (!waiting_) return move_part(*part_);
+        if (!messages().area()->settled()) return false;
+        waiting_->conditions.area = messages().area()->possible();
+        const int row = table_->fitting(waiting_->first, waiting_->asked, waiting_->conditions);
+        waiting_.reset();
+        take_row(row);
+        return false;  // its steps come next
+    }
 
     const AlgorithmsFor<Arguments>* table_;
     const Choice* choice_;
     std::vector<std::unique_ptr<Algorithm>> made_;  // by row
+    struct Waiting {
+        int first;
+        bool asked;
+        Conditions conditions;
+    };
+    std::optional<Waiting> waiting_;  // for the area
     Schedule* part_ = nullptr;
 };
 

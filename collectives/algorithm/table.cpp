@@ -58,7 +58,7 @@ const Choice& AlgorithmTable::choice_of(const Policy& policy) const {
     return found == policy.choices.end() ? defaults_ : found->second;
 }
 
-int AlgorithmTable::fitting(int row, bool asked, const Conditions& conditions) const {
+int AlgorithmTable::first_fitting(int row, bool asked, const Conditions& conditions) const {
     for (;; row = instead_[std::size_t(row)], asked = false) {
         const AlgorithmRow& candidate = rows_[std::size_t(row)];
         if (candidate.applies != nullptr && !candidate.applies(conditions)) continue;

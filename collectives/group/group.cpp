@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "collectives/area/area.h"
 #include "collectives/group/ledger.h"
 #include "routing/box.h"
 
@@ -39,8 +40,11 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
     });
     if (direct_)
         situation_ = runtime.options().oversubscribed ? Situation::crowded : Situation::host;
-    if (kind == Kind::whole || kind == Kind::ordered)
-        ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
+    // Parts of other collectives begin in no common order, which an area wants.
+    if (kind != Kind::whole && kind != Kind::ordered) return;
+    ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
+    if (Area::fits(*this))
+        area_ = std::make_unique<Area>(*this, tags_.beside(0), Area::slots_of(size()));
 }
 
 void Group::find_places() {

@@ -14,6 +14,8 @@
 
 namespace torusmp::core {
 
+class LinkEnd;
+
 struct Statistics {
     std::uint64_t packets_sent = 0;
     std::uint64_t bytes_sent = 0;  // payload in packets
@@ -56,6 +58,8 @@ struct Connection {
     bool may_enter() const { return transport::credits_in(credits, 0) >= credits_to_enter; }
 
     transport::Channel* channel = nullptr;
+    transport::Channel* cable = nullptr;        // the transport's own, for which memory is named
+    LinkEnd* end = nullptr;                     // null: what dies with its cable
     transport::Interface* interface = nullptr;  // the channel's; null: loopback, or Nowhere
     transport::CreditWord credits = 0;          // packets we may send now, by virtual channel
     transport::CreditWord owed = 0;             // slots freed here and not yet told to the peer

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/link/frames.h"
 #include "routing/ways.h"
 
 namespace torusmp::core {
@@ -154,31 +155,55 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
         const auto direction = routing::Direction::from_index(i);
         const auto neighbour = options_.torus.neighbour(options_.rank, direction);
         if (!neighbour || carrier_of(*neighbour, direction) != carrier) continue;
-        transport::PortOptions port{std::uint32_t(i), options_.torus.dimensions(), {}, slot_bytes};
+        transport::PortOptions port{std::uint32_t(i), link_virtual_channels(), {}, slot_bytes};
+        if (options_.detour) port.slot_bytes += detour_room;
         port.credits.fill(0);
         for (int k = 0; k < port.virtual_channels; ++k)
-            port.credits[k] = std::uint8_t(k == 0 ? options_.credits : options_.relay_credits);
+            port.credits[k] = std::uint8_t(credits_of(k));
         ports.push_back(port);
     }
     return ports;
 }
 
-Connection& Connections::open(Rank peer, std::optional<routing::Direction> link) {
+int Connections::credits_of(int virtual_channel) const {
+    if (virtual_channel == 0) return options_.credits;
+    return virtual_channel == options_.torus.dimensions() + 1 ? control_credits
+                                                              : options_.relay_credits;
+}
+
+transport::ChannelOptions Connections::ports_to(Rank peer,
+                                                std::optional<routing::Direction> link) const {
     transport::ChannelOptions ports;
     ports.mutual = link.has_value();
     ports.local_port = link ? std::uint32_t(link->index()) : direct_port_base + std::uint32_t(peer);
     ports.remote_port = link ? std::uint32_t(link->opposite().index())
                              : direct_port_base + std::uint32_t(options_.rank);
+    return ports;
+}
+
+transport::Channel* Connections::connect_again(Connection& connection) {
+    if (!connection.interface->can().reconnects) return nullptr;
+    try {
+        const std::size_t carrier = carrier_of(connection.peer, connection.link);
+        transport::Channel& channel = carriers_[carrier]->connect(
+            address_of(connection.peer, carrier), ports_to(connection.peer, connection.link));
+        channel.owner = &connection;
+        return &channel;
+    } catch (const std::exception&) {
+        return nullptr;  // it stays on its detour
+    }
+}
+
+Connection& Connections::open(Rank peer, std::optional<routing::Direction> link) {
+    const transport::ChannelOptions ports = ports_to(peer, link);
     auto owned = std::make_unique<Connection>();
     Connection& connection = *owned;
     connections_.push_back(std::move(owned));
     connection.peer = peer;
     connection.link = link;
     connection.virtual_channels = link ? options_.torus.dimensions() : 1;
-    for (int k = 0; k < connection.virtual_channels; ++k) {
-        const int credits = !link    ? credits_between(options_.rank, peer)
-                            : k == 0 ? options_.credits
-                                     : options_.relay_credits;
+    for (int k = 0; k < (link ? link_virtual_channels() : 1); ++k) {
+        const int credits = link ? credits_of(k) : credits_between(options_.rank, peer);
         connection.all_credits += transport::CreditWord(credits) * transport::credit_of(k);
         connection.grant_at[k] = std::uint8_t(std::max(1, credits / 2));
     }
@@ -188,6 +213,7 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
     try {
         const std::size_t carrier = carrier_of(peer, link);
         connection.channel = &carriers_[carrier]->connect(address_of(peer, carrier), ports);
+        connection.cable = connection.channel;
         connection.channel->owner = &connection;
         connection.interface = carriers_[carrier].get();
     } catch (const std::exception& error) {

@@ -39,6 +39,9 @@ class Connections {
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
     // True while a link is not up and still may come up.
     bool connecting() const;
+    // A new channel for a link whose cable has died, which waits until that is back; null: there
+    // can be none.
+    transport::Channel* connect_again(Connection& connection);
     // Connections that could not be made since the last call, and why. They are closed at the next
     // turn, not while a send is being started.
     std::vector<std::pair<Connection*, std::string>> take_unreached() {
@@ -54,6 +57,10 @@ class Connections {
     const Peer& peer(Rank rank) const { return peers_[std::size_t(rank)]; }
     std::span<Peer> peers() { return peers_; }
     std::span<const Peer> peers() const { return peers_; }
+    // Whether a link may lose its cable and have it back: links between hosts, of some transports.
+    bool outlives_cable(const Connection& link) const {
+        return !local(link.peer) && link.interface != nullptr && link.interface->can().reconnects;
+    }
     bool local(Rank rank) const { return local_[std::size_t(rank)]; }
     Rank host_of(Rank rank) const { return hosts_[std::size_t(rank)]; }
 
@@ -85,6 +92,12 @@ class Connections {
     void learn_hosts();
     std::vector<transport::PortOptions> port_options(std::size_t carrier) const;
     int credits_between(Rank a, Rank b) const;
+    // Virtual channels of a link, and how many of them are the links' own (LinkManager).
+    int link_virtual_channels() const {
+        return options_.torus.dimensions() + (options_.detour ? 2 : 0);
+    }
+    int credits_of(int virtual_channel) const;
+    transport::ChannelOptions ports_to(Rank peer, std::optional<routing::Direction> link) const;
     Connection& open(Rank peer, std::optional<routing::Direction> link);
     void route(Peer& peer);
 

@@ -16,6 +16,8 @@ class FaultHandler {
     // another rank did.
     virtual void close(Connection& connection, Error error, std::string_view why,
                        std::string sight = {}) = 0;
+    // Ends everything that waits for this peer.
+    virtual void lose(Peer& peer, Error error, std::string why) = 0;
     // Ends the connections that could not be made.
     virtual void close_unreached() = 0;
 

@@ -25,12 +25,15 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     const auto ranks = std::uint32_t(connections_.size());
     if (virtual_channel >= connection.virtual_channels || header.source >= ranks ||
         header.destination >= ranks) [[unlikely]] {
+        if (links_.carries(connection, virtual_channel) && header.source < ranks &&
+            header.destination < ranks)
+            return on_link_packet(connection, channel, header, payload);
         faults_.close(connection, Error::protocol,
                       "a packet with a wrong virtual channel, source or destination");
         return Verdict::taken;
     }
-    const auto class_bit = std::uint8_t(1u << virtual_channel);
-    if ((connection.held & class_bit) == 0) [[likely]] {
+    const auto bit = std::uint8_t(1u << virtual_channel);
+    if ((connection.held & bit) == 0) [[likely]] {
         if (!transport::grants_fit(connection.credits, header.grants, connection.all_credits))
             [[unlikely]] {
             faults_.close(connection, Error::protocol, "more credits given back than were taken");
@@ -42,17 +45,34 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     }
     if (header.destination != std::uint32_t(commons_.rank())) {
         if (relay_.pass_on(connection, header, payload) == Verdict::held) {
-            connection.held |= class_bit;
+            connection.held |= bit;
             // The ring behind us may have no other bubble than the slots we owe.
             if (connection.owed != 0) sender_.give_owed(connection);
             return Verdict::held;
         }
-        connection.held = std::uint8_t(connection.held & ~class_bit);
+        connection.held = std::uint8_t(connection.held & ~bit);
     } else if (!dispatch(connection, header, payload)) [[unlikely]] {
         refuse(connection, header);
     }
     if (!connection.down) sender_.slot_taken(connection, virtual_channel);
     return Verdict::taken;
+}
+
+// Of the virtual channels behind those of messages. What comes of it may be that the cable is in
+// use no more.
+Verdict Dispatcher::on_link_packet(Connection& connection, const transport::Channel& channel,
+                                   const PacketHeader& header, const std::byte* payload) {
+    const auto bit = std::uint8_t(1u << header.virtual_channel);
+    const Verdict verdict = links_.on_packet(connection, channel, header, payload);
+    if (verdict == Verdict::held) {
+        connection.held |= bit;
+        if (connection.owed != 0) sender_.give_owed(connection);
+        return verdict;
+    }
+    connection.held = std::uint8_t(connection.held & ~bit);
+    if (!connection.down && links_.in_use(connection, channel))
+        sender_.slot_taken(connection, header.virtual_channel);
+    return verdict;
 }
 
 bool Dispatcher::dispatch(Connection& connection, const PacketHeader& header,
@@ -110,12 +130,17 @@ void Dispatcher::refuse(Connection& connection, const PacketHeader& header) {
 
 void Dispatcher::on_notice(transport::Channel& channel, std::uint64_t notice) {
     commons_.stirred = true;
-    transfers_.on_notice(connection_of(channel), notice);
+    Connection& connection = connection_of(channel);
+    if (connection.end != nullptr)
+        links_.on_notice(*connection.end, notice);
+    else
+        transfers_.on_notice(connection, notice);
 }
 
 void Dispatcher::on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) {
     commons_.stirred = true;
-    transfers_.on_transfer(connection_of(channel), cookie, ok);
+    Connection& connection = connection_of(channel);
+    if (connection.end == nullptr) transfers_.on_transfer(connection, cookie, ok);
 }
 
 void Dispatcher::on_connect(std::uint32_t port) {
@@ -124,7 +149,11 @@ void Dispatcher::on_connect(std::uint32_t port) {
 
 void Dispatcher::on_down(transport::Channel& channel, std::string_view why) {
     commons_.stirred = true;
-    faults_.close(connection_of(channel), Error::unreachable, why);
+    Connection& connection = connection_of(channel);
+    if (connection.end != nullptr)
+        links_.on_down(*connection.end, channel, why);
+    else
+        faults_.close(connection, Error::unreachable, why);
 }
 
 void Dispatcher::report(std::string& text) const {

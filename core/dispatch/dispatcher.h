@@ -10,6 +10,7 @@
 #include "core/connection/transfer_listener.h"
 #include "core/dispatch/reorder_buffer.h"
 #include "core/fault/faults.h"
+#include "core/link/link_manager.h"
 #include "core/relay/relay.h"
 
 namespace torusmp::core {
@@ -17,13 +18,14 @@ namespace torusmp::core {
 class Dispatcher final : public transport::Sink {
   public:
     Dispatcher(Commons& commons, Connections& connections, PacketSender& sender, Relay& relay,
-               Faults& faults, TransferListener& transfers)
+               Faults& faults, TransferListener& transfers, LinkManager& links)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
           relay_(relay),
           faults_(faults),
           transfers_(transfers),
+          links_(links),
           early_(connections.size()) {}
 
     // From now on packets of that kind go to module.*method, which returns whether the protocol
@@ -53,6 +55,9 @@ class Dispatcher final : public transport::Sink {
     void on_connect(std::uint32_t port) override;
     void on_down(transport::Channel& channel, std::string_view why) override;
 
+    transport::Verdict on_link_packet(Connection& connection, const transport::Channel& channel,
+                                      const transport::PacketHeader& header,
+                                      const std::byte* payload);
     bool dispatch(Connection& connection, const transport::PacketHeader& header,
                   const std::byte* payload);
     bool take(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
@@ -65,6 +70,7 @@ class Dispatcher final : public transport::Sink {
     Relay& relay_;
     Faults& faults_;
     TransferListener& transfers_;
+    LinkManager& links_;
     ReorderBuffer early_;
     std::array<Handler, std::size_t(PacketKind::last_kind) + 1> handlers_{};
 };

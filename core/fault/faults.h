@@ -31,8 +31,7 @@ class Faults final : public FaultHandler {
     void close(Connection& connection, Error error, std::string_view why,
                std::string sight = {}) override;
     void close_unreached() override;
-    // Ends everything that waits for this peer.
-    void lose(Peer& peer, Error error, std::string why);
+    void lose(Peer& peer, Error error, std::string why) override;
     void tell_fault(const std::string& text);
     // While links are awaited, the first fault is the reason why they do not come up: between these
     // two calls faults are kept instead of reported.

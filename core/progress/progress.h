@@ -19,6 +19,7 @@
 #include "core/commons.h"
 #include "core/connection/connections.h"
 #include "core/connection/packet_sender.h"
+#include "core/link/link_manager.h"
 #include "core/progress/cpu_contention.h"
 #include "core/progress/task.h"
 
@@ -28,7 +29,7 @@ class Progress {
   public:
     // sink: where the interfaces deliver. report: the text of all waits.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
-             transport::Sink& sink, std::function<std::string()> report);
+             LinkManager& links, transport::Sink& sink, std::function<std::string()> report);
     ~Progress() { stop(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -104,7 +105,8 @@ class Progress {
 
   private:
     bool poll_unlocked();
-    bool advance_tasks();
+    bool advance_tasks(bool moved);
+    void set_tasks_asleep(bool asleep);
     void answer_asked();
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void sleep_in_interfaces(transport::Clock::time_point deadline);
@@ -116,11 +118,17 @@ class Progress {
     Connections& connections_;
     PacketSender& sender_;
     FaultHandler& faults_;
+    LinkManager& links_;
     transport::Sink& sink_;
     const std::function<std::string()> report_;
     const bool locking_;
     mutable std::recursive_mutex mutex_;
-    std::vector<Task*> tasks_;
+    struct Listed {
+        Task* task;
+        bool looks;
+    };
+    std::vector<Listed> tasks_;
+    int looking_ = 0;  // how many of them look at memory
     std::string_view waits_in_;
 
     bool asleep_ = false;    // a thread sleeps in the interfaces, for all

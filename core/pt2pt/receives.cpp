@@ -35,7 +35,7 @@ transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
     if (far && (peer.placing == nullptr || memory.size() < commons_.options.eager_limit)) return {};
     request.exposed_at_ = far ? peer.placing : connection.interface;
     request.exposed_ =
-        request.exposed_at_->register_memory(memory, far ? nullptr : connection.channel);
+        request.exposed_at_->register_memory(memory, far ? nullptr : connection.cable);
     return request.exposed_;
 }
 

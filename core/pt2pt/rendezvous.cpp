@@ -44,7 +44,7 @@ void Rendezvous::ask(SendRequest& request, Peer& peer) {
         else if (connection.peer == peer.rank && connection.interface->can().reads) {
             request.exposed_at_ = connection.interface;
             body.memory = request.exposed_ =
-                connection.interface->register_memory(memory, connection.channel);
+                connection.interface->register_memory(memory, connection.cable);
         }
     }
     if (request.flow_ != nullptr)

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 #include <string_view>
 
@@ -22,9 +23,11 @@
 #include "core/transport/machine.h"
 #include "job/settings.h"
 #include "launch/settings.h"
+#include "programs/torus_check/cable_survey.h"
 #include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/discover.h"
 #include "programs/torus_check/probe.h"
+#include "programs/torus_check/reach.h"
 #include "programs/torus_check/report.h"
 #include "programs/torus_check/verdict.h"
 
@@ -63,7 +66,7 @@ po::options_description make_options() {
          "with --discover: only devices like these, for example \"enp*,eth1\"")               //
         ("agent", text("COMMAND"), "short for --set launch.agent=COMMAND")                    //
         ("program", text("PATH"), "torus-check on the other hosts; otherwise the same path")  //
-        ("probes", text("N")->default_value("200"), "packets to send on each device")         //
+        ("probes", text("N")->default_value("500"), "packets to send on each device")         //
         ("speed", text("MBIT"), "expected speed of links; otherwise what most have")          //
         ("mtu", text("BYTES"), "expected MTU of links; otherwise what most have")             //
         ("timeout", text("TIME")->default_value("30s"), "how long to wait for hosts")         //
@@ -151,12 +154,17 @@ class Terminal {
         : shown_(::isatty(STDERR_FILENO) == 1), timeout_(timeout) {}
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
+    check::Progress progress() {
+        return [this](const char* what, std::size_t done, std::size_t of, const char* things,
+                      const std::string& late) { show(what, done, of, things, late); };
+    }
     ~Terminal() {
         if (shown_) fmt::print(stderr, "\r\033[K");
     }
-    void show(const char* what, std::size_t done, std::size_t of, const std::string& late) {
+    void show(const char* what, std::size_t done, std::size_t of, const char* things,
+              const std::string& late) {
         if (shown_) {
-            fmt::print(stderr, "\r\033[K{}: {} of {} hosts{}{}", what, done, of,
+            fmt::print(stderr, "\r\033[K{}: {} of {} {}{}{}", what, done, of, things,
                        late.empty() ? "" : ", waiting for ", late);
             std::fflush(stderr);
         } else if (!late.empty() && late != told_) {
@@ -175,8 +183,6 @@ class Terminal {
 check::SurveyPlan make_plan(const po::variables_map& given, const config::Settings& settings,
                             const std::vector<std::string>& hosts) {
     check::SurveyPlan plan;
-    plan.agent = settings[launch::setting::agent];
-    plan.program = given.count("program") ? given["program"].as<std::string>() : own_path();
     plan.hosts = hosts;
     plan.timeout = timeout_option(given);
     check::Job job;
@@ -185,8 +191,6 @@ check::SurveyPlan make_plan(const po::variables_map& given, const config::Settin
     // still has another nonce.
     job.port = 20000 + (job.nonce[0] << 8 | job.nonce[1]) % 12000;
     job.nodes = int(hosts.size());
-    job.small_probes = *number_option(given, "probes", 1, 100000);
-    job.large_probes = large_probes;
     job.routes = settings[config::setting::forward] == config::Forward::kernel;
     // Absolute, because an agent starts in another folder.
     if (!settings.file().empty())
@@ -198,12 +202,12 @@ check::SurveyPlan make_plan(const po::variables_map& given, const config::Settin
     return plan;
 }
 
-std::vector<check::HostResult> question(const check::SurveyPlan& plan) {
-    Terminal terminal(plan.timeout);
-    return check::question_hosts(
-        plan, [&](const char* what, std::size_t done, std::size_t of, const std::string& late) {
-            terminal.show(what, done, of, late);
-        });
+std::unique_ptr<check::Reach> make_reach(const po::variables_map& given,
+                                         const config::Settings& settings,
+                                         const std::vector<std::string>& hosts) {
+    const std::string program =
+        given.count("program") ? given["program"].as<std::string>() : own_path();
+    return check::reach_by_agents(settings[launch::setting::agent], program, hosts);
 }
 
 // Only the devices named in the geometry file send; all listen.
@@ -231,6 +235,16 @@ void compare_settings(const config::Settings& settings,
     report.notes = transport::machine_notes(settings, facts);
 }
 
+check::Survey survey_hosts(const po::variables_map& given, const config::Settings& settings,
+                           const check::SurveyPlan& plan, const check::SurveyOptions& options) {
+    Terminal terminal(plan.timeout);
+    const check::Progress progress = terminal.progress();
+    const auto reach = make_reach(given, settings, plan.hosts);
+    check::Coordinator coordinator(plan, *reach, progress);
+    coordinator.ask_hosts();
+    return check::survey_cables(coordinator, settings, options);
+}
+
 int test_cables(const po::variables_map& given) {
     const config::Settings settings = load_settings(given);
     if (host_names(settings).empty())
@@ -239,14 +253,18 @@ int test_cables(const po::variables_map& given) {
             "--discover FILE --hosts a,b,c to write one");
     check::SurveyPlan plan = make_plan(given, settings, host_names(settings));
     restrict_devices(settings, plan);
-    const std::vector<check::HostResult> results = question(plan);
+    check::SurveyOptions options;
+    options.expectation = {number_option(given, "speed", 1, 10'000'000),
+                           number_option(given, "mtu", 68, 65536), 0.003};
+    options.small_probes = *number_option(given, "probes", 1, check::most_probes);
+    options.large_probes = large_probes;
+    const check::Survey survey = survey_hosts(given, settings, plan, options);
     check::CheckReport report;
     report.hosts = host_names(settings);
-    compare_settings(settings, results, report);
-    for (const check::HostResult& result : results) report.troubles.push_back(result.trouble);
-    report.cables = check::judge(
-        settings, results,
-        {number_option(given, "speed", 1, 10'000'000), number_option(given, "mtu", 68, 65536)});
+    compare_settings(settings, survey.hosts, report);
+    report.notes.insert(report.notes.end(), survey.notes.begin(), survey.notes.end());
+    for (const check::HostResult& host : survey.hosts) report.troubles.push_back(host.trouble);
+    report.cables = survey.cables;
     const std::string json = given.count("json") ? given["json"].as<std::string>() : "";
     if (json == "-")
         fmt::print("{}", check::report_json(report));
@@ -257,6 +275,23 @@ int test_cables(const po::variables_map& given) {
 }
 
 // ---- Discovery ----
+
+std::vector<check::HostResult> who_hears_whom(const po::variables_map& given,
+                                              const config::Settings& settings,
+                                              const check::SurveyPlan& plan) {
+    Terminal terminal(plan.timeout);
+    const check::Progress progress = terminal.progress();
+    const auto reach = make_reach(given, settings, plan.hosts);
+    check::Coordinator coordinator(plan, *reach, progress);
+    coordinator.ask_hosts();
+    const int probes = *number_option(given, "probes", 1, check::most_probes);
+    const auto reports = coordinator.send_round([probes](int) {
+        return check::Round{0, probes, large_probes, true, {}};
+    });
+    std::vector<check::HostResult> hosts = coordinator.hosts();
+    for (std::size_t node = 0; node < hosts.size(); ++node) hosts[node].report = reports[node];
+    return hosts;
+}
 
 int discover_torus(const po::variables_map& given) {
     const config::Settings settings = load_settings(given);
@@ -272,8 +307,8 @@ int discover_torus(const po::variables_map& given) {
     const bool own_agent =
         settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
     const check::Discovery found =
-        check::discover(hosts, question(make_plan(given, settings, hosts)), wanted,
-                        own_agent ? settings[launch::setting::agent] : "");
+        check::discover(hosts, who_hears_whom(given, settings, make_plan(given, settings, hosts)),
+                        wanted, own_agent ? settings[launch::setting::agent] : "");
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
     if (!found.torus)
         throw std::runtime_error(

@@ -45,6 +45,7 @@ const std::vector<Variant> variants{
     {"verbs.rnr_retries", "rnr_retries = 0", "6", "7"},
     {"verbs.cache", "cache = \"4KiB\"", "0", "1TiB"},
     {"routing.forward", "forward = \"kernel\"", "relay", "kernel"},
+    {"routing.detour", "detour = false", "true", "false"},
     {"progress.mode", "mode = \"thread\"", "polling", "thread"},
     {"progress.spin", "spin = \"1us\"", "2us", "0"},
     {"collectives.broadcast", "broadcast = \"lines\"", "links: tree", "tree<1KiB disjoint"},

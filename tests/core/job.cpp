@@ -8,6 +8,12 @@
 
 namespace torusmp::core::testing {
 
+namespace {
+
+constexpr sim::Time slowest{2'000'000};
+
+}  // namespace
+
 Job::Job(const JobOptions& options)
     : direct_(options.direct || options.per_host > 1),
       torus_(options.dims, options.periodic),
@@ -29,6 +35,7 @@ Job::Job(const JobOptions& options)
             options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;
         mine.credits = options.credits;
         mine.relay_credits = options.relay_credits;
+        mine.detour = options.detour;
         mine.watchdog = std::chrono::nanoseconds(0);
         mine.log = [this, rank](std::string_view text) {
             log_.push_back(fmt::format("{}: {}", rank, text));
@@ -37,6 +44,12 @@ Job::Job(const JobOptions& options)
         addresses.push_back(runtimes_.back()->address());
     }
     if (options.misnamed) addresses[std::size_t(*options.misnamed)].back() ^= std::byte{0xff};
+    for (const routing::Link& link : options.cut) {
+        const auto out = std::uint32_t(link.direction().index());
+        const auto in = std::uint32_t(link.direction().opposite().index());
+        world_->cut(interface(link.rank, out), out,
+                    interface(routing::far_end(torus_, link), in).index(), in);
+    }
     for (auto& runtime : runtimes_) runtime->connect(addresses);
     alive_.assign(ranks, true);
     is_ready_.assign(ranks, false);
@@ -89,6 +102,8 @@ bool Job::turn() {
         // Several events at a time, so that a poll sometimes finds more than one.
         const auto events = 1 + random_.below(8);
         for (std::uint64_t i = 0; i < events; ++i) {
+            // Nobody is so slow that what all wait for comes first.
+            if (!ready_.empty() && world_->next_event() > world_->now() + slowest) break;
             const auto index = world_->step();
             if (!index) break;
             make_ready(std::size_t(interfaces_[*index].rank));
@@ -139,6 +154,19 @@ void Job::kill_link(Rank rank, routing::Direction direction) {
     world_->kill_link(interface(rank, port), port);
 }
 
+bool Job::cut_link(Rank rank, routing::Direction direction) {
+    const auto port = std::uint32_t(direction.index());
+    sim::Interface& at = interface(rank, port);
+    if (!world_->is_up(at, port)) return false;
+    world_->kill_link(at, port);
+    return true;
+}
+
+void Job::revive_link(Rank rank, routing::Direction direction) {
+    const auto port = std::uint32_t(direction.index());
+    world_->revive_link(interface(rank, port), port);
+}
+
 std::string Job::report() const {
     std::string text = "world: " + world_->describe();
     int shown = 0;
@@ -163,6 +191,12 @@ bool Job::quiet() const {
 bool Job::credits_home() const {
     for (std::size_t i = 0; i < runtimes_.size(); ++i)
         if (alive_[i] && !runtimes_[i]->state().credits_home()) return false;
+    return true;
+}
+
+bool Job::on_cables() const {
+    for (std::size_t i = 0; i < runtimes_.size(); ++i)
+        if (alive_[i] && !runtimes_[i]->state().on_cables()) return false;
     return true;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/api.h"
 #include "core/transport/sim/world.h"
+#include "routing/detours.h"
 
 namespace torusmp::core::testing {
 
@@ -26,8 +27,10 @@ struct JobOptions {
     std::size_t spread_limit = 0;  // 0: three times the eager limit
     int credits = 8;
     int relay_credits = 4;
-    bool direct = false;      // all ranks reach each other without relay
-    int per_host = 1;         // consecutive ranks that do so; the others are reached over the links
+    bool direct = false;  // all ranks reach each other without relay
+    int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
+    bool detour = false;
+    std::vector<routing::Link> cut{};  // cables that are missing from the start
     int link_transports = 0;  // further interfaces, which share the links; 0: the first serves all
     sim::WorldOptions world{};
     std::optional<Rank> misnamed = {};  // whose address nobody can connect to
@@ -66,6 +69,9 @@ class Job {
     void capture(Rank rank);
     void end_captured(Rank rank);  // and then its links die
     void kill_link(Rank rank, routing::Direction direction);
+    // False: it has none that is up.
+    bool cut_link(Rank rank, routing::Direction direction);
+    void revive_link(Rank rank, routing::Direction direction);
     // The interface that has that port.
     sim::Interface& interface(Rank rank, std::uint32_t port);
 
@@ -73,6 +79,8 @@ class Job {
     std::string report() const;
     bool quiet() const;
     bool credits_home() const;
+    // Every link goes over its own cable.
+    bool on_cables() const;
 
   private:
     void make_ready(std::size_t index);

@@ -11,6 +11,8 @@ struct Capabilities {
     bool reads = false;
     // A read is complete on return, never pending, so that one read can be made of many.
     bool reads_at_once = false;
+    // Peers reach memory from Interface::allocate() by plain loads and stores: Channel::map().
+    bool maps = false;
     // A write can tell the other end when it has arrived.
     bool notifies = false;
     // Packets can leave their payload in the peer's memory: Channel::send_placed().
@@ -20,6 +22,9 @@ struct Capabilities {
     bool separate_links = false;
     // poll() makes a system call, so it costs more than reading the clock.
     bool polls_kernel = false;
+    // A link that went down can be connected again, by both ends: connect() then waits for as long
+    // as the cable takes to come back.
+    bool reconnects = false;
     // How many pieces of local memory one write can gather, or read scatter.
     std::size_t most_pieces = 1;
 };

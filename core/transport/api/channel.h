@@ -71,6 +71,9 @@ class Channel {
     // the other end cannot be reached, on_down() reports it.
     virtual bool connecting() const { return false; }
 
+    // Of a channel that went down: whether the two ends had met.
+    virtual bool has_met() const { return true; }
+
     // ---- packets ----
     // Sends one packet; the payload may be reused on return. Never blocks and never fails: that a
     // dead link swallows packets is reported by Sink::on_down(). A whole payload that lies in the

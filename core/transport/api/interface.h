@@ -69,6 +69,12 @@ class Interface {
     virtual RemoteMemory register_memory(Bytes memory, const Channel* channel) = 0;
     // Ends what register_memory() began: no peer's write reaches this memory any more.
     virtual void deregister_memory(const RemoteMemory& /*memory*/) {}
+    // Memory of ours as a peer refers to it, while it is exposed: [offset, offset + bytes) of it.
+    // Empty: it is not exposed, or shorter.
+    virtual Bytes registered(const RemoteMemory& /*memory*/, std::size_t /*offset*/,
+                             std::size_t /*bytes*/) {
+        return {};
+    }
     // Whether peers reach this memory by plain stores, so that even small messages gain.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
     // Memory that peers reach at the lowest cost; null if there is no more. free() accepts nullptr.
@@ -86,6 +92,9 @@ class Interface {
     virtual int descriptor() { return -1; }
     // From any thread and from signal handlers.
     virtual void wake() noexcept {}
+    // Whether prepare_sleep() makes visible here all that others have stored in memory that both
+    // have mapped, so that those who store need no fence before they ask whether this rank sleeps.
+    virtual bool sleepers_fence() const { return false; }
 
   private:
     const std::string_view name_;

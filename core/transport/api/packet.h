@@ -19,7 +19,7 @@ inline constexpr std::uint32_t wire_version = 3;
 // adding what a peer claims cannot overflow into the next lane before it is checked.
 using CreditWord = std::uint64_t;
 
-inline constexpr int max_virtual_channels = 6;
+inline constexpr int max_virtual_channels = 8;
 inline constexpr int max_credits = 120;
 inline constexpr CreditWord credit_guard_bits = 0x8080808080808080u;
 

@@ -28,6 +28,7 @@ struct Surroundings {
     std::vector<PortDevice> devices;
     bool crowded = false;        // ranks outnumber cores
     bool beside_others = false;  // other interfaces sleep together with this one
+    bool spares_links = false;   // the job goes on without links that are dead
     std::function<void(std::string_view)> log;
 };
 

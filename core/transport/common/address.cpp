@@ -156,16 +156,26 @@ Address Address::decode(std::span<const std::byte> bytes) {
     return address;
 }
 
-std::vector<DeviceAddress> addresses_of(const std::string& device) {
+namespace {
+
+using Interfaces = std::unique_ptr<ifaddrs, decltype(&freeifaddrs)>;
+
+Interfaces interfaces_of_host() {
     ifaddrs* first = nullptr;
     if (getifaddrs(&first) != 0)
         throw std::runtime_error(
             fmt::format("cannot read the addresses of this host: {}", std::strerror(errno)));
-    const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
+    return {first, &freeifaddrs};
+}
+
+}  // namespace
+
+std::vector<DeviceAddress> addresses_of(const std::string& device) {
+    const Interfaces first = interfaces_of_host();
     std::vector<DeviceAddress> addresses;
     bool exists = device.empty();
     bool up = device.empty();
-    for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
+    for (const ifaddrs* entry = first.get(); entry != nullptr; entry = entry->ifa_next) {
         if (!device.empty() && device != entry->ifa_name) continue;
         exists = true;
         if ((entry->ifa_flags & IFF_UP) == 0) continue;
@@ -178,6 +188,16 @@ std::vector<DeviceAddress> addresses_of(const std::string& device) {
         throw std::runtime_error(
             fmt::format("{} has no IP address", device.empty() ? std::string("this host")
                                                                : fmt::format("device {}", device)));
+    sort_by_use(addresses);
+    return addresses;
+}
+
+std::vector<DeviceAddress> addresses_kept_by(const std::string& device) {
+    const Interfaces first = interfaces_of_host();
+    std::vector<DeviceAddress> addresses;
+    for (const ifaddrs* entry = first.get(); entry != nullptr; entry = entry->ifa_next)
+        if (device == entry->ifa_name)
+            if (const auto address = read_address(*entry)) addresses.push_back(*address);
     sort_by_use(addresses);
     return addresses;
 }

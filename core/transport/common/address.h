@@ -49,6 +49,8 @@ struct Address {
 // The addresses of a device, IPv4 first; with an empty name, of all devices of this host. Throws
 // std::runtime_error if the device does not exist, is down or has none.
 std::vector<DeviceAddress> addresses_of(const std::string& device);
+// The same of a device that may be down, as far as it keeps them then; empty: none.
+std::vector<DeviceAddress> addresses_kept_by(const std::string& device);
 
 // The addresses by which peers beyond a cable reach this host: those of the devices of these
 // endpoints, or of all devices if there are none. One that the host carries on its loopback device,

@@ -1,9 +1,11 @@
-// Reports network devices that go down, lose their carrier or disappear (rtnetlink(7)).
+// Reports network devices that go down, lose their carrier or disappear, and those that come back
+// (rtnetlink(7)).
 //
 // Owned by the Interface and used under the Runtime's lock.
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "base/descriptor.h"
@@ -17,11 +19,15 @@ class Monitor {
     Monitor();
 
     int descriptor() const { return socket_.get(); }
-    // Calls tell(index of the device, what happened) for each device that can no longer be used.
-    void read(const std::function<void(unsigned, std::string_view)>& tell);
+    // Calls gone(index of the device, what happened) for each device that can no longer be used.
+    // True: some device can be used, which perhaps could not before.
+    bool read(const std::function<void(unsigned, std::string_view)>& gone);
 
   private:
     base::Descriptor socket_;
 };
+
+// Why nothing can be sent by a device now, like "is down"; empty: it can.
+std::string_view trouble_of_device(const std::string& device);
 
 }  // namespace torusmp::transport

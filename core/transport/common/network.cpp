@@ -16,6 +16,7 @@ void NetworkOptions::take(const config::Settings& settings, const Surroundings& 
     secret = surroundings.secret;
     host = surroundings.host;
     devices = surroundings.devices;
+    spares_links = surroundings.spares_links;
     timeout = settings[setting::timeout];
 }
 

@@ -28,6 +28,7 @@ struct NetworkOptions {
     Secret secret{};
     std::string host;                 // the name of this host, for messages at both ends
     std::vector<PortDevice> devices;  // of the ports that are bound to a device
+    bool spares_links = false;        // a dead link is no reason to refuse a start
     std::chrono::nanoseconds timeout = setting::timeout.initial();
 
     // Takes what every transport over a network needs from them.
@@ -128,8 +129,9 @@ class Network : public NetworkInterface {
     }
     int offer_held(Sink& sink) {
         int taken = 0;
-        if (holding_ != 0)
-            for (const auto& it : channels_) taken += it->offer_held(sink);
+        if (holding_ != 0)  // by index: core may connect further channels meanwhile
+            for (std::size_t i = 0; i < channels_.size(); ++i)
+                taken += channels_[i]->offer_held(sink);
         return taken;
     }
     // The peers that are still awaited, a line each.

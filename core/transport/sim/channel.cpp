@@ -87,11 +87,11 @@ bool Channel::can_read(const RemoteMemory& remote) const {
 
 Transfer Channel::write(const RemoteMemory& remote, std::size_t offset,
                         std::span<const ConstBytes> local, std::uint64_t cookie,
-                        std::optional<std::uint64_t> /*notice*/) {
+                        std::optional<std::uint64_t> notice) {
     if (local.size() > can().most_pieces) throw std::logic_error("write: too many pieces");
     std::vector<Bytes> pieces;
     for (const ConstBytes& piece : local) pieces.push_back(writable(piece));
-    return world_.begin(end_, remote, offset, std::move(pieces), cookie, true);
+    return world_.begin(end_, remote, offset, std::move(pieces), cookie, true, notice);
 }
 
 Transfer Channel::read(const RemoteMemory& remote, std::size_t offset, std::span<const Bytes> local,
@@ -105,6 +105,10 @@ std::byte* Channel::map(const RemoteMemory& remote, std::size_t offset, std::siz
     if (!world_.mapped(end_, remote) || offset > remote.length || bytes > remote.length - offset)
         return nullptr;
     return reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
+}
+
+void Channel::close(std::string_view why) {
+    world_.close(end_, why);
 }
 
 void Channel::wake_peer() {

@@ -13,7 +13,10 @@ class Channel final : public transport::Channel {
     Channel(World& world, End& end)
         : transport::Channel(end.interface->can()), world_(world), end_(end) {}
 
-    bool connecting() const override { return end_.peer->channel == nullptr && !end_.link->dead; }
+    bool connecting() const override {
+        return (end_.peer->channel == nullptr || end_.link->cut) && !end_.link->dead;
+    }
+    bool has_met() const override { return !end_.link->waited; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
@@ -29,6 +32,7 @@ class Channel final : public transport::Channel {
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
     void send_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
                      const RemoteAddress& target) override;
+    void close(std::string_view why) override;
     void wake_peer() override;
 
     const End& end() const { return end_; }

@@ -30,8 +30,11 @@ struct Address {
 Capabilities capabilities_in(const WorldOptions& options) {
     return {.reads = true,
             .reads_at_once = options.read == Remote::immediate,
+            .maps = options.mapped,
+            .notifies = options.notifies,
             .places = options.places,
             .separate_links = options.separate_links,
+            .reconnects = true,
             .most_pieces = 5};  // few, so that messages take many writes
 }
 
@@ -127,6 +130,10 @@ int Interface::poll(Sink& sink) {
                 sink.on_transfer(*end.channel, cookie, item.ok);
                 break;
             }
+            case EventKind::notice:
+                if (!end.told_down && !end.closed && end.channel != nullptr)
+                    sink.on_notice(*end.channel, item.id);
+                break;
             case EventKind::announce:
                 if (end.channel == nullptr) sink.on_connect(end.port);
                 break;
@@ -134,6 +141,7 @@ int Interface::poll(Sink& sink) {
                 deliver_down(sink, end);
                 break;
             case EventKind::grant:
+            case EventKind::missing:
             case EventKind::wake:
                 break;
         }
@@ -146,14 +154,16 @@ int Interface::poll(Sink& sink) {
 int Interface::deliver(Sink& sink, End& end, int number, int budget) {
     VirtualChannel& vc = end.virtual_channels[std::size_t(number)];
     vc.listed = false;
-    if (end.channel == nullptr || end.told_down) return 0;
+    if (end.channel == nullptr || end.told_down || end.closed) return 0;
     int taken = 0;
     while (vc.arrived > 0 && taken < budget) {
         Packet& packet = vc.packets.front();
         // Core may give the packet's credit back before on_packet() returns.
         ++vc.owed;
         vc.slotted -= packet.slotted;
-        if (sink.on_packet(*end.channel, packet.header, packet.payload.get()) == Verdict::held) {
+        const Verdict verdict = sink.on_packet(*end.channel, packet.header, packet.payload.get());
+        if (end.closed) return taken + 1;
+        if (verdict == Verdict::held) {
             if (vc.owed == 0)
                 throw std::logic_error(
                     fmt::format("{} gave the credit of a held packet back", detail::name_of(end)));
@@ -183,7 +193,7 @@ void Interface::deliver_down(Sink& sink, End& end) {
     const auto motions = std::exchange(end.motions, {});
     for (const auto& [id, motion] : motions) sink.on_transfer(*end.channel, motion.cookie, false);
     end.told_down = true;
-    sink.on_down(*end.channel, end.link->why);
+    if (!end.closed) sink.on_down(*end.channel, end.link->why);
 }
 
 RemoteMemory Interface::register_memory(Bytes memory, const Channel* channel) {
@@ -207,6 +217,18 @@ RemoteMemory Interface::register_memory(Bytes memory, const Channel* channel) {
     RemoteMemory remote{address, memory.size(), 0, {}};
     remote.set(keys);
     return remote;
+}
+
+Bytes Interface::registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) {
+    const std::uint64_t seal = world_.seal(index_, memory.address, memory.length);
+    const auto keys = memory.as<PortKeys>();
+    const bool keyed = std::any_of(ends_.begin(), ends_.end(), [&](const End* end) {
+        return keys.by_port[detail::key_place(end->port)] == world_.port_seal(seal, end->port);
+    });
+    if (!keyed || exposed_.count(seal) == 0 || offset > memory.length ||
+        bytes > memory.length - offset)
+        return {};
+    return {reinterpret_cast<std::byte*>(std::uintptr_t(memory.address)) + offset, bytes};
 }
 
 void Interface::deregister_memory(const RemoteMemory& memory) {

@@ -67,7 +67,8 @@ bool World::mapped(const End& end, const RemoteMemory& remote) const {
 }
 
 Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
-                      std::vector<Bytes> local, std::uint64_t cookie, bool write) {
+                      std::vector<Bytes> local, std::uint64_t cookie, bool write,
+                      std::optional<std::uint64_t> notice) {
     if (!reachable(end, remote)) return Transfer::refused;
     std::size_t bytes = 0;
     for (const Bytes& piece : local) bytes += piece.size();
@@ -76,13 +77,14 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
     if (way == Remote::refused) return Transfer::refused;
     if (offset > remote.length || bytes > remote.length - offset) return Transfer::refused;
     if (end.told_down) return Transfer::refused;
+    if (write && options_.notifies) way = Remote::pending;  // in order, and none refused
     if (way == Remote::mixed) way = Remote(random_.below(3));
     const bool whole_message = write ? options_.separate_links || local.size() > 1 : false;
     if (way == Remote::refused && whole_message) way = Remote::immediate;
     if (way == Remote::refused) return Transfer::refused;
     ++counters_.transfers;
     auto* const there = reinterpret_cast<std::byte*>(std::uintptr_t(remote.address)) + offset;
-    Motion motion{cookie, there, std::move(local), write, seal_of(end, remote)};
+    Motion motion{cookie, there, std::move(local), write, seal_of(end, remote), notice};
     if (way == Remote::immediate && !end.link->dead && is_exposed(end, motion)) {
         motion.move(bytes);
         return Transfer::done;
@@ -90,7 +92,11 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
     const std::uint64_t id = ++motions_;
     end.motions.emplace(id, std::move(motion));
     // If the link is dead and that is not known yet, it fails when the link is reported.
-    if (!end.link->dead) schedule(now_ + draw(options_.transfer), EventKind::transfer, end, id);
+    if (end.link->dead) return Transfer::pending;
+    Time due = now_ + draw(options_.transfer);
+    if (write && options_.notifies)
+        due = end.last_transfer_due = std::max(due, end.last_transfer_due);
+    schedule(due, EventKind::transfer, end, id);
     return Transfer::pending;
 }
 
@@ -98,6 +104,7 @@ void World::finish(End& end, std::uint64_t id) {
     const Motion& motion = end.motions.at(id);
     const bool there = is_exposed(end, motion);
     if (there) motion.move(motion.bytes());
+    if (motion.notice) schedule(now_, EventKind::notice, *end.peer, *motion.notice);
     end.interface->ready_.push_back({&end, EventKind::transfer, id, there});
 }
 

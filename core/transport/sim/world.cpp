@@ -94,17 +94,24 @@ End& World::join(Interface& from, std::size_t to, const ChannelOptions& options)
     }
     for (End& end : link->ends)
         if (end.interface != nullptr) end.interface->ends_.push_back(&end);
-    if (other == nullptr || !other->alive_) {
-        link->dead = true;
-        link->why = fmt::format("interface {} is gone", to);
+    const int tries = tries_over(*link);
+    const bool gone = other == nullptr || !other->alive_;
+    if (gone || is_cut(*link)) {
+        link->dead = tries == 0 || (gone && tries == 1);
+        link->cut = !link->dead;
+        link->waited = true;
+        link->why = gone ? fmt::format("interface {} is gone", to) : "there is no cable";
     }
     links_.push_back(std::move(link));
-    return links_.back()->ends[0];
+    End& end = links_.back()->ends[0];
+    if (end.link->cut && tries == 1)
+        schedule(now_ + options_.cable_within, EventKind::missing, end, 0);
+    return end;
 }
 
 End& World::end_at(Interface& interface, std::uint32_t port, const char* call) {
     for (End* end : interface.ends_)
-        if (end->port == port && !end->link->dead) return *end;
+        if (end->port == port && !end->link->dead && !end->link->cut) return *end;
     throw std::invalid_argument(
         fmt::format("{}: port {} of interface {} has no live link", call, port, interface.index_));
 }
@@ -183,65 +190,6 @@ void World::send_grant(End& from, CreditWord word) {
     schedule(into.last_grant_due, EventKind::grant, into, 0);
 }
 
-// --- World: faults ---
-
-void World::kill_link(Interface& interface, std::uint32_t port) {
-    End& end = end_at(interface, port, "kill_link");
-    bury(*end.link,
-         fmt::format("the link between {} and {} was cut", name_of(end), name_of(*end.peer)), true);
-}
-
-void World::kill(Interface& interface) {
-    if (!interface.alive_) return;
-    interface.alive_ = false;
-    bury_all(interface, fmt::format("interface {} died", interface.index_), true);
-    interface.ready_.clear();
-}
-
-void World::bury_all(Interface& interface, const std::string& why, bool tear) {
-    for (End* end : interface.ends_) bury(*end->link, why, tear);
-}
-
-// `tear`: a remote write under way may have been partly done; its memory still exists.
-void World::bury(Link& link, const std::string& why, bool tear) {
-    if (link.dead) return;
-    link.dead = true;
-    link.why = why;
-    for (End& end : link.ends) {
-        for (VirtualChannel& vc : end.virtual_channels) {
-            while (vc.packets.size() > vc.arrived) {
-                const Placed& placed = vc.packets.back().placed;
-                if (tear && !placed.bytes.empty() && end.interface != nullptr)
-                    put_in_place(end, placed, random_.below(placed.bytes.size() + 1));
-                vc.packets.pop_back();
-                ++counters_.lost;
-            }
-        }
-        end.grants_under_way.clear();
-        if (tear)
-            for (const auto& [id, motion] : end.motions)
-                if (const std::size_t part = random_.below(motion.bytes() + 1);
-                    part > 0 && is_exposed(end, motion))
-                    motion.move(part);
-        if (end.interface != nullptr && end.interface->alive_)
-            schedule(now_ + Time{random_.between(0, options_.down_within.count())}, EventKind::down,
-                     end, 0);
-    }
-}
-
-void World::set_delay(Interface& interface, std::uint32_t port, const Delay& delay) {
-    end_at(interface, port, "set_delay").link->packet = delay;
-}
-
-void World::inject(Interface& interface, std::uint32_t port, PacketHeader header,
-                   ConstBytes payload) {
-    End& end = end_at(interface, port, "inject");
-    auto copy = std::unique_ptr<std::byte[]>(new std::byte[payload.size()]);
-    std::copy(payload.begin(), payload.end(), copy.get());
-    header.length = std::uint32_t(payload.size());
-    launch(end, header, std::move(copy), false, {});
-}
-
 // --- World: time ---
 
 void World::schedule(Time at, EventKind kind, End& end, std::uint64_t id) {
@@ -276,11 +224,15 @@ bool World::happen(const Event& event) {
             end.grants_arrived += word;
             return true;
         }
+        case EventKind::missing:
+            if (end.link->cut) bury(*end.link, "there is no cable", false);
+            return false;
         case EventKind::transfer:
             finish(end, event.id);
             return true;
         case EventKind::wake:
             return true;
+        case EventKind::notice:
         case EventKind::announce:
         case EventKind::down:
             break;

@@ -20,8 +20,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/transport/api/interface.h"
@@ -54,11 +57,13 @@ struct WorldOptions {
     Delay transfer{Time{2000}, Time{20000}, 0.0, Time{0}};
     Remote write = Remote::pending;
     Remote read = Remote::pending;
+    bool notifies = false;       // Capabilities::notifies: writes arrive in order
     bool separate_links = true;  // Capabilities::separate_links
     bool places = false;         // Capabilities::places
     // Memory from allocate() is mapped by the peers: writing or reading it is immediate.
     bool mapped = false;
-    Time down_within{1'000'000};  // both ends of a dead link learn of it within this time
+    Time cable_within{5'000'000};  // a link that is connected again waits so long for its cable
+    Time down_within{1'000'000};   // both ends of a dead link learn of it within this time
 };
 
 struct InterfaceOptions {
@@ -116,6 +121,7 @@ struct Motion {  // a remote write or read under way
     std::vector<Bytes> here;  // the stretches of local memory
     bool write;
     std::uint64_t key;  // seal of the remote memory: nothing moves once that is deregistered
+    std::optional<std::uint64_t> notice;
 
     std::size_t bytes() const;
     void move(std::size_t most) const;  // moves the first `most` bytes
@@ -136,14 +142,18 @@ struct End {
     CreditWord grants_arrived = 0;
     Time last_grant_due{0};
     std::map<std::uint64_t, Motion> motions;  // begun at this end
-    bool announced = false;                   // the other side connected, and this one was told
+    Time last_transfer_due{0};
+    bool announced = false;  // the other side connected, and this one was told
     bool told_down = false;
+    bool closed = false;  // by core: it hears of its transfers' end, and of nothing else
 };
 
 struct Link {
     std::array<End, 2> ends;
     Delay packet{};
     bool dead = false;
+    bool cut = false;     // not dead: it waits for its cable
+    bool waited = false;  // and had to, for all that it lived
     std::string why;
 };
 
@@ -154,7 +164,16 @@ constexpr std::uint32_t key_place(std::uint32_t port) {
     return port % most_link_ports;
 }
 
-enum class EventKind : std::uint8_t { packet, grant, transfer, announce, down, wake };
+enum class EventKind : std::uint8_t {
+    packet,
+    grant,
+    transfer,
+    notice,
+    announce,
+    missing,
+    down,
+    wake
+};
 
 struct Event {
     Time at;
@@ -183,6 +202,7 @@ class Interface final : public transport::Interface {
     int poll(Sink& sink) override;
     void deregister_memory(const RemoteMemory& memory) override;
     RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
+    Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
@@ -240,12 +260,22 @@ class World {
     // Moves the clock to the next event and returns the index of the interface that should poll
     // now; nothing if the world is idle. Events of dead processes are skipped.
     std::optional<std::size_t> step();
+    // When the next event is due.
+    std::optional<Time> next_event() const {
+        return events_.empty() ? std::nullopt : std::optional(events_.front().at);
+    }
     // Moves the clock on; what becomes due can be polled afterwards.
     void advance(Time by);
 
     // A link dies: what is under way on it is lost, and both ends get Sink::on_down() within
     // options.down_within. The link is named by the interface and port of one of its ends.
     void kill_link(Interface& interface, std::uint32_t port);
+    bool is_up(const Interface& interface, std::uint32_t port) const;
+    // A cable that is missing from the start: the link over it dies at once.
+    void cut(Interface& interface, std::uint32_t port, std::size_t peer, std::uint32_t peer_port);
+    // The cable is there again. A link that was connected anew waits for that, for
+    // options.cable_within if it is the first since the last died, else as long as it takes.
+    void revive_link(Interface& interface, std::uint32_t port);
     // A process dies, and its links with it. It must not be polled any more.
     void kill(Interface& interface);
 
@@ -287,7 +317,8 @@ class World {
     void settle_grants(detail::End& end, CreditWord word);
     void send_grant(detail::End& from, CreditWord word);
     Transfer begin(detail::End& end, const RemoteMemory& remote, std::size_t offset,
-                   std::vector<Bytes> local, std::uint64_t cookie, bool write);
+                   std::vector<Bytes> local, std::uint64_t cookie, bool write,
+                   std::optional<std::uint64_t> notice = std::nullopt);
     bool reachable(const detail::End& end, const RemoteMemory& remote) const;
     bool is_exposed(const detail::End& end, const detail::Motion& motion) const;
     bool mapped(const detail::End& end, const RemoteMemory& remote) const;
@@ -295,6 +326,9 @@ class World {
     std::uint64_t seal(std::size_t interface, std::uint64_t address, std::uint64_t length) const;
     std::uint32_t port_seal(std::uint64_t seal, std::uint32_t port) const;
     std::uint64_t seal_of(const detail::End& end, const RemoteMemory& remote) const;
+    void close(detail::End& end, std::string_view why);
+    bool is_cut(const detail::Link& link) const;
+    int tries_over(const detail::Link& link) const;
     void bury(detail::Link& link, const std::string& why, bool tear);
     void bury_all(Interface& interface, const std::string& why, bool tear);
     Time draw(const Delay& delay);
@@ -312,6 +346,7 @@ class World {
     std::vector<detail::Event> events_;  // a heap, the earliest at the front
     std::vector<Interface*> interfaces_;
     std::vector<std::unique_ptr<detail::Link>> links_;
+    std::set<std::pair<std::size_t, std::uint32_t>> cut_;  // cables, by interface and port of ends
     Interposer interposer_;
     Counters counters_;
 };

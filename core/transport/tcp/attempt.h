@@ -9,7 +9,7 @@
 namespace torusmp::transport::tcp {
 
 // What an epoll event refers to: a kind, in the low bits of a pointer or a number.
-enum Watched : std::uint64_t { channel, attempt, listener, monitor, bell };
+enum Watched : std::uint64_t { channel, attempt, listener, monitor, bell, alarm };
 inline constexpr std::uint64_t kind_bits = 3;
 
 inline std::uint64_t mark(const void* object, Watched kind) {
@@ -24,6 +24,7 @@ struct TcpInterface::Attempt {
     bool called = false;           // by this end
     bool connecting = false;       // the kernels are still establishing it
     bool over = false;
+    bool parked = false;  // proven: it waits for core to connect its port
 };
 
 }  // namespace torusmp::transport::tcp

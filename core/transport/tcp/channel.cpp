@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t in_room = 256u << 10;
 constexpr int reads_a_poll = 4;
+constexpr std::chrono::milliseconds shortest_look(10);  // from one look for silence to the next
 
 }  // namespace
 
@@ -151,7 +152,8 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
         case Frame::grant:
             take_grant(std::bit_cast<ControlFrame>(header).credits);
             if (state_ != State::open) return false;
-            ++taken;
+            // One of nothing was sent for the kernel's answer: see look_for_silence().
+            if (std::bit_cast<ControlFrame>(header).credits != 0) ++taken;
             return true;
         case Frame::goodbye:
             state_ = State::finished;
@@ -229,6 +231,7 @@ int TcpChannel::offer_held(Sink& sink) {
 void TcpChannel::open(base::Descriptor socket) {
     socket_ = std::move(socket);
     state_ = State::open;
+    met_ = true;
     flush();
 }
 
@@ -248,14 +251,38 @@ void TcpChannel::say_goodbye() {
     drop_socket();
 }
 
-bool TcpChannel::is_unanswered(std::chrono::nanoseconds patience) const {
+Clock::time_point TcpChannel::look_for_silence(Clock::time_point now,
+                                               std::chrono::nanoseconds patience) {
+    const auto soon = now + patience / 8;
     tcp_info info{};
     socklen_t length = sizeof info;
-    if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+    if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return soon;
+    const std::chrono::nanoseconds silence = std::chrono::milliseconds(info.tcpi_last_ack_recv);
+    if (info.tcpi_unacked == 0 && info.tcpi_probes == 0) {
+        unacknowledged_since_ = {};
+        const auto idle = patience / 3;
+        if (silence < idle) return now + (idle - silence);
+        if (blocked_) return soon;
+        grant(0);
+    }
+    if (unacknowledged_since_ == Clock::time_point{}) unacknowledged_since_ = now;
+    // After a long pause the silence is old already when the first packet is lost.
+    const auto asked_for = now - unacknowledged_since_;
     // Data was sent again, or the peer was asked whether it has room; a single one of these may
     // have been lost.
     const bool asked = info.tcpi_retransmits != 0 || info.tcpi_probes > 1;
-    return asked && std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
+    if (asked && silence >= patience && asked_for >= patience / 3) {
+        cut("its host does not answer any more: it is down, or the cable is out");
+        return soon;
+    }
+    const auto due = now + std::max(patience - silence, patience / 3 - asked_for);
+    return std::clamp(due, now + shortest_look, std::max(soon, now + shortest_look));
+}
+
+void TcpChannel::cut(std::string why) {
+    const linger none{1, 0};
+    setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    fail(std::move(why));
 }
 
 void TcpChannel::drop_socket() {
@@ -272,6 +299,7 @@ void TcpChannel::fail(std::string why) {
     if (state_ >= State::finished) return;
     why_ = std::move(why);
     state_ = State::down;
+    interface_.drop_calls(*this);
     drop_socket();
     for (; first_write_ < writes_.size(); ++first_write_)
         interface_.transfers_.push_back({this, writes_[first_write_].cookie, false});

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,13 +28,17 @@ class TcpInterface;
 using MemoryId = std::uint64_t;
 
 inline constexpr std::size_t most_gathered = 64;
-inline constexpr Capabilities capabilities{
-    .notifies = true, .separate_links = true, .polls_kernel = true, .most_pieces = most_gathered};
+inline constexpr Capabilities capabilities{.notifies = true,
+                                           .separate_links = true,
+                                           .polls_kernel = true,
+                                           .reconnects = true,
+                                           .most_pieces = most_gathered};
 
 class TcpChannel final : public NetworkChannel {
   public:
     TcpChannel(TcpInterface& interface, const PortOptions& port);
 
+    bool has_met() const override { return met_; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) override;
     std::byte* reserve(int virtual_channel, std::size_t bytes) override;
@@ -106,18 +111,29 @@ class TcpChannel final : public NetworkChannel {
 
     void open(base::Descriptor socket);
     void say_goodbye();
-    // Whether the peer's kernel has not answered ours for so long.
-    bool is_unanswered(std::chrono::nanoseconds patience) const;
+    // Asks the peer's kernel for an answer if there was none for a while, and fails if there was
+    // none for longer than `patience`. Returns when to look again.
+    Clock::time_point look_for_silence(Clock::time_point now, std::chrono::nanoseconds patience);
+    // Its cable is dead: nothing that was given to the kernel has to go out any more.
+    void cut(std::string why);
     void drop_socket();
 
     TcpInterface& interface_;
     base::Descriptor socket_;
     std::string device_name_;  // that the connection is bound to; empty: none
     unsigned device_ = 0;      // its index
-    sockaddr_storage from_{};  // for calls
-    sockaddr_storage to_{};
+    Endpoint theirs_;          // for calls
+    std::optional<Pair> pair_;
     unsigned calls_ = 0;
-    unsigned unanswered_looks_ = 0;  // in a row
+    Clock::time_point unacknowledged_since_{};  // seen at a look for silence
+
+    // Of a link: it may be connected again when it has gone down, and then waits for its cable.
+    bool mutual_ = false;
+    bool again_ = false;
+    std::string stranger_;  // who called by its cable and does not belong there
+    bool met_ = false;      // it has been open
+    Clock::time_point call_at_ = Clock::time_point::max();  // if it is not open until then
+    Clock::time_point give_up_at_ = Clock::time_point::max();
 
     ByteQueue out_;
     std::vector<Write> writes_;

@@ -184,6 +184,7 @@ Transfer TcpChannel::write(const RemoteMemory& remote, std::size_t offset,
 }
 
 void TcpChannel::close(std::string_view why) {
+    closed_by_core();
     if (state_ >= State::finished) return;
     if (state_ == State::open) {
         const auto reason = std::as_bytes(std::span(why.substr(0, longest_reason)));
@@ -197,7 +198,6 @@ void TcpChannel::close(std::string_view why) {
             flush();
         }
     }
-    closed_by_core();
     if (state_ < State::finished) fail(std::string(why));
 }
 

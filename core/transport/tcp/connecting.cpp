@@ -35,28 +35,53 @@ std::string describe(const Endpoint& own, const Pair& pair, const Endpoint& thei
         theirs.device.empty() ? "" : fmt::format(" on {}", theirs.device), peer_host);
 }
 
+[[noreturn]] void refuse_addresses(const Endpoint& own, const std::string& host,
+                                   const Endpoint& theirs, const std::string& peer_host) {
+    throw std::runtime_error(
+        fmt::format("tcp: {} and {} share no network: expected addresses of one network at both "
+                    "ends of a cable, or IPv6 link-local ones",
+                    describe(own, host), describe(theirs, peer_host)));
+}
+
+// Whether the other end has closed the connection.
+bool has_hung_up(int socket) {
+    std::byte next;
+    return recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+std::string address_of_peer(int socket) {
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return "somebody";
+    const auto found = base::address_from(reinterpret_cast<const sockaddr*>(&peer));
+    return found ? found->text() : "somebody";
+}
+
 }  // namespace
 
 Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& options) {
     const Address peer = Address::decode(peer_address);
     const Endpoint& own = address_.endpoint(options.local_port);
     const Endpoint& theirs = peer.endpoint(options.remote_port);
+    const bool spared = options.mutual && options_.spares_links;
     const auto pair = choose_pair(own, theirs);
-    if (!pair)
-        throw std::runtime_error(
-            fmt::format("tcp: {} and {} share no network: expected addresses of one network at "
-                        "both ends of a cable, or IPv6 link-local ones",
-                        describe(own, options_.host), describe(theirs, peer.host)));
+    if (!pair && !spared) refuse_addresses(own, options_.host, theirs, peer.host);
     auto made = std::make_unique<TcpChannel>(*this, port_options(options.local_port));
     TcpChannel& channel = *made;
-    channel.name_ = describe(own, *pair, theirs, peer.host);
+    channel.name_ =
+        pair ? describe(own, *pair, theirs, peer.host)
+             : fmt::format("{} to {}", describe(own, options_.host), describe(theirs, peer.host));
+    channel.pair_ = pair;
     channel.device_name_ = own.device;
     channel.device_ = own.device.empty() ? 0 : if_nametoindex(own.device.c_str());
     channel.remote_port_ = options.remote_port;
     channel.peer_ = peer.id;
-    channel.from_ = base::socket_address(pair->own, 0, channel.device_);
-    channel.to_ =
-        base::socket_address(pair->peer, std::uint16_t(theirs.listens_on), channel.device_);
+    channel.theirs_ = theirs;
+    channel.mutual_ = options.mutual;
+    const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
+        return it->port_.port == options.local_port;
+    });
+    if (before != channels_.end()) follow(**before, channel);
 
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
         const Introduction& said = it->handshake.introduction();
@@ -65,13 +90,19 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     });
     if (arrival != arrivals_.end()) {
         Attempt& attempt = **arrival;
+        attempt.parked = false;
         attempts_.push_back(std::move(*arrival));
         arrivals_.erase(arrival);
         accept(attempt, channel);
+    } else if (spared) {
+        await_cable(channel, Clock::now());
     } else if (!options.mutual || address_.id > peer.id) {
         call(channel);
     }
-    channels_.push_back(std::move(made));
+    if (before == channels_.end())
+        channels_.push_back(std::move(made));
+    else  // in its place, since core may be called from a loop over all channels
+        replaced_.push_back(std::exchange(*before, std::move(made)));
     return channel;
 }
 
@@ -98,23 +129,34 @@ void TcpInterface::limit_silence(int socket, std::chrono::nanoseconds limit) con
 
 void TcpInterface::call(TcpChannel& channel) {
     ++channel.calls_;
-    base::Descriptor socket(
-        ::socket(channel.from_.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    channel.device_ =
+        channel.device_name_.empty() ? 0 : if_nametoindex(channel.device_name_.c_str());
+    if (!channel.pair_) {  // addresses of ours may have come since
+        Endpoint own = address_.endpoint(channel.port_.port);
+        own.addresses = addresses_kept_by(own.device);
+        channel.pair_ = choose_pair(own, channel.theirs_);
+        if (!channel.pair_)
+            throw std::runtime_error(fmt::format("{} share no network", channel.name_));
+    }
+    const sockaddr_storage own = base::socket_address(channel.pair_->own, 0, channel.device_);
+    const sockaddr_storage peer = base::socket_address(
+        channel.pair_->peer, std::uint16_t(channel.theirs_.listens_on), channel.device_);
+    base::Descriptor socket(::socket(own.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) fail(fmt::format("cannot open a socket for {}", channel.name_));
     bind_to_device(socket.get(), channel.device_name_);
     tune(socket.get());
     limit_silence(socket.get(), options_.timeout);
-    const auto* const from = reinterpret_cast<const sockaddr*>(&channel.from_);
-    const auto* const to = reinterpret_cast<const sockaddr*>(&channel.to_);
-    if (bind(socket.get(), from, length_of(channel.from_)) != 0)
+    const auto* const from = reinterpret_cast<const sockaddr*>(&own);
+    const auto* const to = reinterpret_cast<const sockaddr*>(&peer);
+    if (bind(socket.get(), from, length_of(own)) != 0)
         fail(fmt::format("cannot bind a socket for {}", channel.name_));
-    if (::connect(socket.get(), to, length_of(channel.to_)) != 0 && errno != EINPROGRESS)
+    if (::connect(socket.get(), to, length_of(peer)) != 0 && errno != EINPROGRESS)
         fail(fmt::format("cannot connect by {}", channel.name_));
     const Introduction introduction{address_.id, channel.peer_, channel.port_.port,
                                     channel.remote_port_};
     auto made = std::make_unique<Attempt>(Attempt{std::move(socket),
                                                   Handshake::call(options_.secret, introduction),
-                                                  &channel, true, true, false});
+                                                  &channel, true, true, false, false});
     epoll_event event{EPOLLIN | EPOLLOUT, {.u64 = mark(made.get(), Watched::attempt)}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) != 0) fail("epoll_ctl");
     attempts_.push_back(std::move(made));
@@ -183,18 +225,23 @@ bool TcpInterface::exchange(Attempt& attempt) {
 
 void TcpInterface::advance(Attempt& attempt, Sink& sink) {
     if (attempt.over) return;
+    if (attempt.parked) {  // nothing comes before its verdict, so its caller has gone
+        attempt.over = true;
+        return;
+    }
     if (attempt.connecting) {
         int error = 0;
         socklen_t length = sizeof error;
         getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
         if (error == ECONNRESET) return lost(attempt, std::strerror(error));
+        if (error == ECONNREFUSED) return refused(attempt);
         if (error != 0) return give_up(attempt, std::strerror(error));
         sockaddr_storage peer{};
         length = sizeof peer;
         if (getpeername(attempt.socket.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0)
             return;
         attempt.connecting = false;
-        limit_silence(attempt.socket.get(), {});
+        if (!attempt.caller->again_) limit_silence(attempt.socket.get(), {});
         epoll_event event{EPOLLIN, {.u64 = mark(&attempt, Watched::attempt)}};
         epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
     }
@@ -217,16 +264,16 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     TcpChannel* channel = channel_of(said.to_port);
     if (channel == nullptr) {
         const std::uint32_t port = said.to_port;
-        const auto place = std::find_if(attempts_.begin(), attempts_.end(),
-                                        [&](const auto& it) { return it.get() == &attempt; });
-        if (!has_port(port) || place == attempts_.end()) return give_up(attempt, "no such port");
-        // Its place in the list stays until all of the list has been looked at.
-        arrivals_.push_back(std::move(*place));
-        *place = std::make_unique<Attempt>(Attempt{
-            {}, Handshake::listen(options_.secret, address_.id), nullptr, false, false, true});
+        if (!has_port(port)) return give_up(attempt, "no such port");
+        park(attempt);
         return sink.on_connect(port);
     }
     const bool ours = channel->peer_ == said.caller && channel->remote_port_ == said.from_port;
+    if (!ours && channel->again_)
+        channel->stranger_ = fmt::format("another rank of the job, at {}, is at its other end",
+                                         address_of_peer(attempt.socket.get()));
+    if (ours && channel->mutual_ && options_.spares_links && decide_again(attempt, *channel))
+        return;
     const bool stays = channel->state_ == TcpChannel::State::waiting ||
                        (channel->state_ == TcpChannel::State::meeting && said.caller > address_.id);
     // A caller that has nothing to expect here gets no verdict.
@@ -241,6 +288,45 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     for (const auto& other : attempts_)
         if (other->caller == channel) other->over = true;
     accept(attempt, *channel);
+}
+
+// A link that was open here, and of which the other end has lost the connection. True: the decision
+// has been made.
+bool TcpInterface::decide_again(Attempt& attempt, TcpChannel& channel) {
+    if (channel.state_ != TcpChannel::State::open && channel.state_ != TcpChannel::State::down)
+        return false;
+    if (has_hung_up(attempt.socket.get())) {  // a call that its end has given up since
+        attempt.over = true;
+        return true;
+    }
+    if (channel.state_ == TcpChannel::State::open) {
+        // The end with the smaller id calls as well, and its call may have been on its way when
+        // ours came through. If it has no connection, its kernel answers this with a reset.
+        if (attempt.handshake.introduction().caller < address_.id) {
+            channel.grant(0);
+            return false;
+        }
+        channel.cut("its other end has lost the connection, and calls again");
+    }
+    park(attempt);
+    return true;
+}
+
+// Until core connects its port.
+void TcpInterface::park(Attempt& attempt) {
+    const auto place = std::find_if(attempts_.begin(), attempts_.end(),
+                                    [&](const auto& it) { return it.get() == &attempt; });
+    const std::uint32_t port = attempt.handshake.introduction().to_port;
+    for (const auto& it : arrivals_)
+        if (it->handshake.introduction().to_port == port &&
+            it->handshake.introduction().caller == attempt.handshake.introduction().caller)
+            it->over = true;
+    std::erase_if(arrivals_, [](const auto& it) { return it->over; });
+    attempt.parked = true;
+    // Its place in the list stays until all of the list has been looked at.
+    arrivals_.push_back(std::move(*place));
+    *place = std::make_unique<Attempt>(Attempt{
+        {}, Handshake::listen(options_.secret, address_.id), nullptr, false, false, true, false});
 }
 
 void TcpInterface::accept(Attempt& attempt, TcpChannel& channel) {
@@ -258,14 +344,18 @@ void TcpInterface::attach_if_finished(Attempt& attempt) {
     epoll_event event{EPOLLIN, {.u64 = mark(&channel, Watched::channel)}};
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
     if (hot_ == nullptr) hot_ = &channel;
+    limit_silence(attempt.socket.get(), {});
     channel.open(std::move(attempt.socket));
+    next_look_for_silence_ = std::min(next_look_for_silence_, Clock::now() + options_.timeout / 3);
+    set_alarm(next_look_for_silence_);
 }
 
 // The connection has ended before the handshake. If the other end's process lives, it had to make
 // room and may hear our next call to the end; if not, its kernel refuses that one.
 void TcpInterface::lost(Attempt& attempt, const std::string& why) {
     TcpChannel* const channel = attempt.caller;
-    if (channel == nullptr || channel->calls_ >= most_calls) return give_up(attempt, why);
+    if (channel == nullptr || channel->again_ || channel->calls_ >= most_calls)
+        return give_up(attempt, why);
     attempt.over = true;
     channel->state_ = TcpChannel::State::waiting;
     if (!attempt.called) return;  // the caller will call again
@@ -278,8 +368,20 @@ void TcpInterface::lost(Attempt& attempt, const std::string& why) {
 
 void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
     attempt.over = true;
-    if (attempt.caller != nullptr)  // otherwise a pending connection
-        attempt.caller->fail(fmt::format("cannot connect: {}", why));
+    TcpChannel* const channel = attempt.caller;
+    if (channel == nullptr) return;  // a pending connection
+    if (channel->again_)
+        begin_again(*channel, why);
+    else
+        channel->fail(fmt::format("cannot connect: {}", why));
+}
+
+// Nobody listens there: the process of the other end is gone, or another host is at the cable.
+void TcpInterface::refused(Attempt& attempt) {
+    const std::string why = std::strerror(ECONNREFUSED);
+    if (attempt.caller->give_up_at_ == Clock::time_point::max()) return give_up(attempt, why);
+    attempt.over = true;
+    attempt.caller->fail(fmt::format("cannot connect: {}", why));
 }
 
 }  // namespace torusmp::transport::tcp

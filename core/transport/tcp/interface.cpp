@@ -1,7 +1,9 @@
 #include "core/transport/tcp/interface.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,14 +16,11 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// How often in a row a connection must be found silent before it counts as gone.
-constexpr unsigned most_unanswered_looks = 2;
 constexpr int events_a_look = 32;
 // How many polls of the busiest socket there are for each look at all sockets: few if several are
 // busy, many if one is.
 constexpr unsigned least_look_mask = 1;
 constexpr unsigned most_look_mask = 15;
-constexpr unsigned busy_polls_a_look_for_silence = 256;
 
 }  // namespace
 
@@ -33,7 +32,10 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
         try {
             endpoint.addresses = addresses_of(device.name);
         } catch (const std::runtime_error& error) {
-            throw std::runtime_error(fmt::format("tcp: host {}: {}", options_.host, error.what()));
+            if (!options_.spares_links)
+                throw std::runtime_error(
+                    fmt::format("tcp: host {}: {}", options_.host, error.what()));
+            endpoint.addresses = addresses_kept_by(device.name);
         }
         address_.endpoints.push_back(std::move(endpoint));
     }
@@ -44,6 +46,9 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
     }
     watch(bell_.get(), Watched::bell);
     watch(monitor_.descriptor(), Watched::monitor);
+    alarm_ = base::Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (!alarm_) refuse("cannot open a timerfd", errno);
+    watch(alarm_.get(), Watched::alarm);
 }
 
 TcpInterface::~TcpInterface() {
@@ -60,10 +65,13 @@ void TcpInterface::say_goodbye() {
 void TcpInterface::listen(Endpoint& endpoint) {
     const std::size_t index = std::size_t(&endpoint - address_.endpoints.data());
     const bool anywhere = &endpoint == &address_.anywhere;
-    base::Descriptor socket = open_listener(endpoint.device, ports_.size() + most_pending);
+    const unsigned device = if_nametoindex(endpoint.device.c_str());
+    // Of a device that is not there, which throws unless links may be dead.
+    if (!endpoint.device.empty() && device == 0 && options_.spares_links) return;
+    base::Descriptor socket = open_listener(endpoint.device, 0, ports_.size() + most_pending);
     endpoint.listens_on = port_of(socket.get());
     watch(socket.get(), listening_.size() << kind_bits | Watched::listener);
-    listening_.push_back({std::move(socket), anywhere ? address_.endpoints.size() : index});
+    listening_.push_back({std::move(socket), anywhere ? address_.endpoints.size() : index, device});
 }
 
 // ---- polling ----
@@ -88,13 +96,13 @@ int TcpInterface::poll(Sink& sink) {
         if (hot_ != nullptr && hot_->state_ >= TcpChannel::State::finished) hot_ = nullptr;
         tell(sink);
     }
+    if (!replaced_.empty()) bury();
     return taken;
 }
 
 int TcpInterface::look(Sink& sink) {
     std::array<epoll_event, events_a_look> events;
     const int count = epoll_wait(epoll_.get(), events.data(), int(events.size()), 0);
-    if (count <= 0 || turn_ % busy_polls_a_look_for_silence == 0) look_for_silence();
     int taken = 0;
     for (int i = 0; i < count; ++i) {
         const std::uint64_t what = events[std::size_t(i)].data.u64;
@@ -113,6 +121,9 @@ int TcpInterface::look(Sink& sink) {
             case Watched::monitor:
                 read_monitor();
                 break;
+            case Watched::alarm:
+                tend(Clock::now());
+                break;
             case Watched::bell:
                 break;  // rung to wake a sleeper; silenced before the next sleep
         }
@@ -128,24 +139,21 @@ int TcpInterface::serve(TcpChannel& channel, std::uint32_t events, Sink& sink) {
     return taken;
 }
 
-void TcpInterface::look_for_silence() {
-    const auto now = Clock::now();
-    if (now < next_look_for_silence_) return;
-    next_look_for_silence_ = now + options_.timeout / 3;
-    for (const auto& it : channels_) {
-        if (it->state_ != TcpChannel::State::open) continue;
-        it->unanswered_looks_ = it->is_unanswered(options_.timeout) ? it->unanswered_looks_ + 1 : 0;
-        if (it->unanswered_looks_ >= most_unanswered_looks)
-            it->fail("its host does not answer any more: it is down, or the cable is out");
-    }
-}
-
 void TcpInterface::read_monitor() {
-    monitor_.read([this](unsigned device, std::string_view what) {
-        for (const auto& it : channels_)
-            if (it->device_ == device && it->state_ < TcpChannel::State::finished)
-                it->fail(fmt::format("its device {}", what));
+    const bool usable = monitor_.read([this](unsigned device, std::string_view what) {
+        for (const auto& it : channels_) {
+            if (it->device_ != device || it->state_ >= TcpChannel::State::finished) continue;
+            if (it->again_ && it->connecting())
+                begin_again(*it, fmt::format("its device {}", what));
+            else
+                it->cut(fmt::format("its device {}", what));
+        }
     });
+    if (!usable) return;
+    const auto now = Clock::now();
+    for (const auto& it : channels_)
+        if (it->again_ && it->connecting()) it->call_at_ = now;
+    tend(now);
 }
 
 void TcpInterface::flush_dirty() {
@@ -208,7 +216,6 @@ void TcpInterface::prepare_sleep() {
 }
 
 void TcpInterface::sleep(Clock::time_point deadline) {
-    if (!channels_.empty()) deadline = std::min(deadline, next_look_for_silence_);
     epoll_event event{};
     epoll_wait(epoll_.get(), &event, 1, milliseconds_until(deadline));
 }

@@ -12,6 +12,9 @@
 // which a call gets no answer, and an idle connection whose other end is gone. For a connection
 // with data under way we ask it ourselves, since the limit that it offers for those
 // (TCP_USER_TIMEOUT) also ends connections whose other end answers but has no room.
+//
+// A link whose cable has died may be connected again, and waits until the cable is back
+// (returning.cpp).
 #pragma once
 
 #include <memory>
@@ -44,6 +47,9 @@ class TcpInterface final : public Network<TcpChannel> {
     int poll(Sink& sink) override;
     RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
     void deregister_memory(const RemoteMemory& memory) override;
+    Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override {
+        return exposures_.find(memory.as<MemoryId>(), offset, bytes);
+    }
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     bool idle() const override;
@@ -79,10 +85,23 @@ class TcpInterface final : public Network<TcpChannel> {
     void attach_if_finished(Attempt& attempt);
     void lost(Attempt& attempt, const std::string& why);
     void give_up(Attempt& attempt, const std::string& why);
+    void refused(Attempt& attempt);
     void make_room();
-    void look_for_silence();
+    void park(Attempt& attempt);
+    bool decide_again(Attempt& attempt, TcpChannel& channel);
+
+    // links whose cable is dead (returning.cpp)
+    void follow(TcpChannel& before, TcpChannel& channel);
+    void await_cable(TcpChannel& channel, Clock::time_point now);
+    bool has_reached_kernel(const TcpChannel& channel) const;
+    void begin_again(TcpChannel& channel, const std::string& why);
+    void renew_listener(const TcpChannel& channel);
+    void set_alarm(Clock::time_point at);
+    void tend(Clock::time_point now);
+    void bury();
 
     // reported by channels
+    void drop_calls(const TcpChannel& channel);
     void make_dirty(TcpChannel& channel);
     void channel_blocked(TcpChannel& channel);
 
@@ -90,6 +109,7 @@ class TcpInterface final : public Network<TcpChannel> {
     struct Listening {
         base::Descriptor socket;
         std::size_t endpoint;  // index in address_.endpoints; beyond these: `anywhere`
+        unsigned device;       // the index of the device to which it is bound
     };
     std::vector<Listening> listening_;
     std::vector<std::unique_ptr<Attempt>> attempts_;
@@ -101,7 +121,12 @@ class TcpInterface final : public Network<TcpChannel> {
     Exposures exposures_;
     unsigned look_mask_ = 1;   // all sockets are looked at once in so many polls
     std::size_t blocked_ = 0;  // channels whose socket is full
-    Clock::time_point next_look_for_silence_{};
+    // Rings when a connection has to be looked at although nothing comes by it.
+    base::Descriptor alarm_;
+    Clock::time_point alarm_at_ = Clock::time_point::max();
+    Clock::time_point next_look_for_silence_ = Clock::time_point::max();
+    // Replaced; until the end of a poll, which may be about to use them.
+    std::vector<std::unique_ptr<TcpChannel>> replaced_;
 };
 
 }  // namespace torusmp::transport::tcp

@@ -42,7 +42,8 @@ socklen_t length_of(const sockaddr_storage& address) {
     return address.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
 }
 
-base::Descriptor open_listener(const std::string& device, std::size_t most_calling) {
+base::Descriptor open_listener(const std::string& device, std::uint16_t tcp_port,
+                               std::size_t most_calling) {
     constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
     base::Descriptor socket(::socket(AF_INET6, type, 0));
     sockaddr_storage any{};
@@ -55,6 +56,12 @@ base::Descriptor open_listener(const std::string& device, std::size_t most_calli
     }
     if (!socket) fail("cannot open a socket");
     bind_to_device(socket.get(), device);
+    if (tcp_port != 0) {  // of one before, whose connections may linger
+        set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+        (any.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(any).sin6_port
+                                   : reinterpret_cast<sockaddr_in&>(any).sin_port) =
+            htons(tcp_port);
+    }
     if (bind(socket.get(), reinterpret_cast<sockaddr*>(&any), length_of(any)) != 0 ||
         ::listen(socket.get(), int(most_calling)) != 0)
         fail(fmt::format("cannot listen{}", device.empty() ? "" : " on device " + device));

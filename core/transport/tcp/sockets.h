@@ -22,8 +22,9 @@ void set_buffer(int socket, int forced, int plain, std::size_t bytes);
 void bind_to_device(int socket, const std::string& device);
 std::uint16_t port_of(int socket);
 socklen_t length_of(const sockaddr_storage& address);
-// A listening socket for both families, or for IPv4 if the kernel has no other. most_calling: how
-// many calls the kernel answers before any is accepted.
-base::Descriptor open_listener(const std::string& device, std::size_t most_calling);
+// A listening socket for both families, or for IPv4 if the kernel has no other. tcp_port: 0 is any.
+// most_calling: how many calls the kernel answers before any is accepted.
+base::Descriptor open_listener(const std::string& device, std::uint16_t tcp_port,
+                               std::size_t most_calling);
 
 }  // namespace torusmp::transport::tcp

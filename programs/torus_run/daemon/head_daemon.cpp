@@ -40,7 +40,7 @@ class Head : private Attention::Listener,
           tree_(make_tree(job)),
           child_daemons_(loop_, head_node(job), tree_, job.settings[transport::setting::timeout],
                          *this),
-          preflight_(job, tree_.parents),
+          preflight_(job),
           pulse_(job.settings[transport::setting::timeout]) {}
 
     int run() {
@@ -68,22 +68,25 @@ class Head : private Attention::Listener,
     }
 
     bool all_ready() {
-        const std::string wrong = preflight_.what_is_wrong();
-        if (wrong.empty()) return true;
-        outputs_.say(fmt::format("torus-run: {}\n", wrong));
+        CableVerdict verdict = preflight_.verdict();
+        for (const std::string& warning : verdict.warnings)
+            outputs_.say(fmt::format("torus-run: warning: {}\n", warning));
+        dead_cables_ = std::move(verdict.dead);
+        if (verdict.refusal.empty()) return true;
+        outputs_.say(fmt::format("torus-run: {}\n", verdict.refusal));
         coordinator_.stop(exit_usage);
         return false;
     }
 
     bool start() {
-        coordinator_.started();
+        coordinator_.started(dead_cables_);
         const bool shared = preflight_.share_a_machine();
-        Packer packer;
-        packer.add(shared);
-        child_daemons_.send(DaemonFrame::start, every_node, share(packer.take()));
+        child_daemons_.send(DaemonFrame::start, every_node,
+                            share(encode(HostStart{shared, dead_cables_})));
         if (shared) unbind(job_.settings[launch::setting::bind], cpus_);
         if (!own_ || own_->job.ranks.front() != 0) forward_input();
         if (own_) {
+            own_->job.dead_cables = dead_cables_;
             LocalRanks::Listener& listener = *this;
             local_.emplace(own_->job, std::move(cpus_), loop_,
                            RankWiring{context_.lifeline_read.get(), attention_.null(),
@@ -228,9 +231,9 @@ class Head : private Attention::Listener,
 
     void daemon_lost(int node, const std::string& why) override {
         if (ending_) return;
-        if (!coordinator_.has_started()) return preflight_.failed(node, why);
         std::vector<int> behind = subtree_of(tree_.parents, node);
         std::erase(behind, node);
+        if (!coordinator_.has_started()) return preflight_.failed(node, why, behind);
         coordinator_.host_lost(node, why, behind);
     }
 
@@ -316,7 +319,7 @@ class Head : private Attention::Listener,
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
         for (const auto& [node, end] : ends_) report_end(node, end, orderly);
-        coordinator_.report_other_mpi();
+        coordinator_.report_rest();
         write_rest();
         outputs_.finish_lines();
         if (job_.verbose)
@@ -398,6 +401,7 @@ class Head : private Attention::Listener,
     Pulse pulse_;
     std::optional<HostOrder> own_;
     std::vector<config::CpuList> cpus_;
+    std::vector<routing::Link> dead_cables_;  // at the start
     std::optional<LocalRanks> local_;
     std::optional<InputSource> input_;
     std::map<int, std::array<std::uint64_t, streams>> owed_;  // output to be acknowledged, by node

@@ -151,7 +151,7 @@ class RemoteDaemon : private Attention::Listener,
             finishing_ = true;
             return;
         }
-        if (kind == DaemonFrame::start && order_) return start(body.get<bool>());
+        if (kind == DaemonFrame::start && order_) return start(decode_start(frame.body));
         if (!ranks_) return;
         switch (kind) {
             case DaemonFrame::signal:
@@ -196,9 +196,10 @@ class RemoteDaemon : private Attention::Listener,
         tell_head(DaemonFrame::facts, share(encode(prepared.facts)));
     }
 
-    void start(bool shared_machine) {
+    void start(HostStart start) {
         if (ranks_) return;
-        if (shared_machine) unbind(order_->job.bind, cpus_);
+        if (start.shared_machine) unbind(order_->job.bind, cpus_);
+        order_->job.dead_cables = std::move(start.dead_cables);
         int standard_input = attention_.null();
         if (!order_->job.ranks.empty() && order_->job.ranks.front() == 0) {
             InputSink::Listener& taker = *this;

@@ -94,6 +94,28 @@ HostOrder decode_order(std::span<const std::byte> bytes) {
     return order;
 }
 
+std::vector<std::byte> encode(const HostStart& start) {
+    std::vector<int> nodes, dimensions;
+    for (const routing::Link& cable : start.dead_cables) {
+        nodes.push_back(cable.rank);
+        dimensions.push_back(cable.dimension);
+    }
+    Packer packer;
+    packer.add(start.shared_machine).add(nodes).add(dimensions);
+    return packer.take();
+}
+
+HostStart decode_start(std::span<const std::byte> bytes) {
+    Unpacker unpacker(bytes);
+    HostStart start;
+    start.shared_machine = unpacker.get<bool>();
+    const std::vector<int> nodes = unpacker.numbers(), dimensions = unpacker.numbers();
+    if (nodes.size() != dimensions.size()) throw PackingError();
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        start.dead_cables.push_back({nodes[i], dimensions[i]});
+    return start;
+}
+
 std::vector<std::byte> encode(const HostFacts& facts) {
     Packer packer;
     packer.add(facts.name).add(facts.machine).add(facts.problems).add(facts.description);

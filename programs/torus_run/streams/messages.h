@@ -16,14 +16,14 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 3;
+inline constexpr std::uint32_t daemon_protocol = 4;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
 enum class DaemonFrame : std::uint32_t {
     // from the head to a host
     plan = 64,     // HostOrder
-    start,         // all hosts are ready. bool: they share a machine, so do not bind ranks
+    start,         // HostStart: all hosts are ready
     signal,        // int32: from the user
     terminate,     // SIGTERM to what runs
     finish,        // kill, answer done, leave
@@ -64,6 +64,7 @@ struct RankEvent {
         vanished,     // under a wrapper that lives on; text completes "rank 3 ..."
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: what it has seen of links and ranks
+        link,         // bytes: what became of one of its links, see launch/link_report.h
         another_mpi,  // nobody here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
     };
     Kind kind{};
@@ -93,6 +94,14 @@ struct HostOrder {
 
 std::vector<std::byte> encode(const HostOrder& order);
 HostOrder decode_order(std::span<const std::byte> bytes);
+
+struct HostStart {
+    bool shared_machine = false;             // by several hosts, so ranks are not bound
+    std::vector<routing::Link> dead_cables;  // as the preflight found them
+};
+
+std::vector<std::byte> encode(const HostStart& start);
+HostStart decode_start(std::span<const std::byte> bytes);
 
 // ---- what a host answers ----
 

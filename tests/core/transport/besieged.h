@@ -43,7 +43,8 @@ inline tcp::InterfaceOptions options(const char* host, bool checksum = false) {
 
 // An interface with port 1, and the enemy's socket to its listener.
 struct Besieged {
-    explicit Besieged(bool checksum = false) : victim(one_port(1), options("victim", checksum)) {}
+    explicit Besieged(bool checksum = false) : Besieged(options("victim", checksum)) {}
+    explicit Besieged(const tcp::InterfaceOptions& options) : victim(one_port(1), options) {}
 
     Address address() const { return Address::decode(victim.address()); }
     base::Descriptor dial() const {

@@ -1,0 +1,197 @@
+// Frames of dead links on their way: out of one end, past the ranks between, into the other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/link/link_manager.h"
+
+namespace torusmp::core {
+
+using routing::Direction;
+using transport::Channel;
+using transport::ConstBytes;
+using transport::PacketHeader;
+using transport::Verdict;
+
+// ---- out ----
+
+void LinkManager::pump(LinkEnd& end) {
+    if (!end.agreed_ || end.closed_) return;
+    const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection_.link);
+    if (!path || !path->out) return;
+    const Hop& out = *hop(*path->out);
+    Channel* const cable = cable_of(out);
+    if (cable == nullptr || out.connection->down) return;
+    while (has_credit(*out.connection, detour_vc_) && emit(end, *out.connection, *cable)) {
+    }
+}
+
+// One frame, if there is something to say. Precondition: there is a credit.
+bool LinkManager::emit(LinkEnd& end, Connection& out, Channel& cable) {
+    PacketHeader header{};
+    for (int k = end.connection_.virtual_channels - 1; k >= 0; --k) {
+        const unsigned unsent = end.unsent(k);
+        if (unsent == 0) continue;
+        const Retained::Packet& packet = end.retained_.back(k, unsent);
+        std::byte* to = begin_frame(end, cable, header, Detoured::packet,
+                                    sizeof packet.header + packet.header.length);
+        std::memcpy(to, &packet.header, sizeof packet.header);
+        if (packet.header.length != 0)
+            std::memcpy(to + sizeof packet.header, packet.payload, packet.header.length);
+        end.emitted_ = add_lanes(end.emitted_, transport::credit_of(k));
+        end_frame(out, cable, header);
+        return true;
+    }
+    if (end.write_ < end.writes_.size()) {
+        const LinkEnd::Write& write = end.writes_[end.write_];
+        const std::size_t most =
+            commons_.options.body() + detour_room - sizeof(DetourBody) - sizeof(PieceBody);
+        const std::size_t left = write.bytes() - end.written_;
+        const std::size_t bytes = std::min(left, most);
+        const PieceBody piece{write.remote, write.offset + end.written_, write.notice.value_or(0),
+                              bytes == left ? 1u : 0u, write.notice ? 1u : 0u};
+        std::byte* to = begin_frame(end, cable, header, Detoured::piece, sizeof piece + bytes);
+        std::memcpy(to, &piece, sizeof piece);
+        write.copy(end.written_, bytes, to + sizeof piece);
+        end.written_ += bytes;
+        if (bytes == left) {
+            ++end.write_;
+            end.written_ = 0;
+        }
+        end_frame(out, cable, header);
+        return true;
+    }
+    if (!end.tell_) return false;
+    begin_frame(end, cable, header, Detoured::nothing, 0);
+    end_frame(out, cable, header);
+    return true;
+}
+
+// Room for the content, of so many bytes, behind what every frame says.
+std::byte* LinkManager::begin_frame(LinkEnd& end, Channel& cable, PacketHeader& header,
+                                    Detoured content, std::size_t bytes) {
+    const DetourBody body{end.session_, end.granted_, end.notices_, content};
+    end.tell_ = false;
+    header.length = std::uint32_t(sizeof body + bytes);
+    header.kind = std::uint8_t(LinkFrame::detour);
+    header.virtual_channel = std::uint8_t(detour_vc_);
+    header.source = std::uint32_t(commons_.rank());
+    header.destination = std::uint32_t(end.connection_.peer);
+    header.tag = end.connection_.link->index();
+    header.sequence = end.number_++;
+    std::byte* const to = cable.reserve(header.virtual_channel, header.length);
+    std::memcpy(to, &body, sizeof body);
+    return to + sizeof body;
+}
+
+void LinkManager::end_frame(Connection& out, Channel& cable, PacketHeader& header) {
+    sender_.take_credit(out, header);
+    cable.commit(header);
+}
+
+// ---- past, and in ----
+
+// Frames of another state are thrown away: their ends agree anew when they hear of it, and send
+// again what was in them.
+Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
+                                   const std::byte* payload) {
+    DetourBody body;
+    if (header.length < sizeof body || header.tag < 0 ||
+        header.tag >= 2 * commons_.torus().dimensions()) {
+        faults_.close(in, Error::protocol, "a frame of a detour that is cut short");
+        return Verdict::taken;
+    }
+    std::memcpy(&body, payload, sizeof body);
+    if (body.state != states_.digest()) return Verdict::taken;
+    const auto direction = Direction::from_index(header.tag);
+    const auto path = states_.crossing(commons_.rank(), Rank(header.source), direction);
+    if (!path || !path->in || *path->in != *in.link ||
+        commons_.torus().neighbour(Rank(header.source), direction) != Rank(header.destination)) {
+        faults_.close(in, Error::protocol, "a frame of a detour that does not lead this way");
+        return Verdict::taken;
+    }
+    if (path->out) {
+        const Hop& out = *hop(*path->out);
+        Channel* const cable = cable_of(out);
+        if (cable == nullptr || out.connection->down) return Verdict::taken;
+        if (!has_credit(*out.connection, detour_vc_)) return Verdict::held;
+        PacketHeader onward = header;
+        ++onward.hops;
+        if (in.interface != out.connection->interface) onward.stamp = 0;
+        ++out.connection->statistics.relayed;
+        sender_.take_credit(*out.connection, onward);
+        cable->send(onward, {payload, header.length});
+        return Verdict::taken;
+    }
+    LinkEnd* const end = end_of(direction.opposite());
+    if (end == nullptr || end->closed_ || end->session_ != body.state) return Verdict::taken;
+    const ConstBytes content{payload + sizeof body, header.length - sizeof body};
+    if (header.sequence != end->expected_++ || !arrive(*end, body, content))
+        blame(*end, "a frame came by its detour that cannot be");
+    return Verdict::taken;
+}
+
+bool LinkManager::arrive(LinkEnd& end, const DetourBody& body, ConstBytes content) {
+    if (!end.take_granted(body.granted) || !confirm_writes(end, body.notices)) return false;
+    commons_.stirred = true;
+    switch (body.content) {
+        case Detoured::nothing:
+            return content.empty();
+        case Detoured::packet:
+            return arrive_packet(end, content);
+        case Detoured::piece:
+            return arrive_piece(end, content);
+    }
+    return false;
+}
+
+// It has a credit of the link's own, so there is room for it if core does not take it.
+bool LinkManager::arrive_packet(LinkEnd& end, ConstBytes content) {
+    PacketHeader header;
+    if (content.size() < sizeof header) return false;
+    std::memcpy(&header, content.data(), sizeof header);
+    if (header.length != content.size() - sizeof header || header.grants != 0 ||
+        header.virtual_channel >= end.connection_.virtual_channels)
+        return false;
+    const std::byte* const payload = content.data() + sizeof header;
+    auto& held = end.held_[header.virtual_channel];
+    if (held.empty() && sink_.on_packet(end, header, payload) == Verdict::taken) return true;
+    if (held.size() >= transport::credits_in(end.connection_.all_credits, header.virtual_channel))
+        return false;
+    held.push_back({header, {payload, payload + header.length}});
+    busy_ = true;
+    return true;
+}
+
+bool LinkManager::arrive_piece(LinkEnd& end, ConstBytes content) {
+    PieceBody body;
+    if (content.size() < sizeof body) return false;
+    std::memcpy(&body, content.data(), sizeof body);
+    const ConstBytes bytes = content.subspan(sizeof body);
+    // Memory that is exposed no more is left alone.
+    const transport::Bytes memory =
+        end.connection_.interface->registered(body.memory, body.offset, bytes.size());
+    if (!memory.empty()) std::copy(bytes.begin(), bytes.end(), memory.begin());
+    if (body.last != 0 && body.notifies != 0) on_notice(end, body.notice);
+    return true;
+}
+
+// What came by the detour and core would not take yet.
+bool LinkManager::offer_held(LinkEnd& end) {
+    bool moved = false;
+    for (auto& held : end.held_)
+        while (!held.empty()) {
+            // Out of the queue meanwhile: core may close the link.
+            const LinkEnd::Held packet = std::move(held.front());
+            held.pop_front();
+            if (sink_.on_packet(end, packet.header, packet.payload.data()) == Verdict::held) {
+                if (!end.closed_) held.push_front(packet);
+                break;
+            }
+            moved = true;
+        }
+    return moved;
+}
+
+}  // namespace torusmp::core

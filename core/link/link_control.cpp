@@ -1,0 +1,224 @@
+// What ranks say to each other about links.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/link/link_manager.h"
+
+namespace torusmp::core {
+
+using routing::Direction;
+using routing::Link;
+using transport::Channel;
+using transport::ConstBytes;
+using transport::PacketHeader;
+using transport::Verdict;
+
+namespace {
+
+constexpr std::size_t most_news = 64;  // in one packet
+
+template <class Body>
+ConstBytes bytes_of(const Body& body) {
+    return std::as_bytes(std::span(&body, 1));
+}
+
+}  // namespace
+
+bool LinkManager::has_credit(Connection& connection, int virtual_channel) {
+    if (transport::credits_in(connection.credits, virtual_channel) != 0) return true;
+    sender_.collect_grants(connection);
+    return !connection.down && transport::credits_in(connection.credits, virtual_channel) != 0;
+}
+
+// Precondition: there is a credit.
+void LinkManager::send_control(Connection& connection, Channel& channel, LinkFrame kind,
+                               ConstBytes body, const Setup* setup) {
+    PacketHeader header{};
+    header.length = std::uint32_t(body.size());
+    header.kind = std::uint8_t(kind);
+    header.virtual_channel = std::uint8_t(control_vc_);
+    header.source = std::uint32_t(setup != nullptr ? setup->source : commons_.rank());
+    header.destination = std::uint32_t(setup != nullptr ? setup->destination : connection.peer);
+    header.tag = setup != nullptr ? setup->direction : 0;
+    sender_.take_credit(connection, header);
+    channel.send(header, body);
+}
+
+// News first: see settle().
+bool LinkManager::flush(Hop& it) {
+    Channel* const cable = cable_of(it);
+    Connection& connection = *it.connection;
+    if (cable == nullptr || connection.down) {
+        it.news.clear();
+        it.setups.clear();
+        it.confirms = false;
+        return false;
+    }
+    bool moved = false;
+    while (!it.news.empty() && has_credit(connection, control_vc_)) {
+        std::array<NewsBody, most_news> bodies;
+        std::size_t count = 0;
+        while (count < most_news && !it.news.empty()) {
+            const Link link = it.news.extract(it.news.begin()).value();
+            bodies[count++] = {std::uint32_t(link.rank), std::uint32_t(link.dimension),
+                               states_.version(link), 0};
+        }
+        send_control(connection, *cable, LinkFrame::news,
+                     std::as_bytes(std::span(bodies).first(count)));
+        moved = true;
+    }
+    while (!it.setups.empty() && it.news.empty() && has_credit(connection, control_vc_)) {
+        const Setup setup = it.setups.extract(it.setups.begin()).mapped();
+        send_control(connection, *cable, LinkFrame::setup, bytes_of(setup.body), &setup);
+        moved = true;
+    }
+    if (it.confirms && has_credit(connection, control_vc_)) {
+        it.confirms = false;
+        send_control(connection, *cable, LinkFrame::confirm,
+                     bytes_of(ConfirmBody{it.end->notices_, 0}));
+        moved = true;
+    }
+    return moved;
+}
+
+// Each end says that it is there, and again that it has heard the other: the cable works both ways.
+void LinkManager::greet(LinkEnd& end) {
+    if (end.candidate_ == nullptr || end.candidate_->connecting()) return;
+    learn(end.link_, LinkStates::with_hope(states_.version(end.link_)), nullptr);
+    const std::uint32_t due = end.heard_ ? 2 : 1;
+    if (end.greeted_ >= due || !has_credit(end.connection_, control_vc_)) return;
+    end.greeted_ = due;
+    const HelloBody body{LinkStates::life(states_.version(end.link_)), end.heard_ ? 1u : 0u};
+    send_control(end.connection_, *end.candidate_, LinkFrame::hello, bytes_of(body));
+}
+
+Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const PacketHeader& header,
+                               const std::byte* payload) {
+    const bool control = header.virtual_channel == control_vc_;
+    const auto kind = LinkFrame(header.kind);
+    if (!control && kind == LinkFrame::detour) return take_detoured(in, header, payload);
+    const bool well =
+        control && (kind == LinkFrame::news      ? take_news(in, header, payload)
+                    : kind == LinkFrame::hello   ? take_hello(in, channel, header, payload)
+                    : kind == LinkFrame::setup   ? take_setup(in, channel, header, payload)
+                    : kind == LinkFrame::confirm ? take_confirm(in, header, payload)
+                                                 : false);
+    if (!well)
+        faults_.close(in, Error::protocol,
+                      fmt::format("a packet about links of kind {} and {} B that the protocol does "
+                                  "not allow",
+                                  header.kind, header.length));
+    return Verdict::taken;
+}
+
+bool LinkManager::take_news(Connection& in, const PacketHeader& header, const std::byte* payload) {
+    NewsBody body;
+    if (header.length == 0 || header.length % sizeof body != 0) return false;
+    const routing::Torus& torus = commons_.torus();
+    for (std::size_t at = 0; at < header.length; at += sizeof body) {
+        std::memcpy(&body, payload + at, sizeof body);
+        if (body.rank >= std::uint32_t(torus.size()) ||
+            body.dimension >= std::uint32_t(torus.dimensions()))
+            return false;
+        const Link link{Rank(body.rank), int(body.dimension)};
+        if (!torus.neighbour(link.rank, link.direction())) return false;
+        learn(link, body.version, &in);
+    }
+    settle();
+    return true;
+}
+
+bool LinkManager::take_hello(Connection& in, const Channel& channel, const PacketHeader& header,
+                             const std::byte* payload) {
+    HelloBody body;
+    if (header.length != sizeof body || in.end == nullptr) return false;
+    std::memcpy(&body, payload, sizeof body);
+    LinkEnd& end = *in.end;
+    // This cable may be all that joins us to who knows of a later death.
+    if (&channel == end.candidate_ && LinkStates::is_dead(body.version) &&
+        body.version > LinkStates::life(states_.version(end.link_))) {
+        learn(end.link_, body.version, nullptr);
+        settle();
+    }
+    const std::uint32_t version = LinkStates::life(states_.version(end.link_));
+    // Who means an earlier one learns of ours.
+    if (&channel != end.candidate_ || body.version != version || !LinkStates::is_dead(version))
+        return true;
+    end.heard_ = true;
+    greet(end);
+    if (end.first() && body.heard != 0) {
+        learn(end.link_, LinkStates::back(version), nullptr);
+        settle();
+    }
+    return true;
+}
+
+bool LinkManager::take_setup(Connection& in, const Channel& channel, const PacketHeader& header,
+                             const std::byte* payload) {
+    SetupBody body;
+    if (header.length != sizeof body || header.tag < 0 ||
+        header.tag >= 2 * commons_.torus().dimensions())
+        return false;
+    std::memcpy(&body, payload, sizeof body);
+    const Rank source = Rank(header.source);
+    const auto direction = Direction::from_index(header.tag);
+    if (commons_.torus().neighbour(source, direction) != Rank(header.destination)) return false;
+    if (body.by_cable == 0 && Rank(header.destination) != commons_.rank()) {
+        // Who sent it under another state knows less than we do, and will send another.
+        if (body.state != states_.digest()) return true;
+        const auto path = states_.crossing(commons_.rank(), source, direction);
+        if (!path || !path->in || !path->out || *path->in != *in.link) return false;
+        hop(*path->out)->setups[{source, header.tag}] = {source, Rank(header.destination),
+                                                         header.tag, body};
+        busy_ = true;
+        return true;
+    }
+    LinkEnd* const end = end_of(direction.opposite());
+    if (Rank(header.destination) != commons_.rank() || end == nullptr) return false;
+    if (end->closed_ || end->agreed_ || end->on_cable()) return true;
+    const bool fits = body.by_cable != 0
+                          ? &channel == end->cable_ && body.state == end->cable_version_
+                          : end->session_ != 0 && body.state == end->session_;
+    if (!fits) return true;
+    if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
+    if (body.by_cable != 0)
+        end->resume_on_cable();
+    else
+        pump(*end);
+    commons_.stirred = true;
+    return true;
+}
+
+bool LinkManager::take_confirm(Connection& in, const PacketHeader& header,
+                               const std::byte* payload) {
+    ConfirmBody body;
+    if (header.length != sizeof body || in.end == nullptr) return false;
+    std::memcpy(&body, payload, sizeof body);
+    return confirm_writes(*in.end, body.notices);
+}
+
+// The far end has got so many of our writes.
+bool LinkManager::confirm_writes(LinkEnd& end, std::uint32_t notices) {
+    std::uint32_t fresh = notices - end.confirmed_;
+    const auto open =
+        std::uint32_t(std::count_if(end.writes_.begin(), end.writes_.end(),
+                                    [](const auto& it) { return it.notice.has_value(); }));
+    if (fresh > open) return false;
+    end.confirmed_ = notices;
+    while (fresh != 0) {
+        const LinkEnd::Write write = std::move(end.writes_.front());
+        end.writes_.pop_front();
+        if (write.notice) --fresh;
+        if (end.write_ != 0)
+            --end.write_;
+        else
+            end.written_ = 0;
+        transfers_.on_transfer(end.connection_, write.cookie, true);
+    }
+    return true;
+}
+
+}  // namespace torusmp::core

@@ -1,0 +1,154 @@
+// What keeps links going when cables die: news of dead links, agreement of the two ends of a link
+// on the way it goes from then on, and the detours over other ranks.
+//
+// Dead cables: docs/architecture.md, "Detours", says how, and why nothing is lost or waits for
+// ever.
+//
+// Used under the Runtime's lock.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/connection/fault_handler.h"
+#include "core/connection/packet_sender.h"
+#include "core/connection/transfer_listener.h"
+#include "core/link/link_end.h"
+#include "core/link/link_states.h"
+
+namespace torusmp::core {
+
+class LinkManager {
+  public:
+    // sink: where packets go that came by a detour.
+    LinkManager(Commons& commons, Connections& connections, PacketSender& sender,
+                FaultHandler& faults, transport::Sink& sink, TransferListener& transfers);
+
+    // The links have been opened.
+    void adopt();
+
+    // --- from transports ---
+    // Whether packets of that virtual channel belong to links, not to messages.
+    bool carries(const Connection& connection, int virtual_channel) const {
+        return connection.link.has_value() && virtual_channel < vc_count_;
+    }
+    transport::Verdict on_packet(Connection& in, const transport::Channel& channel,
+                                 const transport::PacketHeader& header, const std::byte* payload);
+    void on_down(LinkEnd& end, const transport::Channel& channel, std::string_view why);
+    void on_notice(LinkEnd& end, std::uint64_t notice);
+
+    // Whether that channel carries the link, or may soon.
+    bool in_use(const Connection& connection, const transport::Channel& channel) const {
+        return connection.end == nullptr || &channel == connection.end->cable_ ||
+               &channel == connection.end->candidate_;
+    }
+
+    // --- from link ends ---
+    // Sends what can leave by the link's detour.
+    void pump(LinkEnd& end);
+    void closed(LinkEnd& end);
+    void blame(LinkEnd& end, std::string_view what);
+
+    // --- progress ---
+    // Whether poll() has something to do now, or soon.
+    bool busy() const { return busy_; }
+    bool poll();
+
+    const LinkStates& states() const { return states_; }
+    // All links that have ends here go over their cables.
+    bool on_cables() const;
+    void report(std::string& text) const;
+
+  private:
+    struct Setup {
+        Rank source;
+        Rank destination;
+        int direction;
+        SetupBody body;
+    };
+    // A link as what carries frames of others, and what waits to leave by it.
+    struct Hop {
+        Connection* connection = nullptr;
+        std::unique_ptr<LinkEnd> end;  // null: of a link that dies only with its rank
+        std::set<routing::Link> news;
+        std::map<std::pair<Rank, int>, Setup> setups;  // by source and direction
+        bool confirms = false;
+    };
+
+    Hop* hop(routing::Direction direction) {
+        Hop& it = hops_[std::size_t(direction.index())];
+        return it.connection != nullptr ? &it : nullptr;
+    }
+    LinkEnd* end_of(routing::Direction direction) {
+        Hop* const it = hop(direction);
+        return it != nullptr ? it->end.get() : nullptr;
+    }
+    static transport::Channel* cable_of(const Hop& hop) {
+        return hop.end != nullptr ? hop.end->cable_ : hop.connection->channel;
+    }
+    template <class Act>
+    void for_each_end(Act&& act) {
+        for (Hop& it : hops_)
+            if (it.end != nullptr && !it.end->closed_) act(*it.end, it);
+    }
+
+    // --- what is known, and what follows ---
+    void learn(const routing::Link& link, std::uint32_t version, const Connection* heard_from);
+    void settle();
+    bool follow_version(LinkEnd& end, Hop& hop);
+    void look_again(LinkEnd& end);
+    void begin_session(LinkEnd& end);
+    void give_up_parts();
+    std::string describe_cut() const;
+
+    // --- control packets ---
+    bool has_credit(Connection& connection, int virtual_channel);
+    void send_control(Connection& connection, transport::Channel& channel, LinkFrame kind,
+                      transport::ConstBytes body, const Setup* setup = nullptr);
+    bool flush(Hop& hop);
+    void greet(LinkEnd& end);
+    bool take_news(Connection& in, const transport::PacketHeader& header, const std::byte* payload);
+    bool take_hello(Connection& in, const transport::Channel& channel,
+                    const transport::PacketHeader& header, const std::byte* payload);
+    bool take_setup(Connection& in, const transport::Channel& channel,
+                    const transport::PacketHeader& header, const std::byte* payload);
+    bool take_confirm(Connection& in, const transport::PacketHeader& header,
+                      const std::byte* payload);
+    bool confirm_writes(LinkEnd& end, std::uint32_t notices);
+
+    // --- frames of dead links ---
+    std::optional<LinkStates::Crossing> crossing_of(const transport::PacketHeader& header) const;
+    transport::Verdict take_detoured(Connection& in, const transport::PacketHeader& header,
+                                     const std::byte* payload);
+    bool arrive(LinkEnd& end, const DetourBody& body, transport::ConstBytes content);
+    bool arrive_packet(LinkEnd& end, transport::ConstBytes content);
+    bool arrive_piece(LinkEnd& end, transport::ConstBytes content);
+    bool emit(LinkEnd& end, Connection& out, transport::Channel& cable);
+    std::byte* begin_frame(LinkEnd& end, transport::Channel& cable, transport::PacketHeader& header,
+                           Detoured content, std::size_t bytes);
+    void end_frame(Connection& out, transport::Channel& cable, transport::PacketHeader& header);
+    bool offer_held(LinkEnd& end);
+    void fail_writes(LinkEnd& end);
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    FaultHandler& faults_;
+    transport::Sink& sink_;
+    TransferListener& transfers_;
+    const int detour_vc_;
+    const int control_vc_;
+    const int vc_count_;  // 0: links have no detours
+    LinkStates states_;
+    std::uint64_t settled_ = 0;  // digest of what settle() has followed
+    std::array<Hop, std::size_t(2 * routing::max_dimensions)> hops_;
+    bool busy_ = false;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,89 @@
+// What a rank knows of the torus's links: for each a version, which only grows. It is 0 for a link
+// that was never dead; a death adds one, and a return leads to the next multiple of sixteen.
+// Between the two, one more says that there is no hope for now, because the transport has looked
+// and found no cable, and one more that there is hope again, because there is a cable. Ranks tell
+// each other, the higher version counts, and so all who can talk to each other come to know the
+// same, in whatever order the news come. digest() names which links are dead, since which death:
+// who has the same digest makes the same detours, and no digest ever comes again.
+//
+// Pure: no I/O. Used under the Runtime's lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "routing/detours.h"
+
+namespace torusmp::core {
+
+class LinkStates {
+  public:
+    using Versions = std::map<routing::Link, std::uint32_t>;
+    static constexpr std::uint32_t lives = 16;  // versions from one return to the next
+
+    explicit LinkStates(const routing::Torus& torus) : torus_(torus) {}
+
+    std::uint32_t version(const routing::Link& link) const {
+        const auto found = versions_.find(link);
+        return found == versions_.end() ? 0 : found->second;
+    }
+    bool dead(const routing::Link& link) const { return is_dead(version(link)); }
+    static constexpr bool is_dead(std::uint32_t version) { return version % lives != 0; }
+    static constexpr bool is_hopeless(std::uint32_t version) {
+        return version % lives != 0 && version % 2 == 0;
+    }
+    // What follows a version when the link dies, when there is no hope for it, when it is back.
+    static constexpr std::uint32_t died(std::uint32_t version) {
+        return is_dead(version) ? version : version + 1;
+    }
+    static constexpr std::uint32_t without_hope(std::uint32_t version) {
+        return version + (is_hopeless(version) || version % lives == lives - 1 ? 0
+                          : is_dead(version)                                   ? 1
+                                                                               : 2);
+    }
+    static constexpr std::uint32_t back(std::uint32_t version) {
+        return (version / lives + 1) * lives;
+    }
+    static constexpr std::uint32_t with_hope(std::uint32_t version) {
+        return version + (is_hopeless(version) ? 1 : 0);
+    }
+    // The same with and without hope.
+    static constexpr std::uint32_t life(std::uint32_t version) {
+        return is_dead(version) ? version / lives * lives + 1 : version;
+    }
+    const Versions& versions() const { return versions_; }  // of links that were dead once
+    std::uint64_t digest() const { return digest_; }
+
+    // True: that was new.
+    bool learn(const routing::Link& link, std::uint32_t version);
+
+    // By the present state; worked out when they are first asked for.
+    const routing::Detours& detours() const;
+    // With all links for which there is hope: ranks in different parts have lost each other.
+    const routing::Parts& hopes() const;
+
+    // Where frames of a dead link pass this rank.
+    struct Crossing {
+        std::optional<routing::Direction> in;   // the link by which they come; none: they begin
+        std::optional<routing::Direction> out;  // and go on; none: they are at their end
+    };
+    // Of frames that begin at `source` instead of leaving it by `direction`; nothing where they do
+    // not pass `here`.
+    std::optional<Crossing> crossing(routing::Rank here, routing::Rank source,
+                                     routing::Direction direction) const;
+
+  private:
+    std::vector<routing::Link> links_that(bool (*are)(std::uint32_t version)) const;
+
+    const routing::Torus& torus_;
+    Versions versions_;
+    std::uint64_t digest_ = 0;
+    mutable std::optional<routing::Detours> detours_;
+    mutable std::optional<routing::Parts> hopes_;
+    mutable std::map<std::pair<routing::Rank, int>, std::vector<routing::Hop>> paths_;
+};
+
+}  // namespace torusmp::core

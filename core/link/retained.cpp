@@ -1,0 +1,47 @@
+#include "core/link/retained.h"
+
+#include <algorithm>
+
+namespace torusmp::core {
+
+using transport::ConstBytes;
+using transport::PacketHeader;
+
+namespace {
+
+// A line more than a power of two, so that slots do not share the places of a cache.
+constexpr std::size_t stride_of(std::size_t bytes) {
+    return (bytes + 63) / 64 * 64 + 64;
+}
+
+}  // namespace
+
+Retained::Retained(int virtual_channels, transport::CreditWord credits, std::size_t slot_bytes)
+    : stride_(stride_of(slot_bytes)) {
+    for (int k = 0; k < virtual_channels; ++k)
+        virtual_channels_[std::size_t(k)].count = transport::credits_in(credits, k);
+}
+
+// The slots are touched when they are used, and until then cost address space alone.
+void Retained::begin(VirtualChannel& it) const {
+    it.packets = std::make_unique<Packet[]>(it.count);
+    it.far = std::make_unique_for_overwrite<std::byte[]>(it.count * stride_);
+}
+
+void Retained::keep(const PacketHeader& header, ConstBytes payload) {
+    VirtualChannel& it = of(header.virtual_channel);
+    std::byte* const slot = far(it, it.next);
+    Packet& packet = take(it, header);
+    std::byte* const to = payload.size() <= packet.near.size() ? packet.near.data() : slot;
+    std::copy(payload.begin(), payload.end(), to);
+    packet.payload = to;
+}
+
+ConstBytes Retained::keep_packed(const PacketHeader& header) {
+    VirtualChannel& it = of(header.virtual_channel);
+    std::byte* const slot = far(it, it.next);
+    take(it, header).payload = slot;
+    return {slot, header.length};
+}
+
+}  // namespace torusmp::core

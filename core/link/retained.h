@@ -1,0 +1,79 @@
+// Packets that one end of a link has sent and the other has not confirmed, by virtual channel: as
+// many as the virtual channel has credits, because a credit that comes home confirms the oldest. So
+// each has its place beforehand, and keeping it is a copy: short payload in the line of its header,
+// longer in a slot of its own.
+//
+// Owned by a LinkEnd. Memory is taken when the first packet of a virtual channel is kept, and no
+// more.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "core/link/lanes.h"
+#include "core/transport/api/channel.h"
+
+namespace torusmp::core {
+
+class Retained {
+  public:
+    // credits: of the first `virtual channels` virtual channels; slot_bytes: of the longest
+    // payload.
+    Retained(int virtual_channels, transport::CreditWord credits, std::size_t slot_bytes);
+
+    struct alignas(64) Packet {
+        transport::PacketHeader header{};
+        const std::byte* payload = nullptr;
+        std::array<std::byte, 80> near{};  // where the payload lies if it fits
+    };
+
+    // Precondition, here and below: the packet has a credit.
+    void keep(const transport::PacketHeader& header, transport::ConstBytes payload);
+    // Room for the payload of the next packet of a virtual channel, and keeping what was packed
+    // there.
+    std::byte* room(int virtual_channel) {
+        VirtualChannel& it = of(virtual_channel);
+        return far(it, it.next);
+    }
+    transport::ConstBytes keep_packed(const transport::PacketHeader& header);
+
+    // How many were sent so far.
+    LaneCounts sent() const { return sent_; }
+    // The one that was sent `back` packets ago: 1 is the last.
+    const Packet& back(int virtual_channel, unsigned back) const {
+        const VirtualChannel& it = virtual_channels_[std::size_t(virtual_channel)];
+        return it.packets[(it.next + it.count - back) % it.count];
+    }
+
+  private:
+    struct VirtualChannel {
+        unsigned count = 0;
+        unsigned next = 0;
+        std::unique_ptr<Packet[]> packets;
+        std::unique_ptr<std::byte[]> far;
+    };
+
+    VirtualChannel& of(int virtual_channel) {
+        VirtualChannel& it = virtual_channels_[std::size_t(virtual_channel)];
+        if (it.packets == nullptr) [[unlikely]]
+            begin(it);
+        return it;
+    }
+    void begin(VirtualChannel& it) const;
+    std::byte* far(VirtualChannel& it, unsigned place) const {
+        return it.far.get() + place * stride_;
+    }
+    Packet& take(VirtualChannel& it, const transport::PacketHeader& header) {
+        Packet& packet = it.packets[it.next];
+        it.next = it.next + 1 == it.count ? 0 : it.next + 1;
+        sent_ = add_lanes(sent_, transport::credit_of(header.virtual_channel));
+        packet.header = header;
+        return packet;
+    }
+
+    std::array<VirtualChannel, transport::max_virtual_channels> virtual_channels_;
+    std::size_t stride_;
+    LaneCounts sent_ = 0;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,132 @@
+// What goes wrong in the simulated world: cables that are cut and mended, processes that die, links
+// that are slow, packets that nobody sent.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/transport/sim/channel.h"
+#include "core/transport/sim/world.h"
+
+namespace torusmp::transport::sim {
+
+using detail::End;
+using detail::EventKind;
+using detail::Link;
+using detail::name_of;
+using detail::Placed;
+using detail::VirtualChannel;
+
+void World::kill_link(Interface& interface, std::uint32_t port) {
+    End& end = end_at(interface, port, "kill_link");
+    for (const End* it : {&end, end.peer})
+        if (it->interface != nullptr) cut_.emplace(it->interface->index_, it->port);
+    bury(*end.link,
+         fmt::format("the link between {} and {} was cut", name_of(end), name_of(*end.peer)), true);
+}
+
+bool World::is_up(const Interface& interface, std::uint32_t port) const {
+    return std::any_of(interface.ends_.begin(), interface.ends_.end(), [&](const End* end) {
+        return end->port == port && !end->link->dead && !end->link->cut;
+    });
+}
+
+void World::cut(Interface& interface, std::uint32_t port, std::size_t peer,
+                std::uint32_t peer_port) {
+    cut_.emplace(interface.index_, port);
+    cut_.emplace(peer, peer_port);
+}
+
+bool World::is_cut(const Link& link) const {
+    return std::any_of(link.ends.begin(), link.ends.end(), [&](const End& end) {
+        return end.interface != nullptr && cut_.count({end.interface->index_, end.port}) != 0;
+    });
+}
+
+// How many links were connected over the same cable since it was last seen to carry one; that one
+// counts.
+int World::tries_over(const Link& link) const {
+    int tries = 0;
+    for (auto it = links_.rbegin(); it != links_.rend(); ++it) {
+        const Link& other = **it;
+        if (std::none_of(other.ends.begin(), other.ends.end(), [&](const End& end) {
+                return end.interface == link.ends[0].interface && end.port == link.ends[0].port;
+            }))
+            continue;
+        ++tries;
+        if (!other.waited) break;
+    }
+    return tries;
+}
+
+void World::revive_link(Interface& interface, std::uint32_t port) {
+    cut_.erase({interface.index_, port});
+    for (End* end : interface.ends_) {
+        if (end->port != port) continue;
+        if (const Interface* peer = end->peer->interface)
+            cut_.erase({peer->index_, end->peer->port});
+        if (!std::exchange(end->link->cut, false) || end->link->dead) continue;
+        end->link->waited = false;
+        for (End& it : end->link->ends)
+            schedule(now_ + draw(end->link->packet), EventKind::announce, it, 0);
+    }
+}
+
+// One end gives the link up: nothing reaches it any more, and the other end hears of it.
+void World::close(End& end, std::string_view why) {
+    end.closed = true;
+    bury(*end.link, fmt::format("the other end closed it: {}", why), true);
+}
+
+void World::kill(Interface& interface) {
+    if (!interface.alive_) return;
+    interface.alive_ = false;
+    bury_all(interface, fmt::format("interface {} died", interface.index_), true);
+    interface.ready_.clear();
+}
+
+void World::bury_all(Interface& interface, const std::string& why, bool tear) {
+    for (End* end : interface.ends_) bury(*end->link, why, tear);
+}
+
+// `tear`: a remote write under way may have been partly done; its memory still exists.
+void World::bury(Link& link, const std::string& why, bool tear) {
+    if (link.dead) return;
+    link.dead = true;
+    link.why = why;
+    for (End& end : link.ends) {
+        for (VirtualChannel& vc : end.virtual_channels) {
+            while (vc.packets.size() > vc.arrived) {
+                const Placed& placed = vc.packets.back().placed;
+                if (tear && !placed.bytes.empty() && end.interface != nullptr)
+                    put_in_place(end, placed, random_.below(placed.bytes.size() + 1));
+                vc.packets.pop_back();
+                ++counters_.lost;
+            }
+        }
+        end.grants_under_way.clear();
+        if (tear)
+            for (const auto& [id, motion] : end.motions)
+                if (const std::size_t part = random_.below(motion.bytes() + 1);
+                    part > 0 && is_exposed(end, motion))
+                    motion.move(part);
+        if (end.interface != nullptr && end.interface->alive_)
+            schedule(now_ + Time{random_.between(0, options_.down_within.count())}, EventKind::down,
+                     end, 0);
+    }
+}
+
+void World::set_delay(Interface& interface, std::uint32_t port, const Delay& delay) {
+    end_at(interface, port, "set_delay").link->packet = delay;
+}
+
+void World::inject(Interface& interface, std::uint32_t port, PacketHeader header,
+                   ConstBytes payload) {
+    End& end = end_at(interface, port, "inject");
+    auto copy = std::unique_ptr<std::byte[]>(new std::byte[payload.size()]);
+    std::copy(payload.begin(), payload.end(), copy.get());
+    header.length = std::uint32_t(payload.size());
+    launch(end, header, std::move(copy), false, {});
+}
+
+}  // namespace torusmp::transport::sim

@@ -1,0 +1,152 @@
+// Links whose cable has died. Core connects them again at once, and the channel then waits for the
+// cable: both ends call again and again until one of them gets through. The first channel after a
+// death says that there is no cable when options.timeout has passed; those after it wait for as
+// long as it takes.
+//
+// Only the cable is judged. While the other end's kernel answers, its process may take any time.
+#include <fmt/format.h>
+#include <net/if.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "core/transport/tcp/attempt.h"
+#include "core/transport/tcp/channel.h"
+#include "core/transport/tcp/interface.h"
+#include "core/transport/tcp/sockets.h"
+
+namespace torusmp::transport::tcp {
+namespace {
+
+// From one call to the next: the kernel's own would come ever more seldom.
+constexpr std::chrono::milliseconds between_calls(250);
+
+}  // namespace
+
+// `channel` takes the place of one that has gone down, or that core has closed.
+void TcpInterface::follow(TcpChannel& before, TcpChannel& channel) {
+    before.close("it is connected again");
+    channel.again_ = true;
+    const bool awaited_before = before.again_ && !before.met_;
+    if (!awaited_before) channel.give_up_at_ = Clock::now() + options_.timeout;
+}
+
+// Calls, if that is possible now; if not, a link that is connected for the first time is given up
+// at the next poll.
+void TcpInterface::await_cable(TcpChannel& channel, Clock::time_point now) {
+    channel.state_ = TcpChannel::State::waiting;
+    try {
+        const std::string_view trouble = trouble_of_device(channel.device_name_);
+        if (!trouble.empty()) throw std::runtime_error(fmt::format("its device {}", trouble));
+        if (channel.again_) renew_listener(channel);
+        if (channel.again_ || address_.id > channel.peer_) call(channel);
+    } catch (const std::runtime_error& error) {
+        channel.trouble_ = error.what();
+        if (!channel.again_) channel.give_up_at_ = now;
+    }
+    if (channel.again_) channel.call_at_ = now + between_calls;
+    set_alarm(std::min(channel.call_at_, channel.give_up_at_));
+}
+
+// A call of ours has failed: the next one is made when it is due.
+void TcpInterface::begin_again(TcpChannel& channel, const std::string& why) {
+    drop_calls(channel);
+    channel.state_ = TcpChannel::State::waiting;
+    channel.trouble_ = why;
+}
+
+bool TcpInterface::has_reached_kernel(const TcpChannel& channel) const {
+    return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& it) {
+        return it->caller == &channel && !it->over && !it->connecting;
+    });
+}
+
+void TcpInterface::drop_calls(const TcpChannel& channel) {
+    for (const auto& it : attempts_)
+        if (it->caller == &channel) it->over = true;
+}
+
+// A device that was taken away and is there again has another index, and what was bound to the
+// first hears nothing any more.
+void TcpInterface::renew_listener(const TcpChannel& channel) {
+    const unsigned device = if_nametoindex(channel.device_name_.c_str());
+    for (std::size_t i = 0; i < listening_.size(); ++i) {
+        Listening& it = listening_[i];
+        if (it.endpoint >= address_.endpoints.size() || device == 0 || it.device == device)
+            continue;
+        const Endpoint& endpoint = address_.endpoints[it.endpoint];
+        if (endpoint.port != channel.port_.port) continue;
+        base::Descriptor socket = open_listener(endpoint.device, std::uint16_t(endpoint.listens_on),
+                                                ports_.size() + most_pending);
+        watch(socket.get(), i << kind_bits | Watched::listener);
+        it.socket = std::move(socket);
+        it.device = device;
+    }
+}
+
+// ---- time ----
+
+void TcpInterface::set_alarm(Clock::time_point at) {
+    if (at >= alarm_at_) return;
+    alarm_at_ = at;
+    const auto since_boot =
+        std::max<std::chrono::nanoseconds>(at.time_since_epoch(), std::chrono::nanoseconds(1));
+    itimerspec when{};
+    when.it_value = {since_boot.count() / 1'000'000'000, since_boot.count() % 1'000'000'000};
+    timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+// Does what is due by now.
+void TcpInterface::tend(Clock::time_point now) {
+    std::uint64_t rings = 0;
+    if (read(alarm_.get(), &rings, sizeof rings) > 0) alarm_at_ = Clock::time_point::max();
+    for (const auto& it : channels_) {
+        TcpChannel& channel = *it;
+        if (!channel.connecting()) continue;
+        if (now >= channel.call_at_) {
+            if (has_reached_kernel(channel)) {  // so there is a cable
+                channel.call_at_ = now + between_calls;
+                if (channel.give_up_at_ != Clock::time_point::max())
+                    channel.give_up_at_ = now + options_.timeout;
+            } else {
+                drop_calls(channel);
+                await_cable(channel, now);
+            }
+        }
+        if (now >= channel.give_up_at_)
+            channel.fail("there is no cable: " + (!channel.stranger_.empty()  ? channel.stranger_
+                                                  : !channel.trouble_.empty() ? channel.trouble_
+                                                                              : "nobody answers"));
+        else
+            set_alarm(std::min(channel.call_at_, channel.give_up_at_));
+    }
+    if (now >= next_look_for_silence_) {
+        next_look_for_silence_ = now + options_.timeout / 3;
+        for (const auto& it : channels_)
+            if (it->state_ == TcpChannel::State::open)
+                next_look_for_silence_ =
+                    std::min(next_look_for_silence_, it->look_for_silence(now, options_.timeout));
+    }
+    set_alarm(next_look_for_silence_);
+}
+
+// ---- what was replaced ----
+
+// Nobody refers to them any more.
+void TcpInterface::bury() {
+    const auto is_replaced = [&](const NetworkChannel* channel) {
+        return std::any_of(replaced_.begin(), replaced_.end(),
+                           [&](const auto& it) { return it.get() == channel; });
+    };
+    std::erase_if(transfers_, [&](const Finished& it) { return is_replaced(it.channel); });
+    std::erase_if(fallen_, is_replaced);
+    std::erase_if(dirty_, is_replaced);
+    std::erase_if(attempts_, [&](const auto& it) { return is_replaced(it->caller); });
+    if (is_replaced(hot_)) hot_ = nullptr;
+    replaced_.clear();
+}
+
+}  // namespace torusmp::transport::tcp

@@ -1,0 +1,106 @@
+// Collectives whose links lose their cables: the same results, to the bit.
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "collectives/simulated_group.h"
+#include "collectives/soak_tasks.h"
+#include "core/link/cable_faults.h"
+
+namespace detour_test {
+
+using namespace torusmp;
+using namespace torusmp::collectives;
+using namespace torusmp::collectives::testing;
+using core::Rank;
+using core::testing::CableFaults;
+namespace sim = core::testing::sim;
+
+namespace {
+
+JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
+    JobOptions options = job_of(std::move(dims), false, seed);
+    options.credits = options.relay_credits = 2;
+    options.detour = true;
+    options.world.read = sim::Remote::refused;
+    options.world.notifies = true;
+    return options;
+}
+
+// Turns of the job with a cut or a repair now and then, until done().
+template <class Done>
+bool run_among_faults(Job& job, CableFaults& cables, sim::Random& random, Done&& done) {
+    while (!done()) {
+        if (random.below(std::uint64_t(job.size()) * 40) == 0)
+            random.below(2) == 0 ? cables.cut_one() : cables.mend_one();
+        if (!job.turn()) return done();
+    }
+    return true;
+}
+
+std::vector<float> sum_of(const JobOptions& options, std::size_t count, bool faults) {
+    SimulatedGroup<Allreduce> simulated;
+    std::vector<std::vector<float>> values;
+    Job job(options);
+    CableFaults cables(job, options.seed);
+    sim::Random random(options.seed + 5);
+    simulated.sign_on(job, all_ranks(job));
+    for (int member = 0; member < simulated.size(); ++member) {
+        values.emplace_back(count);
+        for (std::size_t i = 0; i < count; ++i)
+            values.back()[i] = float(1.0 / (3.0 + member * 7 + double(i % 97)));
+    }
+    if (faults) cables.cut_one();
+    for (int member = 0; member < simulated.size(); ++member)
+        simulated[member].start(values[std::size_t(member)].data(), count, float_sum);
+    const auto done = [&] { return simulated.complete(); };
+    const bool ended = faults ? run_among_faults(job, cables, random, done) : job.run_until(done);
+    INFO(job.report());
+    REQUIRE(ended);
+    return values[0];
+}
+
+}  // namespace
+
+TEST_CASE("a sum has the same bits whatever cables die under it", "[detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 13));
+    CAPTURE(seed);
+    const JobOptions options =
+        torus(seed % 3 == 0 ? std::vector{2, 2, 2} : std::vector{3, 4}, seed);
+    for (const std::size_t count : {std::size_t(5), std::size_t(20000)}) {
+        const auto plain = sum_of(options, count, false);
+        const auto troubled = sum_of(options, count, true);
+        REQUIRE(std::memcmp(plain.data(), troubled.data(), count * sizeof(float)) == 0);
+    }
+}
+
+TEST_CASE("collectives of all kinds end well among dying cables", "[detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 41));
+    CAPTURE(seed);
+    sim::Random random(seed);
+    std::vector<Team> teams;
+    std::vector<std::unique_ptr<SoakTask>> tasks;
+    Job job(torus(seed % 2 == 0 ? std::vector{3, 3, 2} : std::vector{4, 3}, seed));
+    teams = random_teams(job.torus(), random);
+    core::Context context = 20;
+    for (Team& team : teams) team.sign_on(job, context++);
+    CableFaults cables(job, seed);
+    for (int n = 0; n < 6; ++n)
+        tasks.push_back(random_task(teams[std::size_t(random.below(teams.size()))], random));
+    for (auto& task : tasks)
+        for (int member = 0; member < task->team().size(); ++member) task->start(member);
+    const bool ended = run_among_faults(job, cables, random, [&] {
+        for (auto& task : tasks)
+            for (int member = 0; member < task->team().size(); ++member)
+                if (!task->schedule(member).complete()) return false;
+        return true;
+    });
+    INFO(job.report());
+    REQUIRE(ended);
+    for (auto& task : tasks) {
+        CAPTURE(task->describe());
+        REQUIRE(task->wrong() == "");
+    }
+}
+
+}  // namespace detour_test

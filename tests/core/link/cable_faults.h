@@ -1,0 +1,55 @@
+// CableFaults of a simulated job that are cut and mended at random, never so many that the torus
+// falls apart.
+#pragma once
+
+#include <iterator>
+#include <set>
+#include <vector>
+
+#include "core/job.h"
+#include "routing/detours.h"
+
+namespace torusmp::core::testing {
+
+class CableFaults {
+  public:
+    CableFaults(Job& job, std::uint64_t seed) : job_(job), random_(seed) {
+        const routing::Torus& torus = job.torus();
+        for (Rank rank = 0; rank < torus.size(); ++rank)
+            for (int d = 0; d < torus.dimensions(); ++d)
+                if (torus.neighbour(rank, {d, +1})) all_.push_back({rank, d});
+        favourite_ = all_[random_.below(all_.size())];
+    }
+
+    // The favourite is cut and mended again and again.
+    bool cut_one() {
+        const routing::Link link =
+            random_.below(3) == 0 ? favourite_ : all_[random_.below(all_.size())];
+        if (!cut_.insert(link).second) return false;
+        const std::vector<routing::Link> dead(cut_.begin(), cut_.end());
+        const bool holds = routing::Parts(job_.torus(), dead).connected();
+        if (!holds || !job_.cut_link(link.rank, link.direction())) {
+            cut_.erase(link);
+            return false;
+        }
+        return true;
+    }
+    bool mend_one() {
+        if (cut_.empty()) return false;
+        auto link = cut_.begin();
+        std::advance(link, std::ptrdiff_t(random_.below(cut_.size())));
+        job_.revive_link(link->rank, link->direction());
+        cut_.erase(link);
+        return true;
+    }
+    bool any() const { return !cut_.empty(); }
+
+  private:
+    Job& job_;
+    sim::Random random_;
+    std::vector<routing::Link> all_;
+    std::set<routing::Link> cut_;
+    routing::Link favourite_;
+};
+
+}  // namespace torusmp::core::testing

@@ -1,0 +1,197 @@
+// Links whose cables die and come back: to messages nothing has happened, until no way is left.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <string>
+
+#include "core/link/cable_faults.h"
+#include "core/link/detour_round.h"
+#include "core/traffic.h"
+
+namespace detour_test {
+
+using namespace torusmp;
+using namespace torusmp::core;
+using namespace torusmp::core::testing;
+using routing::Link;
+
+namespace {
+
+JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
+    JobOptions options;
+    options.dims = std::move(dims);
+    options.seed = seed;
+    options.eager_limit = 512;
+    options.credits = options.relay_credits = 2;
+    options.detour = true;
+    options.world.read = sim::Remote::refused;
+    options.world.notifies = true;
+    return options;
+}
+
+}  // namespace
+
+TEST_CASE("cables that die and come back cost no message anything", "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 151));
+    const DetourRound round = run_detour_round(seed, 300);
+    CAPTURE(seed, round.scene);
+    INFO(round.failure);
+    REQUIRE(round.failure.empty());
+}
+
+TEST_CASE("cables that are missing from the start are gone around, and used when they come",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 31));
+    CAPTURE(seed);
+    JobOptions options = torus(seed % 2 == 0 ? std::vector{2, 2, 2} : std::vector{3, 3}, seed);
+    sim::Random random(seed);
+    const routing::Torus shape(options.dims);
+    for (int n = 0; n < 6; ++n) {
+        options.cut.push_back({Rank(random.below(std::uint64_t(shape.size()))),
+                               int(random.below(std::uint64_t(shape.dimensions())))});
+        if (!routing::Parts(shape, options.cut).connected()) options.cut.pop_back();
+    }
+    TrafficOptions traffic_options;
+    traffic_options.messages = 300;
+    Traffic traffic(options, traffic_options);
+    Job& job = traffic.job();
+    const bool well = traffic.run();
+    INFO(traffic.stuck());
+    REQUIRE(well);
+    REQUIRE_FALSE(job.on_cables());
+    for (const Link& link : options.cut) job.revive_link(link.rank, link.direction());
+    job.settle();
+    REQUIRE(job.on_cables());
+    REQUIRE(job.quiet());
+    REQUIRE(job.credits_home());
+}
+
+// The requests of both ends of the cut end, and name all its links; who is joined goes on.
+TEST_CASE("where no way is left requests end, and name the dead links of the cut",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 13));
+    CAPTURE(seed);
+    std::deque<SendRequest> sends;
+    std::deque<ReceiveRequest> receives;
+    std::deque<std::vector<std::byte>> buffers;
+    const std::size_t bytes = seed % 2 == 0 ? 100 : 5000;
+    Job job(torus({5}, seed));
+    for (Rank from = 0; from < 5; ++from)
+        for (Rank to = 0; to < 5; ++to) {
+            if (from == to) continue;
+            buffers.emplace_back(bytes);
+            receives.emplace_back();
+            job[to].receive(receives.back(), Buffer(buffers.back().data(), bytes), from, 0, 1);
+        }
+    job.kill_link(0, {0, -1});
+    job.kill_link(1, {0, +1});  // ranks 0 and 1 here, 2, 3 and 4 there
+    job.settle();
+    const auto part = [](Rank rank) { return rank < 2; };
+    std::size_t n = 0;
+    for (Rank from = 0; from < 5; ++from)
+        for (Rank to = 0; to < 5; ++to) {
+            if (from == to) continue;
+            CAPTURE(from, to);
+            ReceiveRequest& receive = receives[n++];
+            const bool apart = part(from) != part(to);
+            REQUIRE(receive.complete() == apart);
+            if (apart) {
+                REQUIRE(receive.status().error == Error::unreachable);
+                const std::string why = job[to].state().fault_of(from);
+                CAPTURE(why);
+                REQUIRE(why.find("no way is left") != std::string::npos);
+                REQUIRE(why.find("between rank 1 and rank 2") != std::string::npos);
+                REQUIRE(why.find("between rank 4 and rank 0") != std::string::npos);
+                continue;
+            }
+            buffers.emplace_back(bytes);
+            sends.emplace_back();
+            job[from].send(sends.back(), Buffer(buffers.back().data(), bytes), to, 0, 1);
+        }
+    job.settle();
+    for (const SendRequest& send : sends) {
+        REQUIRE(send.complete());
+        REQUIRE(send.status().error == Error::none);
+    }
+    REQUIRE(job.quiet());
+}
+
+TEST_CASE("a rank that dies is found although its links might have had detours", "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 13));
+    CAPTURE(seed);
+    TrafficOptions traffic_options;
+    traffic_options.messages = 400;
+    Traffic traffic(torus({3, 2, 2}, seed), traffic_options);
+    Job& job = traffic.job();
+    traffic.expect_faults();
+    sim::Random random(seed);
+    const auto when = random.below(200);
+    while (traffic.arrived() < when && traffic.step()) {
+    }
+    const Rank victim = Rank(seed % 12);
+    job.kill(victim);
+    const bool well = traffic.run();
+    INFO(traffic.stuck());
+    REQUIRE(well);
+    REQUIRE(traffic.unreachable() > 0);
+    for (Rank rank = 0; rank < job.size(); ++rank)
+        if (rank != victim)
+            REQUIRE(job[rank].state().fault_of(victim).find("dead links") != std::string::npos);
+}
+
+TEST_CASE("declared channels go on while their cables die and come back", "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 21));
+    CAPTURE(seed);
+    JobOptions options = torus(seed % 2 == 0 ? std::vector{2, 2} : std::vector{3, 3}, seed);
+    options.credits = 3;
+    struct Direction {
+        SendFlow* out;
+        ReceiveFlow* in;
+        Rank to;
+        std::vector<std::byte> sent;
+        std::vector<std::byte> got;
+        SendRequest send;
+        ReceiveRequest receive;
+    };
+    std::deque<Direction> channels;
+    Job job(options);
+    const routing::Torus& shape = job.torus();
+    for (Rank rank = 0; rank < job.size(); ++rank)
+        for (int i = 0; i < 2 * shape.dimensions(); ++i) {
+            auto& it = channels.emplace_back();
+            it.to = *shape.neighbour(rank, routing::Direction::from_index(i));
+            it.out = &job[rank].flows().open_send(it.to, 0, std::uint32_t(i));
+            it.in = &job[it.to].flows().open_receive(rank, 0, std::uint32_t(i));
+        }
+    CableFaults cables(job, seed);
+    sim::Random random(seed);
+    std::size_t n = 0;
+    for (int round = 0; round < 30; ++round) {
+        n = 0;
+        for (Direction& it : channels) {
+            const auto bytes = std::size_t(random.below(4) == 0 ? 4000 : 8 + random.below(200));
+            it.sent.resize(bytes);
+            it.got.assign(bytes, std::byte{0});
+            fill(it.sent.data(), bytes, std::uint64_t(round) * 1000 + n);
+            const Rank from = Rank(n++ / std::size_t(2 * shape.dimensions()));
+            job[it.to].flows().start(*it.in, it.receive, Buffer(it.got.data(), bytes));
+            if (random.below(3) == 0) job.turn();
+            job[from].flows().start(*it.out, it.send, Buffer(it.sent.data(), bytes));
+            if (random.below(8) == 0) random.below(2) == 0 ? cables.cut_one() : cables.mend_one();
+        }
+        INFO(job.report());
+        REQUIRE(job.run_until([&] {
+            return std::all_of(channels.begin(), channels.end(), [](const Direction& it) {
+                return it.send.complete() && it.receive.complete();
+            });
+        }));
+        n = 0;
+        for (Direction& it : channels) {
+            REQUIRE(it.receive.status().error == Error::none);
+            REQUIRE(filled(it.got.data(), it.got.size(), std::uint64_t(round) * 1000 + n++));
+        }
+    }
+}
+
+}  // namespace detour_test
