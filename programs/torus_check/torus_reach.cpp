@@ -72,7 +72,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
         daemons_->drop(true);
     }
 
-    void start(Listener& listener) override {
+    void start(Reach::Listener& listener) override {
         listener_ = &listener;
         if (plan_.here) {
             if (ways_) ways_->greeted(*plan_.here);
@@ -233,7 +233,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     std::vector<std::string> unsent_;  // by node, until its daemon greets
     std::set<int> reached_, lost_;
     std::map<int, std::string> why_;
-    Listener* listener_ = nullptr;
+    Reach::Listener* listener_ = nullptr;
 };
 
 }  // namespace
