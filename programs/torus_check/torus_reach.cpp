@@ -72,7 +72,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
         daemons_->drop(true);
     }
 
-    void start(Listener& listener) override {
+    void start(Reach::Listener& listener) override {
         listener_ = &listener;
         if (plan_.here) {
             if (ways_) ways_->greeted(*plan_.here);
@@ -141,15 +141,24 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     // ---- the daemons ----
 
     void daemon_greeted(int node) override {
-        if (!reached_.insert(node).second) return;
         launch::HostOrder order = launch::make_order(job_, tree_, node);
         order.parents = tree_.parents;  // any host may have to start others
         order.hosts = tree_.hosts;
-        const auto to = std::uint32_t(node);
-        daemons_->send(DaemonFrame::plan, to, launch::share(encode(order)));
+        daemons_->send(DaemonFrame::plan, std::uint32_t(node), launch::share(encode(order)));
+    }
+
+    void daemon_ready(int node, const launch::HostFacts& facts) {
+        // A cable may lead to another host than it should.
+        const auto found = find_host(plan_.hosts, facts.name);
+        if (found.value_or(node) != node) {
+            daemons_->send(DaemonFrame::finish, std::uint32_t(node), nullptr);
+            return daemon_lost(node, "cannot be reached: who answers in its place is " +
+                                         plan_.hosts[std::size_t(*found)]);
+        }
+        if (!reached_.insert(node).second) return;
         launch::Packer packer;
         packer.add(plan_.program);
-        daemons_->send(DaemonFrame::probe, to, launch::share(packer.take()));
+        daemons_->send(DaemonFrame::probe, std::uint32_t(node), launch::share(packer.take()));
         send_input(node, std::exchange(unsent_[std::size_t(node)], {}));
         if (ways_) return ways_->greeted(node);
         names_->greeted(node);
@@ -164,6 +173,8 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
             switch (DaemonFrame(frame.header.kind)) {
                 case DaemonFrame::greeted:
                     return daemon_greeted(node);
+                case DaemonFrame::facts:
+                    return daemon_ready(node, launch::decode_facts(frame.body));
                 case DaemonFrame::lost:
                     return daemon_lost(node, body.text());
                 case DaemonFrame::probe_ended:
@@ -233,7 +244,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     std::vector<std::string> unsent_;  // by node, until its daemon greets
     std::set<int> reached_, lost_;
     std::map<int, std::string> why_;
-    Listener* listener_ = nullptr;
+    Reach::Listener* listener_ = nullptr;
 };
 
 }  // namespace

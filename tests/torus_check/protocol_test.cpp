@@ -123,7 +123,7 @@ TEST_CASE("A report is read back as it was given, and one with lines lost is ref
     CHECK_THROWS_AS(parse_report_line("heard eth1 3 eth1 1 1", 3, outsider), ProtocolError);
 }
 
-TEST_CASE("Rounds and streams are read back as they were given") {
+TEST_CASE("Rounds and transfers are read back as they were given") {
     const auto line = [](std::string text) {
         REQUIRE(text.ends_with('\n'));
         text.pop_back();

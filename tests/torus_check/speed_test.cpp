@@ -1,4 +1,4 @@
-// Which cables are slow, from streams that noise has slowed down as well.
+// Which cables are slow, from transfers that noise has slowed down as well.
 #include "programs/torus_check/speed.h"
 
 #include <catch2/catch.hpp>
@@ -16,13 +16,13 @@ namespace {
 struct Machine {
     std::vector<std::optional<int>> megabits;
     std::vector<double> rates;  // by way
-    double busy = 0;            // part of the streams that are slowed down
+    double busy = 0;            // part of the transfers that are slowed down
     std::mt19937 random{1};
 
     Machine(std::size_t cables, int says, double carries)
         : megabits(cables, says), rates(2 * cables, carries) {}
 
-    Pushed stream(Speeds::Way way) {
+    Pushed transfer(Speeds::Way way) {
         std::uniform_real_distribution<double> uniform(0, 1);
         double rate = rates[way] * (0.9 + 0.1 * uniform(random));
         if (uniform(random) < busy) rate *= 0.02 + 0.5 * uniform(random);
@@ -38,13 +38,13 @@ struct Machine {
     std::set<Speeds::Way> found_slow() {
         Speeds speeds(megabits);
         for (int i = 0; i < 2; ++i)
-            for (Speeds::Way way = 0; way < rates.size(); ++way) speeds.add(way, stream(way));
+            for (Speeds::Way way = 0; way < rates.size(); ++way) speeds.add(way, transfer(way));
         std::set<Speeds::Way> slow;
         for (const Speeds::Way way : speeds.suspects()) {
             for (int i = 0; i < 12; ++i) {
                 const auto beside = speeds.reference(way);
                 if (!beside || (i > 0 && !speeds.stays_behind(way))) break;
-                speeds.compare(way, stream(way), stream(*beside));
+                speeds.compare(way, transfer(way), transfer(*beside));
             }
             if (speeds.stays_behind(way)) slow.insert(way);
         }
@@ -122,7 +122,7 @@ TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no 
     const auto judged = [&](const auto& damage) {
         Speeds speeds(machine.megabits);
         for (Speeds::Way way = 0; way < machine.rates.size(); ++way) {
-            Pushed pushed = machine.stream(way);
+            Pushed pushed = machine.transfer(way);
             if (way == 5) damage(pushed);
             speeds.add(way, pushed);
         }
@@ -130,9 +130,9 @@ TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no 
         for (int i = 0; i < 3; ++i) {
             const Speeds::Way beside = speeds.reference(5).value();
             CHECK(beside / 2 != 2);
-            Pushed pushed = machine.stream(5);
+            Pushed pushed = machine.transfer(5);
             damage(pushed);
-            speeds.compare(5, pushed, machine.stream(beside));
+            speeds.compare(5, pushed, machine.transfer(beside));
         }
         REQUIRE(speeds.stays_behind(5));
         return speeds.finding(5, "n2 eth1 (0+)", "n3 eth2 (0-)");

@@ -11,10 +11,13 @@
 #include <stdexcept>
 
 #include "base/descriptor.h"
+#include "config/load.h"
+#include "job/settings.h"
 #include "programs/torus_run/daemon/attention.h"
 #include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/head_daemon.h"
+#include "programs/torus_run/daemon/link_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/daemon/signals.h"
@@ -90,7 +93,13 @@ class RemoteDaemon : private Attention::Listener,
             child_daemons_->tick(now, pulse_.asleep());
             child_daemons_->drop(false);
         }
-        if (ranks_) ranks_->tick(now, pulse_.asleep());
+        if (!ranks_) return;
+        ranks_->tick(now, pulse_.asleep());
+        for (const std::string& what : links_->look(now)) {
+            Packer packer;
+            packer.add(what);
+            tell_head(DaemonFrame::link_trouble, share(packer.take()));
+        }
     }
 
     // It may only be stopped, and read this later.
@@ -218,6 +227,8 @@ class RemoteDaemon : private Attention::Listener,
                        RankWiring{context_.lifeline_read.get(), attention_.null(), standard_input,
                                   &context_.signals, &context_.files},
                        listener);
+        links_.emplace(config::load_for_rank(job::schema(), {}, order_->job.environment),
+                       order_->job.node);
         ranks_->start_all();
         if (input_) input_->let_go();
     }
@@ -347,6 +358,7 @@ class RemoteDaemon : private Attention::Listener,
     std::optional<ChildDaemons> child_daemons_;
     std::optional<InputSink> input_;
     std::optional<LocalRanks> ranks_;
+    std::optional<LinkWatch> links_;  // once there are ranks
     std::optional<PipedProgram> probe_;
     std::uint64_t on_the_way_[streams] = {0, 0};  // output that the head has not acknowledged
     bool finishing_ = false;

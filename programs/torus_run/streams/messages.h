@@ -49,6 +49,7 @@ enum class DaemonFrame : std::uint32_t {
     done,          // HostEnd
     alive,
     unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
+    link_trouble,  // text: what the kernel counts on a link
     probe_output,  // bytes
     probe_ended,   // text: how
     lost,          // text: why the node of this frame, and what lies behind it, cannot be reached
