@@ -8,16 +8,16 @@ set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE BSD-3-Clause)
 set(CPACK_RPM_PACKAGE_RELEASE 1)
-# Debug symbols go into a package of their own, which strips the others. CPack writes another path
-# over that of the sources, which must not be shorter.
-string(LENGTH ${PROJECT_SOURCE_DIR} length)
-if(length GREATER 16)
+set(CPACK_STRIP_FILES ON)
+# On a system of RPM's own, rpmbuild can split the debug symbols off instead. CPack writes another path
+# over that of the sources, which must not be longer than theirs.
+option(TORUSMP_RPM_DEBUGINFO "A package torusmp-debuginfo beside the others, by cpack -G RPM" OFF)
+if(TORUSMP_RPM_DEBUGINFO)
+  set(CPACK_STRIP_FILES OFF)
   set(CPACK_RPM_DEBUGINFO_PACKAGE ON)
   set(CPACK_RPM_DEBUGINFO_SINGLE_PACKAGE ON)
   set(CPACK_RPM_BUILD_SOURCE_DIRS_PREFIX /usr/src)
   set(CPACK_BUILD_SOURCE_DIRS ${PROJECT_SOURCE_DIR})
-else()
-  set(CPACK_STRIP_FILES ON)
 endif()
 # Folders that others own.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/man/man3
