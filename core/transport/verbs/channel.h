@@ -174,8 +174,8 @@ class VerbsChannel final : public NetworkChannel {
     // Makes the queue pair, and posts slots. Throws std::runtime_error.
     void begin();
     void make_queue_pair();
-    // Nothing that was given to the device is still there.
-    bool returned() const { return receiving_ == 0 && staged_count_ == 0 && posted_ == retired_; }
+    // Whether everything that was given to the device has come back. Precondition: it is down.
+    bool returned();
     // Takes the place of one that has gone down, or that core has closed.
     void follow(VerbsChannel& before);
     bool follow_silence(std::chrono::nanoseconds gap, std::chrono::nanoseconds timeout);
@@ -223,6 +223,7 @@ class VerbsChannel final : public NetworkChannel {
     std::uint32_t controls_home_ = 0;  // our control frames that the peer has taken
     Slot* reserved_ = nullptr;
     std::vector<std::byte> reserved_apart_;  // used if no slot is free
+    bool recalled_ = false;                  // a request that brings the others back is under way
     bool alive_asked_ = false;               // a sign of life is under way
     bool heard_something_ = false;           // since the clock was last read
     std::chrono::nanoseconds silence_{};     // of the peer's device, while this end was looking

@@ -41,6 +41,16 @@ void VerbsChannel::follow(VerbsChannel& before) {
     greets_ = std::move(before.greets_);
 }
 
+// Of requests that were sent without a signal nothing is heard until a later one has ended.
+bool VerbsChannel::returned() {
+    if (posted_ != retired_ && !recalled_ && room() != 0) {
+        recalled_ = true;
+        post_write(0, 0, nullptr, 0, 0, Out{}, true);
+        hand_over();
+    }
+    return receiving_ == 0 && staged_count_ == 0 && posted_ == retired_;
+}
+
 // Makes the queue pair, if that is possible by now.
 bool VerbsInterface::begin_again(VerbsChannel& channel) {
     if (channel.queue_pair_) return true;
@@ -61,7 +71,7 @@ bool VerbsInterface::begin_again(VerbsChannel& channel) {
 // Nobody refers any more to those of which the device has nothing.
 void VerbsInterface::bury() {
     for (std::size_t i = 0; i < replaced_.size();) {
-        const VerbsChannel* const it = replaced_[i].get();
+        VerbsChannel* const it = replaced_[i].get();
         if (!it->returned()) {
             ++i;
             continue;
