@@ -81,4 +81,16 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
     return best;
 }
 
+std::string listed(std::vector<std::string> words, std::size_t most) {
+    if (words.empty()) return {};
+    if (words.size() > most) {
+        const std::size_t more = words.size() - (most - 1);
+        words.resize(most - 1);
+        words.push_back(fmt::format("{} more", more));
+    }
+    const std::string last = std::move(words.back());
+    words.pop_back();
+    return fmt::format("{}{}{}", fmt::join(words, ", "), words.empty() ? "" : " and ", last);
+}
+
 }  // namespace torusmp::base

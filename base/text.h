@@ -22,4 +22,8 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
 // The number of single edits (insert, delete, change, swap of two neighbours) between two words.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
+// "a", "a and b", "a, b and c"; of more than `most` words the rest is only counted: "a, b and 7
+// more".
+std::string listed(std::vector<std::string> words, std::size_t most = 8);
+
 }  // namespace torusmp::base

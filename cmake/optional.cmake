@@ -26,7 +26,7 @@ function(torusmp_optional part what needs packages)
   set(TORUSMP_HAS_${part} ${has} PARENT_SCOPE)
 endfunction()
 
-foreach(part VERBS PMIX ISAL FORTRAN)
+foreach(part VERBS PMIX ISAL FORTRAN MANUAL)
   set(TORUSMP_${part} AUTO CACHE STRING "AUTO, ON or OFF")
   set_property(CACHE TORUSMP_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
@@ -50,6 +50,11 @@ if(TORUSMP_ISAL)
   pkg_check_modules(isal QUIET IMPORTED_TARGET libisal)
 endif()
 torusmp_optional(ISAL "Checksums by ISA-L (else by code of its own)" "libisal" "libisal-dev" FOUND isal_FOUND)
+
+if(TORUSMP_MANUAL)
+  find_package(Python3 QUIET COMPONENTS Interpreter)
+endif()
+torusmp_optional(MANUAL "Man pages and completions" "Python 3" "python3" FOUND Python3_Interpreter_FOUND)
 
 # The libraries need no Fortran; its module for MPI programs does.
 if(TORUSMP_FORTRAN)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "config/geometry.h"
 
 namespace torusmp::config {
@@ -25,6 +26,64 @@ std::string describe_link(const Settings& settings, const CableEnd& one, const C
     return fmt::format("link {} of {} to {} ({} to {})", direction_name(one.direction),
                        host_of(settings, one), host_of(settings, other),
                        ours.empty() ? "no device" : ours, theirs.empty() ? "no device" : theirs);
+}
+
+std::vector<routing::Link> links_over(const Settings& settings, const routing::Torus& ranks,
+                                      const routing::Link& cable) {
+    std::vector<routing::Link> links;
+    for (routing::Rank rank = 0; rank < ranks.size(); ++rank)
+        if (node_of(settings, rank) == cable.rank &&
+            cable_under(settings, ranks, rank, cable.direction()))
+            links.push_back({rank, cable.dimension});
+    return links;
+}
+
+std::optional<routing::Link> cable_under(const Settings& settings, const routing::Torus& ranks,
+                                         routing::Rank rank, routing::Direction direction) {
+    const auto next = ranks.neighbour(rank, direction);
+    const int node = node_of(settings, rank);
+    if (!next || node_of(settings, *next) == node) return std::nullopt;
+    return routing::link_by(*node_torus(settings), node, direction);
+}
+
+std::vector<int> nodes_along(const Settings& settings, routing::Rank from,
+                             std::span<const routing::Hop> way) {
+    std::vector<int> nodes{node_of(settings, from)};
+    for (const routing::Hop& hop : way)
+        if (const int node = node_of(settings, hop.rank); node != nodes.back())
+            nodes.push_back(node);
+    return nodes;
+}
+
+std::string describe_cable(const Settings& settings, const routing::Link& cable) {
+    const auto end = [&](int node, routing::Direction direction) {
+        const std::string device = link_device(settings, node, direction);
+        return fmt::format("{} {} ({})", host_of(settings, {node, direction}),
+                           device.empty() ? "(no device)" : device, direction_name(direction));
+    };
+    const auto torus = *node_torus(settings);
+    return end(cable.rank, cable.direction()) + " to " +
+           end(routing::far_end(torus, cable), cable.direction().opposite());
+}
+
+std::string describe_detour(const Settings& settings, std::span<const int> nodes) {
+    if (nodes.size() <= 2) return "the other cable between them";
+    std::vector<std::string> names;
+    for (const int node : nodes.subspan(1, nodes.size() - 2))
+        names.push_back(host_of(settings, {node, {}}));
+    return base::listed(std::move(names));
+}
+
+std::string describe_parts(const Settings& settings, const routing::Parts& parts) {
+    std::vector<std::vector<std::string>> sides(std::size_t(parts.count()));
+    for (int node = 0; node < parts.torus().size(); ++node)
+        sides[std::size_t(parts.of(node))].push_back(host_of(settings, {node, {}}));
+    if (sides.size() == 2)
+        return fmt::format("{} on one side, {} on the other", base::listed(std::move(sides[0])),
+                           base::listed(std::move(sides[1])));
+    std::vector<std::string> texts;
+    for (auto& side : sides) texts.push_back(base::listed(std::move(side)));
+    return fmt::format("{} parts: {}", sides.size(), fmt::join(texts, "; "));
 }
 
 }  // namespace torusmp::config

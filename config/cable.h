@@ -1,11 +1,15 @@
-// One end of a cable between two nodes, as messages name it and as transports judge it. Plain
-// values and functions; any thread may call.
+// Cables between nodes, as messages name them and as transports judge them. Plain values and
+// functions; any thread may call.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "config/network.h"
 #include "config/settings.h"
+#include "routing/detours.h"
 #include "routing/torus.h"
 
 namespace torusmp::config {
@@ -22,5 +26,26 @@ std::string device_of(const Settings& settings, const CableEnd& end);
 std::string describe_end(const Settings& settings, const CableEnd& end);
 // "link 0+ of qcd010 to qcd011 (enp1s0f0 to enp1s0f1)"
 std::string describe_link(const Settings& settings, const CableEnd& one, const CableEnd& other);
+
+// Cables are links of the torus of nodes; precondition of what follows: the settings have one.
+// `ranks`: rank_torus().
+
+// The links between ranks that a cable carries.
+std::vector<routing::Link> links_over(const Settings& settings, const routing::Torus& ranks,
+                                      const routing::Link& cable);
+// The cable that carries a link; nothing: it stays inside a node.
+std::optional<routing::Link> cable_under(const Settings& settings, const routing::Torus& ranks,
+                                         routing::Rank rank, routing::Direction direction);
+// The nodes that a way of ranks touches, one after the other.
+std::vector<int> nodes_along(const Settings& settings, routing::Rank from,
+                             std::span<const routing::Hop> way);
+
+// "qcd010 enp1s0f0 (0+) to qcd011 enp1s0f1 (0-)"
+std::string describe_cable(const Settings& settings, const routing::Link& cable);
+// The nodes by which a detour leads, both ends included: "qcd012 and qcd013", or "the other cable
+// between them".
+std::string describe_detour(const Settings& settings, std::span<const int> nodes);
+// "qcd010 on one side, qcd011, qcd012 and 5 more on the other"
+std::string describe_parts(const Settings& settings, const routing::Parts& parts);
 
 }  // namespace torusmp::config

@@ -3,7 +3,7 @@
 //
 // this_host() asks the kernel about this host (a few milliseconds; by sockets and netlink, so it
 // sees the network namespace it runs in); its facts can be sent as text, and parse_facts() trusts
-// nothing in what it reads. check_machine() and the small functions around it are pure. All are
+// nothing in what it reads. find_faults() and the small functions around it are pure. All are
 // plain values without state; any thread may call.
 //
 // core/transport/machine.h adds what transports find and check.
@@ -20,6 +20,7 @@
 #include "base/address.h"
 #include "config/check.h"
 #include "config/settings.h"
+#include "routing/detours.h"
 #include "routing/torus.h"
 
 namespace torusmp::config {
@@ -96,15 +97,32 @@ std::string direction_name(routing::Direction direction);
 // Where the parts of settings.file() stand, for messages that name a line; empty without a file.
 Locations read_locations(const Settings& settings);
 
-// All that is wrong between the settings and the hosts as they are, one message each: file and
-// line, host, device, what was found, what was expected, and what to do; empty: nothing. `by_node`
-// has the facts of host_names(settings) in their order. `geometry`: file_hash() of the file that
-// these settings came from; empty: hosts are compared with each other. `judge`: what else is wrong
-// with a cable between two sound devices; empty: nothing.
+// Something in which the settings and the hosts disagree.
+struct MachineFault {
+    // What is wrong with one end of a cable, the surest causes first: a device that is down
+    // explains why the other end sees no carrier.
+    enum class Cable { unnamed, absent, down, no_carrier, no_address, addresses, mtu };
+    struct OfCable {
+        routing::Link cable;  // of the torus of nodes
+        Cable kind{};
+        std::string brief;  // "eth1 of qcd000 is down"
+
+        // Whether nothing can pass over it.
+        bool dead() const { return kind <= Cable::no_address; }
+    };
+
+    std::string text;                 // file and line, host, device, found, expected, what to do
+    std::optional<OfCable> of_cable;  // nothing: the file, a host or a setting is wrong
+};
+
+// All that is wrong between the settings and the hosts as they are; empty: nothing. `by_node` has
+// the facts of host_names(settings) in their order. `geometry`: file_hash() of the file that these
+// settings came from; empty: hosts are compared with each other. `judge`: what the settings ask for
+// and a cable between two sound devices cannot do; empty: nothing.
 using CableJudge = std::function<std::string(const CableEnd& one, const CableEnd& other)>;
-std::vector<std::string> check_machine(const Settings& settings,
-                                       const std::vector<HostFacts>& by_node,
-                                       const Locations& locations, const std::string& geometry,
-                                       const CableJudge& judge);
+std::vector<MachineFault> find_faults(const Settings& settings,
+                                      const std::vector<HostFacts>& by_node,
+                                      const Locations& locations, const std::string& geometry,
+                                      const CableJudge& judge);
 
 }  // namespace torusmp::config

@@ -89,7 +89,7 @@ class MachineCheck {
           judge_(judge),
           torus_(*node_torus(settings)) {}
 
-    std::vector<std::string> run() {
+    std::vector<MachineFault> run() {
         check_geometry_files();
         if (torus_.size() > 1 && settings_[setting::links].empty() &&
             settings_[setting::host_links].empty()) {
@@ -97,18 +97,28 @@ class MachineCheck {
                 fmt::format("nodes.hosts names {} hosts, but no [links] say which devices join "
                             "them: expected a device for each direction, like \"0+\" = \"eth1\"",
                             torus_.size()));
-            return std::move(messages_);
+            return std::move(faults_);
         }
         check_aliases();
         for (int node = 0; node < torus_.size(); ++node) check_node(node);
         for (int node = 0; node < torus_.size(); ++node) check_cables(node);
         if (settings_[setting::forward] == Forward::kernel) check_routes();
-        return std::move(messages_);
+        return std::move(faults_);
     }
 
   private:
     void say(const std::string& where, const std::string& message) {
-        messages_.push_back(where.empty() ? message : where + ": " + message);
+        faults_.push_back({where.empty() ? message : where + ": " + message, {}});
+    }
+    void say_of(const End& end, MachineFault::Cable kind, const std::string& where,
+                const std::string& message, std::string brief) {
+        say(where, message);
+        faults_.back().of_cable = {routing::link_by(torus_, end.node, end.direction), kind,
+                                   std::move(brief)};
+    }
+    void say_of(const End& end, MachineFault::Cable kind, const std::string& message,
+                std::string brief) {
+        say_of(end, kind, link_place(end), message, std::move(brief));
     }
 
     const std::string& host(int node) const { return host_names(settings_)[std::size_t(node)]; }
@@ -199,33 +209,44 @@ class MachineCheck {
     void check_node(int node) {
         for (const End& end : ends_of(node)) {
             if (end.name.empty())
-                say(settings_.origin(setting::links).where,
-                    fmt::format("host {} has a link {} to {}, but [links] gives it no device: "
-                                "expected \"{}\" = \"(device)\"",
-                                host(node), direction_name(end.direction),
-                                host(*torus_.neighbour(node, end.direction)),
-                                direction_name(end.direction)));
+                say_of(end, MachineFault::Cable::unnamed, settings_.origin(setting::links).where,
+                       fmt::format("host {} has a link {} to {}, but [links] gives it no device: "
+                                   "expected \"{}\" = \"(device)\"",
+                                   host(node), direction_name(end.direction),
+                                   host(*torus_.neighbour(node, end.direction)),
+                                   direction_name(end.direction)),
+                       fmt::format("[links] gives {} no device for {}", host(node),
+                                   direction_name(end.direction)));
             else
                 check_device(end);
         }
     }
 
     void check_device(const End& end) {
-        const std::string where = link_place(end);
+        const auto of_host = [&](const char* what) {
+            return fmt::format("{} of {} {}", end.name, host(end.node), what);
+        };
         if (!end.device)
-            say(where, describe(end) + " does not exist: " + known_devices(end));
+            say_of(end, MachineFault::Cable::absent,
+                   describe(end) + " does not exist: " + known_devices(end),
+                   fmt::format("{} has no device {}", host(end.node), end.name));
         else if (!end.device->up)
-            say(where,
-                describe(end) +
-                    fmt::format(" is down: switch it on there, \"ip link set {} up\"", end.name));
+            say_of(end, MachineFault::Cable::down,
+                   describe(end) +
+                       fmt::format(" is down: switch it on there, \"ip link set {} up\"", end.name),
+                   of_host("is down"));
         else if (!end.device->carrier)
-            say(where, describe(end) +
-                           " sees no carrier: is its cable plugged in at both ends, and "
-                           "the device at the other end up?");
+            say_of(end, MachineFault::Cable::no_carrier,
+                   describe(end) +
+                       " sees no carrier: is its cable plugged in at both ends, and "
+                       "the device at the other end up?",
+                   of_host("sees no carrier"));
         else if (!end.device->ipv4() && !end.device->ipv6_link_local())
-            say(where, describe(end) +
-                           " has no address: expected an IPv4 address (torus-info "
-                           "netplan plans them), or IPv6 switched on");
+            say_of(end, MachineFault::Cable::no_address,
+                   describe(end) +
+                       " has no address: expected an IPv4 address (torus-info "
+                       "netplan plans them), or IPv6 switched on",
+                   of_host("has no address"));
     }
 
     std::string known_devices(const End& end) const {
@@ -247,11 +268,13 @@ class MachineCheck {
             check_networks(end, other);
             ask_judge(end, other);
             if (end.device->mtu != other.device->mtu)
-                say(link_place(end),
-                    fmt::format("{} has MTU {}, but the other end, device {} of host {}, has {}: "
-                                "expected the same at both ends of a cable",
-                                describe(end), end.device->mtu, other.name, host(peer),
-                                other.device->mtu));
+                say_of(end, MachineFault::Cable::mtu,
+                       fmt::format("{} has MTU {}, but the other end, device {} of host {}, has "
+                                   "{}: expected the same at both ends of a cable",
+                                   describe(end), end.device->mtu, other.name, host(peer),
+                                   other.device->mtu),
+                       fmt::format("MTU {} at {}, {} at {}", end.device->mtu, host(node),
+                                   other.device->mtu, host(peer)));
         }
     }
 
@@ -267,20 +290,25 @@ class MachineCheck {
         if (mine.empty() || theirs.empty()) {
             if (end.device->addresses.empty() || other.device->addresses.empty()) return;
             if (end.device->ipv6_link_local() && other.device->ipv6_link_local()) return;
-            say(link_place(end),
-                fmt::format("{} and the other end, device {} of host {}, have no kind of "
-                            "address in common: expected IPv4 at both, or IPv6 "
-                            "link-local at both",
-                            describe(end), other.name, host(other.node)));
+            say_of(end, MachineFault::Cable::no_address,
+                   fmt::format("{} and the other end, device {} of host {}, have no kind of "
+                               "address in common: expected IPv4 at both, or IPv6 "
+                               "link-local at both",
+                               describe(end), other.name, host(other.node)),
+                   "its ends have no kind of address in common");
             return;
         }
         for (const base::Address& a : end.device->addresses)
             for (const base::Address& b : other.device->addresses)
                 if (!a.v6 && a.same_network(b) && a.bytes != b.bytes) return;
-        say(link_place(end),
-            fmt::format("{} has {}, but the other end, device {} of host {}, has {}: expected two "
-                        "addresses of one network",
-                        describe(end), joined(mine), other.name, host(other.node), joined(theirs)));
+        // With IPv6 it works all the same.
+        const bool works = end.device->ipv6_link_local() && other.device->ipv6_link_local();
+        say_of(
+            end, works ? MachineFault::Cable::addresses : MachineFault::Cable::no_address,
+            fmt::format("{} has {}, but the other end, device {} of host {}, has {}: expected "
+                        "two addresses of one network",
+                        describe(end), joined(mine), other.name, host(other.node), joined(theirs)),
+            "its ends have addresses of different networks");
     }
 
     void check_routes() {
@@ -319,7 +347,7 @@ class MachineCheck {
     const std::string& geometry_;
     const CableJudge& judge_;
     const routing::Torus torus_;
-    std::vector<std::string> messages_;
+    std::vector<MachineFault> faults_;
 };
 
 }  // namespace
@@ -357,10 +385,10 @@ Locations read_locations(const Settings& settings) {
     return locations;
 }
 
-std::vector<std::string> check_machine(const Settings& settings,
-                                       const std::vector<HostFacts>& by_node,
-                                       const Locations& locations, const std::string& geometry,
-                                       const CableJudge& judge) {
+std::vector<MachineFault> find_faults(const Settings& settings,
+                                      const std::vector<HostFacts>& by_node,
+                                      const Locations& locations, const std::string& geometry,
+                                      const CableJudge& judge) {
     if (host_names(settings).empty() || !node_torus(settings)) return {};
     if (by_node.size() != host_names(settings).size())
         throw std::invalid_argument(fmt::format("facts of {} hosts, expected {}", by_node.size(),

@@ -50,6 +50,9 @@ boost::program_options::variables_map parse_options(
 // Throws ConfigError for a --set that is not KEY=VALUE.
 LoadRequest request_from(const boost::program_options::variables_map& given);
 
+// "NAME (torusmp) VERSION", with the commit that was built, if that is known.
+void print_version(std::string_view name);
+
 // Runs the body of main() and returns the exit code. For ConfigError and UsageError it prints one
 // message on stderr, "name: message", and returns 2; for any other exception 1.
 int run_program(std::string_view name, const std::function<int()>& body);

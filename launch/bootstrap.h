@@ -5,6 +5,7 @@
 // must be made by all ranks in the same order. Errors are BootstrapError with a message for people.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -12,6 +13,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "launch/link_report.h"
+#include "routing/detours.h"
 
 namespace torusmp::launch {
 
@@ -56,6 +60,13 @@ class Bootstrap {
     // bytes for the dead, and barrier() does not wait for them. Otherwise the job is being ended
     // when a death is told.
     virtual bool keeps_going() const { return false; }
+    // Cables between nodes that the launcher found dead before the ranks started, as links of the
+    // torus of nodes; every rank is told the same ones. Where a launcher has not looked, none.
+    virtual const std::vector<routing::Link>& dead_cables() const;
+    // Reports that a cable under one of this rank's links died, what carries the link now, or that
+    // the cable is back. The ranks at both ends report; the launcher says it once. By any thread.
+    // Without a launcher to report to, one of the two ends prints it, and not for ever.
+    virtual void report_link(const LinkReport& report);
     // Reports something that went wrong and may end the job, or follow from what does: whoever
     // knows the whole prints it if it is news. By any thread. Without a launcher to report to, it
     // is printed at once.
@@ -65,6 +76,9 @@ class Bootstrap {
     // This rank is done in an orderly way: leaving without this call is reported as a failure of
     // the job.
     virtual void finalize() = 0;
+
+  private:
+    std::atomic<int> printed_{0};  // reports of links
 };
 
 // Finds out who started this process and connects to it. Throws BootstrapError when a launcher is

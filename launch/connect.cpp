@@ -29,6 +29,33 @@ void Bootstrap::note(std::string_view text) {
     fmt::print(stderr, "{}\n", text);
 }
 
+const std::vector<routing::Link>& Bootstrap::dead_cables() const {
+    static const std::vector<routing::Link> none;
+    return none;
+}
+
+// A link that is dead and goes nowhere ends the job, which is told then.
+void Bootstrap::report_link(const LinkReport& report) {
+    constexpr int most = 20;
+    if (report.direction.sign < 0 || report.state == LinkReport::State::dead) return;
+    const int before = printed_++;
+    if (before > most) return;
+    std::string ranks;
+    for (const routing::Hop& hop : report.path)
+        if (hop.rank != report.peer)
+            ranks += fmt::format("{} {}", ranks.empty() ? "" : ",", hop.rank);
+    std::string text = fmt::format("the link between rank {} and rank {} ", rank(), report.peer);
+    if (before == most)
+        text = "more of links that die and come back is not printed";
+    else if (report.state == LinkReport::State::alive)
+        text += "goes over its cable again";
+    else
+        text += fmt::format("goes around its dead cable, over {}{}",
+                            ranks.empty() ? "the other one" : "rank" + ranks,
+                            report.why.empty() ? "" : "; " + report.why);
+    note(text);
+}
+
 std::string describe_self(int rank) {
     char host[256] = "unknown";
     gethostname(host, sizeof host - 1);

@@ -22,14 +22,14 @@ inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
 // Which of the programs of the job this rank runs, from 0.
 inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 inline constexpr std::size_t secret_bytes = 16;
 // Limits of a contribution to one exchange, and of an abort text. More is a damaged frame.
 inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
 
 enum class FrameKind : std::uint32_t {
     // torus-run to rank
-    welcome = 1,   // Welcome, then `local_count` ranks as int32
+    welcome = 1,   // Welcome, then `local_count` ranks as int32, then `dead_count` DeadCables
     everyone = 2,  // size lengths as uint64, then everybody's bytes in rank order
     released = 3,  // the barrier is complete
     over = 4,      // the job is being ended: text, why; no collective call will complete
@@ -42,6 +42,7 @@ enum class FrameKind : std::uint32_t {
     abort = 20,  // int32 exit code, then the text
     watch = 21,  // this rank wants to be told of deaths, and names them itself
     note = 22,   // text: what it has seen of links and ranks
+    link = 23,   // what became of one of its links, see link_report.h
 };
 
 struct FrameHeader {
@@ -58,9 +59,16 @@ struct Welcome {
     std::uint32_t local_count;
     std::byte secret[secret_bytes];
     std::uint32_t keep_going;  // 1: the job lives on after a death
-    std::uint32_t reserved;    // 0
+    std::uint32_t dead_count;  // cables that are dead at the start
 };
 static_assert(sizeof(Welcome) == 40);
+
+// A link of the torus of nodes, by the node that it leaves in the positive direction.
+struct DeadCable {
+    std::int32_t node;
+    std::int32_t dimension;
+};
+static_assert(sizeof(DeadCable) == 8);
 
 struct DeathRecord {
     std::int32_t rank;

@@ -69,6 +69,15 @@ class TorusRunBootstrap final : public Bootstrap {
     }
     bool keeps_going() const override { return keeps_going_; }
 
+    const std::vector<routing::Link>& dead_cables() const override { return dead_cables_; }
+    void report_link(const LinkReport& report) override {
+        try {
+            send(FrameKind::link, 0, encode(report));
+        } catch (const BootstrapError&) {
+            // Nobody is left to say it: torus-run is gone, and this rank ends soon.
+        }
+    }
+
     void note(std::string_view text) override {
         constexpr std::size_t longest = 4096;
         try {
@@ -118,7 +127,8 @@ class TorusRunBootstrap final : public Bootstrap {
                             "torus-run of the torusmp that the program was linked with",
                             welcome.version, protocol_version));
         if (welcome.rank < 0 || welcome.rank >= welcome.size || welcome.keep_going > 1 ||
-            length != sizeof welcome + std::uint64_t(welcome.local_count) * sizeof(std::int32_t))
+            length != sizeof welcome + std::uint64_t(welcome.local_count) * sizeof(std::int32_t) +
+                          std::uint64_t(welcome.dead_count) * sizeof(DeadCable))
             damaged("start");
         rank_ = welcome.rank;
         size_ = welcome.size;
@@ -127,6 +137,9 @@ class TorusRunBootstrap final : public Bootstrap {
         static_assert(sizeof(int) == sizeof(std::int32_t));
         local_.resize(welcome.local_count);
         receive(local_.data(), local_.size() * sizeof(std::int32_t), "start");
+        std::vector<DeadCable> dead(welcome.dead_count);
+        receive(dead.data(), dead.size() * sizeof(DeadCable), "start");
+        for (const DeadCable& cable : dead) dead_cables_.push_back({cable.node, cable.dimension});
     }
 
     std::vector<std::vector<std::byte>> receive_everyone(std::uint64_t length) {
@@ -261,6 +274,7 @@ class TorusRunBootstrap final : public Bootstrap {
     int rank_ = 0;
     int size_ = 1;
     std::vector<int> local_;
+    std::vector<routing::Link> dead_cables_;
     Secret secret_{};
     std::uint32_t sequence_ = 0;
     bool finalized_ = false;

@@ -10,11 +10,63 @@ namespace {
 
 // Roots that are tried, and how much work that may be: for each of them all detours are laid.
 constexpr std::size_t most_roots = 4;
-constexpr std::int64_t most_steps = 1'000'000;
+constexpr std::int64_t most_steps = 50'000;
 
-// A rank, and whether the route has gone down already.
-constexpr std::size_t state_of(Rank rank, bool down) {
-    return 2 * std::size_t(rank) + (down ? 1 : 0);
+// Where a route may go up to from a rank, in the order of the steps that it takes.
+class Climb {
+  public:
+    Climb(const Detours& detours, Rank from)
+        : detours_(detours),
+          steps_(std::size_t(detours.parts().torus().size()), -1),
+          came_(steps_.size()),
+          found_{from} {
+        steps_[std::size_t(from)] = 0;
+    }
+
+    int steps(Rank to) const { return steps_[std::size_t(to)]; }  // -1: not found so far
+    // Those found so far, nearest first.
+    std::span<const Rank> found() const { return found_; }
+    // One step more from those found last.
+    void go_on() {
+        for (const std::size_t end = found_.size(); next_ < end; ++next_) {
+            const Rank rank = found_[next_];
+            for (const Hop& hop : detours_.parts().steps(rank)) {
+                int& steps = steps_[std::size_t(hop.rank)];
+                if (steps >= 0 || !detours_.leads_up(rank, hop.rank)) continue;
+                steps = this->steps(rank) + 1;
+                came_[std::size_t(hop.rank)] = {hop.direction, rank};
+                found_.push_back(hop.rank);
+            }
+        }
+    }
+    // The last step to a rank: its direction, and from where.
+    Hop came(Rank to) const { return came_[std::size_t(to)]; }
+
+  private:
+    const Detours& detours_;
+    std::vector<int> steps_;
+    std::vector<Hop> came_;
+    std::vector<Rank> found_;
+    std::size_t next_ = 0;
+};
+
+// Where the shortest route turns from up to down. Going down to a rank is climbing from it
+// backwards, so both ends climb until they cannot meet any nearer. Precondition: they are joined.
+Rank highest_of_route(Climb& one, Climb& other) {
+    Rank highest = -1;
+    int shortest = std::numeric_limits<int>::max();
+    for (int depth = 0;; ++depth) {
+        for (const Rank rank : one.found()) {
+            if (other.steps(rank) < 0) continue;
+            const int steps = one.steps(rank) + other.steps(rank);
+            if (std::pair(steps, rank) >= std::pair(shortest, highest)) continue;
+            shortest = steps;
+            highest = rank;
+        }
+        if (shortest <= depth) return highest;
+        one.go_on();
+        other.go_on();
+    }
 }
 
 }  // namespace
@@ -113,7 +165,8 @@ void Detours::choose_root(int part, std::span<const Rank> members) {
     }
     if (roots.empty()) roots.push_back(parts_.lowest(part));
     const auto steps = (detours + 1) * std::int64_t(members.size()) * parts_.torus().dimensions();
-    roots.resize(std::min({roots.size(), most_roots, std::size_t(most_steps / steps) + 1}));
+    roots.resize(std::clamp(std::size_t(most_steps / steps), std::size_t(1),
+                            std::min(roots.size(), most_roots)));
     Rank best = roots.front();
     auto shortest = std::numeric_limits<std::int64_t>::max();
     for (const Rank root : roots) {
@@ -136,8 +189,7 @@ std::int64_t Detours::length_of_detours(int part) const {
     return length;
 }
 
-// Laid from the lower rank, so that both ends mean the same one. Breadth first over ranks and
-// phases: a route that has gone down may not go up.
+// Laid from the lower rank, so that both ends mean the same one.
 std::optional<std::vector<Hop>> Detours::route(Rank from, Rank to) const {
     if (parts_.of(from) != parts_.of(to)) return std::nullopt;
     if (from > to) {
@@ -147,33 +199,15 @@ std::optional<std::vector<Hop>> Detours::route(Rank from, Rank to) const {
             back.push_back({there[i].direction.opposite(), i > 0 ? there[i - 1].rank : to});
         return back;
     }
-    struct Came {
-        std::size_t before;
-        Direction by;
-    };
-    constexpr auto nowhere = std::numeric_limits<std::size_t>::max();
-    std::vector<Came> came(2 * level_.size(), Came{nowhere, {}});
-    std::vector<std::size_t> found{state_of(from, false)};
-    came[found.front()].before = found.front();
-    std::size_t end = from == to ? found.front() : nowhere;
-    for (std::size_t next = 0; next < found.size() && end == nowhere; ++next) {
-        const std::size_t state = found[next];
-        const auto rank = Rank(state / 2);
-        const bool down = state % 2 != 0;
-        for (const Hop& hop : parts_.steps(rank)) {
-            const bool up = leads_up(rank, hop.rank);
-            if (up && down) continue;
-            const std::size_t there = state_of(hop.rank, !up);
-            if (came[there].before != nowhere) continue;
-            came[there] = {state, hop.direction};
-            found.push_back(there);
-            if (hop.rank == to && end == nowhere) end = there;
-        }
-    }
+    Climb up(*this, from);
+    Climb down(*this, to);
+    const Rank highest = highest_of_route(up, down);
     std::vector<Hop> hops;
-    for (std::size_t at = end; at != found.front(); at = came[at].before)
-        hops.push_back({came[at].by, Rank(at / 2)});
+    for (Rank at = highest; at != from; at = up.came(at).rank)
+        hops.push_back({up.came(at).direction, at});
     std::reverse(hops.begin(), hops.end());
+    for (Rank at = highest; at != to; at = down.came(at).rank)
+        hops.push_back({down.came(at).direction.opposite(), down.came(at).rank});
     return hops;
 }
 

@@ -134,7 +134,7 @@ int run(int argc, char** argv) {
         return config::exit_ok;
     }
     if (options.version) {
-        fmt::print("torus-bench (torusmp) {}\n", TORUSMP_VERSION);
+        config::print_version("torus-bench");
         return config::exit_ok;
     }
     if (options.list_algorithms) {

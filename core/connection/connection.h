@@ -58,7 +58,9 @@ struct Connection {
     bool may_enter() const { return transport::credits_in(credits, 0) >= credits_to_enter; }
 
     transport::Channel* channel = nullptr;
-    transport::Channel* cable = nullptr;        // the transport's own, for which memory is named
+    // The transport's own, for which memory is registered. Null while there is none: then memory is
+    // registered for all links.
+    transport::Channel* cable = nullptr;
     LinkEnd* end = nullptr;                     // null: what dies with its cable
     transport::Interface* interface = nullptr;  // the channel's; null: loopback, or Nowhere
     transport::CreditWord credits = 0;          // packets we may send now, by virtual channel

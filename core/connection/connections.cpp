@@ -181,12 +181,15 @@ transport::ChannelOptions Connections::ports_to(Rank peer,
     return ports;
 }
 
-transport::Channel* Connections::connect_again(Connection& connection) {
+transport::Channel* Connections::connect_again(Connection& connection,
+                                               std::chrono::nanoseconds pause) {
     if (!connection.interface->can().reconnects) return nullptr;
+    transport::ChannelOptions ports = ports_to(connection.peer, connection.link);
+    ports.pause = pause;
     try {
         const std::size_t carrier = carrier_of(connection.peer, connection.link);
-        transport::Channel& channel = carriers_[carrier]->connect(
-            address_of(connection.peer, carrier), ports_to(connection.peer, connection.link));
+        transport::Channel& channel =
+            carriers_[carrier]->connect(address_of(connection.peer, carrier), ports);
         channel.owner = &connection;
         return &channel;
     } catch (const std::exception&) {

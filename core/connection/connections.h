@@ -39,9 +39,9 @@ class Connections {
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
     // True while a link is not up and still may come up.
     bool connecting() const;
-    // A new channel for a link whose cable has died, which waits until that is back; null: there
-    // can be none.
-    transport::Channel* connect_again(Connection& connection);
+    // A new channel for a link whose cable has died, which waits until that is back, and at least
+    // for that pause; null: there can be none.
+    transport::Channel* connect_again(Connection& connection, std::chrono::nanoseconds pause);
     // Connections that could not be made since the last call, and why. They are closed at the next
     // turn, not while a send is being started.
     std::vector<std::pair<Connection*, std::string>> take_unreached() {

@@ -132,9 +132,10 @@ void Faults::peer_died(Rank peer, std::string_view why) {
     const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
     tell_fault(what);
     lose(connections_.peer(peer), Error::unreachable, what);
-    // A link that waits for its other end would do so for ever.
+    // A link that waits for its other end would do so for ever, and one without a cable will wait.
     for (Connection* link : connections_.links())
-        if (link != nullptr && link->peer == peer && !link->down && link->channel->connecting())
+        if (link != nullptr && link->peer == peer && !link->down &&
+            (link->channel->connecting() || link->cable == nullptr))
             close(*link, Error::unreachable, "its other end is dead");
 }
 

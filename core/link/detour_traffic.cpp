@@ -104,6 +104,7 @@ Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
     }
     std::memcpy(&body, payload, sizeof body);
     if (body.state != states_.digest()) return Verdict::taken;
+    settle();
     const auto direction = Direction::from_index(header.tag);
     const auto path = states_.crossing(commons_.rank(), Rank(header.source), direction);
     if (!path || !path->in || *path->in != *in.link ||

@@ -127,8 +127,7 @@ bool LinkManager::take_news(Connection& in, const PacketHeader& header, const st
         if (!torus.neighbour(link.rank, link.direction())) return false;
         learn(link, body.version, &in);
     }
-    settle();
-    return true;
+    return true;  // what follows is done once for all that came: see settle()
 }
 
 bool LinkManager::take_hello(Connection& in, const Channel& channel, const PacketHeader& header,
@@ -166,6 +165,7 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
     const Rank source = Rank(header.source);
     const auto direction = Direction::from_index(header.tag);
     if (commons_.torus().neighbour(source, direction) != Rank(header.destination)) return false;
+    settle();
     if (body.by_cable == 0 && Rank(header.destination) != commons_.rank()) {
         // Who sent it under another state knows less than we do, and will send another.
         if (body.state != states_.digest()) return true;
@@ -184,6 +184,7 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
                           : end->session_ != 0 && body.state == end->session_;
     if (!fits) return true;
     if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
+    tell(*end, body.by_cable != 0 ? LinkNews::State::alive : LinkNews::State::detour);
     if (body.by_cable != 0)
         end->resume_on_cable();
     else

@@ -136,11 +136,18 @@ void LinkEnd::part() {
 void LinkEnd::drop_cable(std::string_view why) {
     if (cable_ == nullptr) return;
     std::exchange(cable_, nullptr)->close(why);
+    connection_.cable = nullptr;
+    ++lost_;
     stashed_ = 0;
     // The slots of the last two virtual channels were the cable's.
     connection_.credits &= lanes_;
     connection_.owed &= lanes_;
     connection_.held = 0;
+}
+
+std::chrono::nanoseconds LinkEnd::hold_down() const {
+    if (lost_ < 2) return std::chrono::nanoseconds{0};
+    return manager_.hold_down() * (1 << std::min(lost_ - 2, 10u));
 }
 
 bool LinkEnd::take_granted(LaneCounts granted) {

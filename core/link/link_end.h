@@ -127,6 +127,8 @@ class LinkEnd final : public transport::Channel {
         return transport::credits_in(subtract_lanes(retained_.sent(), emitted_), virtual_channel);
     }
     void drop_cable(std::string_view why);
+    // How long the next cable has to wait. The first that is lost may come back at once.
+    std::chrono::nanoseconds hold_down() const;
 
     LinkManager& manager_;
     Connection& connection_;
@@ -140,8 +142,13 @@ class LinkEnd final : public transport::Channel {
     transport::Channel* cable_;        // the cable in use; null while the link is dead
     transport::Channel* candidate_;    // a cable that may be back
     std::uint32_t cable_version_ = 0;  // of the link, for which cable_ is good
+    std::string why_;                  // the cable went down; empty: others have said it
+    std::vector<routing::Hop> told_;   // the detour that was told last
     bool heard_ = false;               // the far end, by the candidate
     std::uint32_t greeted_ = 0;        // hellos sent by it: 1, and 2 since that end was heard
+
+    bool held_down_ = false;  // the candidate has a pause
+    unsigned lost_ = 0;       // cables so far
 
     LaneCounts granted_ = 0;       // credits given back so far
     LaneCounts home_ = 0;          // and that have come home here

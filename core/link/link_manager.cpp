@@ -37,13 +37,15 @@ void LinkManager::adopt() {
         connection->end = it.end.get();
         connection->channel = it.end.get();
     }
+    for (const Link& link : commons_.options.dead_links) states_.learn(link, LinkStates::died(0));
+    settle();
 }
 
 // ---- what is known ----
 
 void LinkManager::learn(const Link& link, std::uint32_t version, const Connection* heard_from) {
     if (!states_.learn(link, version)) return;
-    busy_ = true;
+    busy_ = unsettled_ = true;
     for (Hop& it : hops_)
         if (it.connection != nullptr && it.connection != heard_from && cable_of(it) != nullptr)
             it.news.insert(link);
@@ -52,6 +54,8 @@ void LinkManager::learn(const Link& link, std::uint32_t version, const Connectio
 // Follows what is known now. News are queued before any setup, and leave before it by every link:
 // so who gets a setup knows at least what its sender knew.
 void LinkManager::settle() {
+    if (!unsettled_) return;
+    unsettled_ = false;
     for (bool again = true; std::exchange(again, false);)
         for_each_end([&](LinkEnd& end, Hop& it) { again |= follow_version(end, it); });
     if (!states_.hopes().connected()) give_up_parts();
@@ -69,6 +73,7 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
     busy_ = true;
     if (LinkStates::is_dead(version)) {
         end.cable_version_ = version;
+        tell(end, LinkNews::State::dead);
         end.drop_cable("its other end says that it is dead");
         end.part();
         it.news.clear();
@@ -76,7 +81,10 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
         it.confirms = false;
         end.heard_ = false;
         end.greeted_ = 0;
-        if (end.candidate_ == nullptr) look_again(end);
+        if (connections_.peer(end.connection_.peer).dead)
+            faults_.close(end.connection_, Error::unreachable, "its other end is dead");
+        else if (end.candidate_ == nullptr)
+            look_again(end);
         return false;
     }
     if (end.candidate_ == nullptr || !end.heard_ || end.candidate_->connecting()) {
@@ -95,10 +103,14 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
 }
 
 // Asks the transport for the cable again. It tells when it is back, or that it does not come.
+// A cable that flaps is held down, unless nothing else joins its ends.
 void LinkManager::look_again(LinkEnd& end) {
     end.heard_ = false;
     end.greeted_ = 0;
-    end.candidate_ = connections_.connect_again(end.connection_);
+    const bool needed = states_.detours().parts().apart(end.link_);
+    const auto pause = needed ? std::chrono::nanoseconds{0} : end.hold_down();
+    end.held_down_ = pause.count() != 0;
+    end.candidate_ = connections_.connect_again(end.connection_, pause);
     if (end.candidate_ != nullptr)
         end.connection_.credits |= end.connection_.all_credits & ~end.lanes_;
     else
@@ -110,7 +122,13 @@ void LinkManager::look_again(LinkEnd& end) {
 void LinkManager::begin_session(LinkEnd& end) {
     end.part();
     const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection_.link);
-    if (!path || !path->out) return;  // in another part: given up
+    if (!path || !path->out) {  // it waits for a cable, or is given up
+        if (end.held_down_ && end.candidate_ != nullptr && end.candidate_->connecting()) {
+            std::exchange(end.candidate_, nullptr)->close("it is wanted at once");
+            look_again(end);
+        }
+        return;
+    }
     end.session_ = states_.digest();
     const SetupBody body{end.session_, end.settle_taken(), end.notices_, 0};
     hop(*path->out)->setups[{commons_.rank(), end.connection_.link->index()}] = {
@@ -141,19 +159,37 @@ std::string LinkManager::describe_cut() const {
     return text;
 }
 
+void LinkManager::tell(LinkEnd& end, LinkNews::State state) {
+    LinkNews news{.direction = *end.connection_.link,
+                  .peer = end.connection_.peer,
+                  .state = state,
+                  .path = {},
+                  .why = std::exchange(end.why_, {})};
+    if (state == LinkNews::State::detour)
+        news.path = states_.detours().around(commons_.rank(), news.direction).value();
+    if (std::exchange(end.told_, news.path) == news.path && !news.path.empty()) return;
+    if (commons_.options.log_link)
+        commons_.options.log_link(news);
+    else if (!news.why.empty())
+        commons_.log(
+            fmt::format("{} has lost its cable: {}", commons_.name_of(end.connection_), news.why));
+}
+
 void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view why) {
     if (end.closed_) return;
     const std::uint32_t version = states_.version(end.link_);
     if (&channel == end.cable_) {
-        commons_.log(
-            fmt::format("{} has lost its cable: {}", commons_.name_of(end.connection_), why));
+        end.why_ = why;
         learn(end.link_, LinkStates::died(version), nullptr);
         settle();
     } else if (&channel == end.candidate_) {
         end.connection_.credits &= end.lanes_;
         end.connection_.owed &= end.lanes_;
         // One that was up and is gone may come again like this one did.
-        if (!channel.has_met()) learn(end.link_, LinkStates::without_hope(version), nullptr);
+        if (channel.has_met())
+            ++end.lost_;
+        else
+            learn(end.link_, LinkStates::without_hope(version), nullptr);
         look_again(end);
         settle();
     }

@@ -61,6 +61,7 @@ class LinkManager {
     bool poll();
 
     const LinkStates& states() const { return states_; }
+    std::chrono::nanoseconds hold_down() const { return commons_.options.hold_down; }
     // All links that have ends here go over their cables.
     bool on_cables() const;
     void report(std::string& text) const;
@@ -106,6 +107,7 @@ class LinkManager {
     void begin_session(LinkEnd& end);
     void give_up_parts();
     std::string describe_cut() const;
+    void tell(LinkEnd& end, LinkNews::State state);
 
     // --- control packets ---
     bool has_credit(Connection& connection, int virtual_channel);
@@ -147,6 +149,7 @@ class LinkManager {
     const int vc_count_;  // 0: links have no detours
     LinkStates states_;
     std::uint64_t settled_ = 0;  // digest of what settle() has followed
+    bool unsettled_ = false;     // something was learnt since
     std::array<Hop, std::size_t(2 * routing::max_dimensions)> hops_;
     bool busy_ = false;
 };

@@ -100,10 +100,10 @@ HostFacts parse_facts(std::string_view text) {
     return facts;
 }
 
-std::vector<std::string> check_machine(const Settings& settings,
-                                       const std::vector<HostFacts>& by_node,
-                                       const config::Locations& locations,
-                                       const std::string& geometry) {
+std::vector<config::MachineFault> find_faults(const Settings& settings,
+                                              const std::vector<HostFacts>& by_node,
+                                              const config::Locations& locations,
+                                              const std::string& geometry) {
     // A transport that the settings ask for must work on every cable; otherwise a cable takes what
     // it can.
     const Descriptor* const wanted = wanted_transport(settings);
@@ -116,7 +116,17 @@ std::vector<std::string> check_machine(const Settings& settings,
         }
         return {};
     };
-    return config::check_machine(settings, by_node, locations, geometry, judge);
+    return config::find_faults(settings, by_node, locations, geometry, judge);
+}
+
+std::vector<std::string> check_machine(const Settings& settings,
+                                       const std::vector<HostFacts>& by_node,
+                                       const config::Locations& locations,
+                                       const std::string& geometry) {
+    std::vector<std::string> texts;
+    for (config::MachineFault& fault : find_faults(settings, by_node, locations, geometry))
+        texts.push_back(std::move(fault.text));
+    return texts;
 }
 
 std::vector<std::string> machine_notes(const Settings& settings,

@@ -20,6 +20,11 @@ config::HostFacts facts_of_links(const config::Settings& settings, int node);
 config::HostFacts parse_facts(std::string_view text);
 
 // As in config/network.h; if the settings ask for a transport, each cable must be able to use it.
+std::vector<config::MachineFault> find_faults(const config::Settings& settings,
+                                              const std::vector<config::HostFacts>& by_node,
+                                              const config::Locations& locations = {},
+                                              const std::string& geometry = {});
+// Their texts.
 std::vector<std::string> check_machine(const config::Settings& settings,
                                        const std::vector<config::HostFacts>& by_node,
                                        const config::Locations& locations = {},

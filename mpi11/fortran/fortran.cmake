@@ -25,7 +25,7 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran_made}/fortran_routines.inc
   ${mpi_include}/mpif.h)
 target_include_directories(torusmp_mpi PRIVATE ${fortran_made})
-install(FILES ${mpi_include}/mpif.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${mpi_include}/mpif.h DESTINATION ${TORUSMP_MPI_INCLUDEDIR})
 
 if(TORUSMP_HAS_FORTRAN)
   add_custom_command(
@@ -34,5 +34,5 @@ if(TORUSMP_HAS_FORTRAN)
     DEPENDS ${fortran_made}/mpi.f90
     COMMENT "Making the Fortran module mpi" VERBATIM)
   add_custom_target(torusmp_fortran_module ALL DEPENDS ${mpi_include}/mpi.mod)
-  install(FILES ${mpi_include}/mpi.mod DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES ${mpi_include}/mpi.mod DESTINATION ${TORUSMP_MPI_INCLUDEDIR})
 endif()

@@ -5,18 +5,24 @@
 //   job ... device ... start
 //                                       the host's facts (config/network.h)
 //                                       ready
-//   send
+// and then, as often as wanted:
+//   send ROUND ...
 //                                       sending-done
 //   report
-//                                       sent ... heard ... end
+//                                       sent ... heard ... counted ... end
+//   push ...
+//                                       pushed ...
 // Both sides check what they read. Plain values; any thread may call.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/link_counters.h"
 #include "config/network.h"
 #include "programs/torus_check/probe_packet.h"
 
@@ -31,12 +37,21 @@ struct Job {
     Nonce nonce{};
     int node = 0, nodes = 1;
     int port = 0;                      // of UDP, the same on all hosts
-    int small_probes = 0;              // to send on each device
-    int large_probes = 0;              // of the size of its MTU
     bool routes = false;               // facts with routing tables
     std::string geometry;              // path of the file, to compare; empty: none
     std::vector<std::string> devices;  // to send on; empty: all that are up
 };
+
+// Probes to send, all hosts at the same time.
+struct Round {
+    int number = 0;                    // from 0; probes of other rounds are not counted
+    int small = 0;                     // on each device
+    int large = 0;                     // of the size of its MTU
+    bool all = true;                   // on all devices of the job
+    std::vector<std::string> devices;  // otherwise: on these
+    friend bool operator==(const Round&, const Round&) = default;
+};
+inline constexpr int most_rounds = 1024, most_probes = 1 << 20;
 
 // What went out on a device.
 struct Sent {
@@ -57,10 +72,41 @@ struct Heard {
     friend bool operator==(const Heard&, const Heard&) = default;
 };
 
+// What the kernel has counted on a device since it was made.
+struct Counted {
+    std::string device;
+    base::LinkCounters counters;
+    friend bool operator==(const Counted&, const Counted&) = default;
+};
+
 struct ProbeReport {
     std::vector<Sent> sent;
     std::vector<Heard> heard;
+    std::vector<Counted> counted;
     friend bool operator==(const ProbeReport&, const ProbeReport&) = default;
+};
+
+// Bytes to send over a cable in one direction, by one TCP connection from device to device.
+struct Push {
+    int id = 0;
+    std::string device;
+    int node = 0;     // the far end, which must have been heard on the device
+    std::string far;  // its device
+    // It ends when all bytes are sent, or after this time, but not before the least.
+    std::uint64_t bytes = 0, least = 0;
+    std::chrono::milliseconds time{0};
+    friend bool operator==(const Push&, const Push&) = default;
+};
+
+struct Pushed {
+    int id = 0;
+    std::uint64_t bytes = 0;                  // that the far end has confirmed
+    std::chrono::microseconds time{0};        // until it had
+    std::chrono::microseconds round_trip{0};  // the shortest that the kernel saw; zero: none
+    int segments = 0;
+    int again = 0;        // segments that had to be sent again
+    std::string trouble;  // why nothing was measured; empty: it was
+    friend bool operator==(const Pushed&, const Pushed&) = default;
 };
 
 inline constexpr std::string_view hello_word = "torus-check-probe";
@@ -68,6 +114,14 @@ inline constexpr std::string_view hello_word = "torus-check-probe";
 std::string format_job(const Job& job);
 // One line; true for the last one. Throws ProtocolError.
 bool parse_job_line(std::string_view line, Job& job);
+
+std::string format_round(const Round& round);
+Round parse_round(std::string_view line);
+
+std::string format_push(const Push& push);
+Push parse_push(std::string_view line, int nodes);
+std::string format_pushed(const Pushed& pushed);
+Pushed parse_pushed(std::string_view line);
 
 std::string format_report(const ProbeReport& report);
 bool parse_report_line(std::string_view line, int nodes, ProbeReport& report);

@@ -15,20 +15,25 @@ namespace {
 using base::json_enclose;
 using base::json_quote;
 
-std::string describe(const LinkEnd& end) {
-    return fmt::format("{} {} ({})", end.host, end.device.empty() ? "?" : end.device,
-                       config::direction_name(end.direction));
+std::string megabytes(const Rate& rate) {
+    return fmt::format("{:.{}f}", rate.bytes_per_second / 1e6, rate.bytes_per_second < 1e7 ? 1 : 0);
 }
 
 std::string count(std::size_t number, const char* word) {
     return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
 }
 
+// "118 MB/s, 117 back"
+std::string describe_rates(const CableResult& cable) {
+    if (cable.forth.bytes_per_second <= 0 || cable.back.bytes_per_second <= 0) return {};
+    return fmt::format("{} MB/s, {} back", megabytes(cable.forth), megabytes(cable.back));
+}
+
 std::string cable_table(const CheckReport& report, bool all) {
     std::vector<base::Row> rows{{"cable from", "to", "verdict", "found"}};
     for (const CableResult& cable : report.cables) {
         if (all && cable.findings.empty())
-            rows.push_back({describe(cable.a), describe(cable.b), "good", ""});
+            rows.push_back({describe(cable.a), describe(cable.b), "good", describe_rates(cable)});
         for (std::size_t i = 0; i < cable.findings.size(); ++i)
             rows.push_back({i == 0 ? describe(cable.a) : "", i == 0 ? describe(cable.b) : "",
                             name_of(cable.findings[i].fault), cable.findings[i].text});
@@ -42,15 +47,22 @@ std::string end_json(const LinkEnd& end) {
                        json_quote(config::direction_name(end.direction)));
 }
 
+std::string rate_json(const Rate& rate) {
+    if (rate.bytes_per_second <= 0) return "null";
+    return fmt::format("{{\"megabytes_per_second\": {}, \"round_trip_us\": {}}}", megabytes(rate),
+                       rate.round_trip.count());
+}
+
 std::string cable_json(const CableResult& cable) {
     std::vector<std::string> findings;
     for (const Finding& finding : cable.findings)
         findings.push_back(fmt::format("{{\"fault\": {}, \"text\": {}}}",
                                        json_quote(name_of(finding.fault)),
                                        json_quote(finding.text)));
-    return fmt::format("{{\"a\": {}, \"b\": {}, \"good\": {}, \"findings\": [{}]}}",
-                       end_json(cable.a), end_json(cable.b), cable.findings.empty(),
-                       fmt::join(findings, ", "));
+    return fmt::format(
+        "{{\"a\": {}, \"b\": {}, \"good\": {}, \"findings\": [{}], \"forth\": {}, \"back\": {}}}",
+        end_json(cable.a), end_json(cable.b), cable.findings.empty(), fmt::join(findings, ", "),
+        rate_json(cable.forth), rate_json(cable.back));
 }
 
 }  // namespace

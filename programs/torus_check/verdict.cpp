@@ -50,7 +50,7 @@ class Judge {
         for (int node = 0; node < torus_.size(); ++node)
             for (int d = 0; d < torus_.dimensions(); ++d)
                 if (const auto peer = torus_.neighbour(node, {d, +1})) {
-                    CableResult cable{end_at(node, {d, +1}), end_at(*peer, {d, -1}), {}};
+                    CableResult cable{end_at(node, {d, +1}), end_at(*peer, {d, -1}), {}, {}, {}};
                     judge_cable(cable);
                     cables.push_back(std::move(cable));
                 }
@@ -223,8 +223,11 @@ class Judge {
         if (!sent.trouble.empty()) find(cable, Fault::lossy, describe(from) + ": " + sent.trouble);
         if (too_few(got.small + overflow, sent.small))
             find(cable, Fault::lossy,
-                 fmt::format("{} of {} packets lost from {}", sent.small - got.small, sent.small,
-                             way));
+                 fmt::format("{} of {} packets lost from {}{}", sent.small - got.small, sent.small,
+                             way,
+                             got.small == 0 && heard_.count({to, from})
+                                 ? ": this direction is dead, the other is not"
+                                 : ""));
         else if (sent.large > 0 && got.large == 0)
             find(cable, Fault::small_mtu,
                  fmt::format("no packet of {} bytes arrives from {}, small ones do",
@@ -291,6 +294,11 @@ const char* name_of(Fault fault) {
             return "lossy";
     }
     return "unknown";
+}
+
+std::string describe(const LinkEnd& end) {
+    return fmt::format("{} {} ({})", end.host, end.device.empty() ? "?" : end.device,
+                       config::direction_name(end.direction));
 }
 
 std::vector<CableResult> judge(const config::Settings& settings,

@@ -1,6 +1,7 @@
 // From what every host saw to which cable is wrong, and how. Pure; any thread may call.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +19,9 @@ enum class Fault {
     crossed,    // the same, with both far ends on one host
     misplaced,  // it leads to an end where it should not, and no second cable explains it
     shared,     // more than one far end answers: a switch or bridge
-    slow,       // speed or duplex below that of the machine
+    slow,       // speed, duplex or measured rate below that of the machine
     small_mtu,  // an MTU below that of the machine, or large packets do not arrive
-    lossy       // part of the packets is lost
+    lossy       // part of the packets is lost or damaged
 };
 const char* name_of(Fault fault);
 
@@ -36,9 +37,16 @@ struct LinkEnd {
     routing::Direction direction;
 };
 
+// What was measured from one end of a cable to the other; zeros: nothing was.
+struct Rate {
+    double bytes_per_second = 0;
+    std::chrono::microseconds round_trip{0};
+};
+
 struct CableResult {
     LinkEnd a, b;  // a leaves upwards, 0+ or 1+ ...
     std::vector<Finding> findings;
+    Rate forth, back;  // from a to b, from b to a
 };
 
 struct Expectation {
@@ -46,6 +54,9 @@ struct Expectation {
     std::optional<int> mtu;       // the same
     double loss = 0.01;           // the share of probes that may be lost
 };
+
+// "n0 eth1 (0+)"
+std::string describe(const LinkEnd& end);
 
 // Every cable of the geometry file, in the order of nodes and dimensions. `results`: by node.
 std::vector<CableResult> judge(const config::Settings& settings,

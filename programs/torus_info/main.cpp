@@ -83,7 +83,7 @@ int run(int argc, const char* const* argv) {
     const po::variables_map given = parse_options(argc, argv, options);
     if (given.count("help")) return print_help(options);
     if (given.count("version")) {
-        fmt::print("torus-info (torusmp) {}\n", TORUSMP_VERSION);
+        print_version("torus-info");
         return exit_ok;
     }
     if (given.count("reference")) {

@@ -26,7 +26,7 @@ int run(int argc, char** argv) {
         return config::exit_ok;
     }
     if (options.version) {
-        fmt::print("torus-run of torusmp {}\n", TORUSMP_VERSION);
+        config::print_version("torus-run");
         return config::exit_ok;
     }
     if (options.daemon_timeout) return launch::run_remote_daemon(*options.daemon_timeout);

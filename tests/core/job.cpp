@@ -36,6 +36,7 @@ Job::Job(const JobOptions& options)
         mine.credits = options.credits;
         mine.relay_credits = options.relay_credits;
         mine.detour = options.detour;
+        mine.hold_down = options.hold_down;
         mine.watchdog = std::chrono::nanoseconds(0);
         mine.log = [this, rank](std::string_view text) {
             log_.push_back(fmt::format("{}: {}", rank, text));

@@ -30,6 +30,7 @@ struct JobOptions {
     bool direct = false;  // all ranks reach each other without relay
     int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
     bool detour = false;
+    sim::Time hold_down{20'000};  // of cables that die again
     std::vector<routing::Link> cut{};  // cables that are missing from the start
     int link_transports = 0;  // further interfaces, which share the links; 0: the first serves all
     sim::WorldOptions world{};

@@ -12,6 +12,9 @@
 //   spawn-orphan                 leaves a grandchild in a session of its own, asleep
 //   system=COMMAND               a child through the shell
 //   report                       name, rank, size and local ranks
+//   dead-cables                  the cables that it was told are dead
+//   link=DIRECTION,PEER,STATE,WHY,HOPS   a report of a link; STATE and HOPS (DIRECTION RANK ...) as
+//                                numbers
 //   watch                        asks to be told of deaths
 //   deaths=N                     waits until N ranks are dead and prints each
 //   exchange-living              an exchange where the dead give nothing
@@ -31,6 +34,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "launch/bootstrap.h"
@@ -106,6 +110,29 @@ void report() {
     std::fflush(stdout);
 }
 
+void dead_cables() {
+    std::string text;
+    for (const auto& cable : joined().dead_cables())
+        text += fmt::format(" {}:{}+", cable.rank, cable.dimension);
+    fmt::print("dead cables of rank {}:{}\n", joined().rank(), text.empty() ? " none" : text);
+    std::fflush(stdout);
+}
+
+void report_link(const std::string& value) {
+    using torusmp::routing::Direction;
+    std::istringstream words(value);
+    int direction = 0, state = 0, rank = 0;
+    char comma = 0;
+    torusmp::launch::LinkReport report;
+    words >> direction >> comma >> report.peer >> comma >> state >> comma;
+    std::getline(words, report.why, ',');
+    report.direction = Direction::from_index(direction);
+    report.state = torusmp::launch::LinkReport::State(state);
+    while (words >> direction >> rank)
+        report.path.push_back({Direction::from_index(direction), rank});
+    joined().report_link(report);
+}
+
 void echo() {
     for (std::string line; std::getline(std::cin, line);) fmt::print("in: {}\n", line);
     std::fflush(stdout);
@@ -162,6 +189,8 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"deaths", [](const std::string& count) { deaths(std::atoi(count.c_str())); }},
     {"exchange-living", [](const std::string&) { exchange_living(); }},
     {"report", [](const std::string&) { report(); }},
+    {"dead-cables", [](const std::string&) { dead_cables(); }},
+    {"link", report_link},
     {"print",
      [](const std::string& text) {
          fmt::print("{}\n", text);

@@ -313,6 +313,12 @@ TEST_CASE("What daemons tell each other comes out as it went in") {
     const HostFacts facts{"qcd003", "boot", {"no program", "no folder"}, "lines\n"};
     CHECK(decode_facts(encode(facts)).problems == facts.problems);
     CHECK(decode_end(encode(HostEnd{{1, 2}, {3}})).stuck == std::vector<int>{3});
+    const HostStart start{true, {{3, 1}, {0, 2}}};
+    CHECK(decode_start(encode(start)).shared_machine);
+    CHECK(decode_start(encode(start)).dead_cables == start.dead_cables);
+    const std::vector<std::byte> bytes_of_start = encode(start);
+    for (std::size_t length = 0; length < bytes_of_start.size(); ++length)
+        CHECK_THROWS_AS(decode_start(std::span(bytes_of_start).first(length)), PackingError);
 }
 
 TEST_CASE("A message between daemons that is cut short, or lies about a count, is refused") {

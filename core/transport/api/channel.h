@@ -131,7 +131,8 @@ class Channel {
     }
 
     // Gives the link up for good and tells the other end why, if the transport can. Nothing comes
-    // from this channel afterwards, and on_down() is not called.
+    // from this channel afterwards, and on_down() is not called. The transport may destroy a channel
+    // of links that reconnect at the next poll, once it was closed or on_down() was called.
     virtual void close(std::string_view /*why*/) {}
 
     // Wakes the peer even though no packet was sent, if it might sleep otherwise.

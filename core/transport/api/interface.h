@@ -23,6 +23,8 @@ struct ChannelOptions {
     std::uint32_t local_port = 0;   // where packets of this channel arrive at this end
     std::uint32_t remote_port = 0;  // and at the peer
     bool mutual = false;            // both ends connect this channel at start, without being asked
+    // Of a link that is connected again: its cable is not looked for before this time has passed.
+    std::chrono::nanoseconds pause{0};
 };
 
 // One port of an interface: the slots behind it.
@@ -92,6 +94,9 @@ class Interface {
     virtual int descriptor() { return -1; }
     // From any thread and from signal handlers.
     virtual void wake() noexcept {}
+    // Whether prepare_sleep() makes visible here all that others have stored in memory that both
+    // have mapped, so that those who store need no fence before they ask whether this rank sleeps.
+    virtual bool sleepers_fence() const { return false; }
 
   private:
     const std::string_view name_;

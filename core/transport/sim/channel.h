@@ -14,7 +14,8 @@ class Channel final : public transport::Channel {
         : transport::Channel(end.interface->can()), world_(world), end_(end) {}
 
     bool connecting() const override {
-        return (end_.peer->channel == nullptr || end_.link->cut) && !end_.link->dead;
+        return (end_.peer->channel == nullptr || end_.link->cut || world_.paused(end_)) &&
+               !end_.link->dead;
     }
     bool has_met() const override { return !end_.link->waited; }
     void send(const PacketHeader& header, ConstBytes payload) override;

@@ -21,6 +21,7 @@ void World::kill_link(Interface& interface, std::uint32_t port) {
     End& end = end_at(interface, port, "kill_link");
     for (const End* it : {&end, end.peer})
         if (it->interface != nullptr) cut_.emplace(it->interface->index_, it->port);
+    if (paused(end)) return wait_for_cable(end);
     bury(*end.link,
          fmt::format("the link between {} and {} was cut", name_of(end), name_of(*end.peer)), true);
 }
@@ -57,6 +58,20 @@ int World::tries_over(const Link& link) const {
         if (!other.waited) break;
     }
     return tries;
+}
+
+// A link that was connected over a missing cable.
+void World::wait_for_cable(End& end) {
+    end.link->cut = end.link->waited = true;
+    end.link->why = "there is no cable";
+    schedule(std::max(now_, end.link->opens_at) + options_.cable_within, EventKind::missing, end,
+             0);
+}
+
+// Both ends are looked at when it is over.
+void World::pause(End& end, Time pause) {
+    end.link->opens_at = std::max(end.link->opens_at, now_ + pause);
+    for (End& it : end.link->ends) schedule(end.link->opens_at, EventKind::wake, it, 0);
 }
 
 void World::revive_link(Interface& interface, std::uint32_t port) {

@@ -30,6 +30,7 @@ struct Address {
 Capabilities capabilities_in(const WorldOptions& options) {
     return {.reads = true,
             .reads_at_once = options.read == Remote::immediate,
+            .maps = options.mapped,
             .notifies = options.notifies,
             .places = options.places,
             .separate_links = options.separate_links,
@@ -78,6 +79,7 @@ transport::Channel& Interface::connect(ConstBytes peer_address, const ChannelOpt
     End& end = world_.join(*this, std::size_t(address.index), options);
     channels_.push_back(std::make_unique<detail::Channel>(world_, end));
     end.channel = channels_.back().get();
+    if (options.pause > Time{0}) world_.pause(end, options.pause);
     if (end.link->dead) {
         world_.schedule(world_.now_, EventKind::down, end, 0);
     } else if (end.peer->channel == nullptr && !end.peer->announced) {

@@ -104,8 +104,8 @@ End& World::join(Interface& from, std::size_t to, const ChannelOptions& options)
     }
     links_.push_back(std::move(link));
     End& end = links_.back()->ends[0];
-    if (end.link->cut && tries == 1)
-        schedule(now_ + options_.cable_within, EventKind::missing, end, 0);
+    end.link->opens_at = now_ + options.pause;
+    if (end.link->cut && tries == 1) wait_for_cable(end);
     return end;
 }
 

@@ -154,6 +154,7 @@ struct Link {
     bool dead = false;
     bool cut = false;     // not dead: it waits for its cable
     bool waited = false;  // and had to, for all that it lived
+    Time opens_at{0};     // no sooner: one end or both want a pause
     std::string why;
 };
 
@@ -329,6 +330,9 @@ class World {
     void close(detail::End& end, std::string_view why);
     bool is_cut(const detail::Link& link) const;
     int tries_over(const detail::Link& link) const;
+    bool paused(const detail::End& end) const { return now_ < end.link->opens_at; }
+    void pause(detail::End& end, Time pause);
+    void wait_for_cable(detail::End& end);
     void bury(detail::Link& link, const std::string& why, bool tear);
     void bury_all(Interface& interface, const std::string& why, bool tear);
     Time draw(const Delay& delay);

@@ -46,13 +46,15 @@ Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
       hosts_(hosts),
       ranks_(std::size_t(job.size())),
       gathering_(job.size()),
-      began_(Clock::now()) {
+      began_(Clock::now()),
+      cables_(job.settings, job.size()) {
     for (std::size_t node = 0; node < job.hosts.size(); ++node)
         for (const int rank : job.hosts[node].ranks) ranks_[std::size_t(rank)].node = int(node);
 }
 
-void Coordinator::started() {
+void Coordinator::started(std::span<const routing::Link> dead_cables) {
     started_ = true;
+    cables_.dead_at_start(dead_cables, CableNews::Moment::now());
     for (Rank& rank : ranks_) rank.alive = true;
     alive_ = job_.size();
 }
@@ -71,6 +73,7 @@ std::optional<Clock::time_point> Coordinator::next_tick() const {
     consider(kill_at_);
     consider(settle_at_);
     consider(tell_notes_at_);
+    consider(cables_.next());
     if (job_.timeout.count() > 0 && !kill_at_ && !timed_out_) consider(began_ + job_.timeout);
     return next;
 }
@@ -82,6 +85,7 @@ void Coordinator::tick(Clock::time_point now) {
         announce(std::exchange(suspected_, std::nullopt).value());
     }
     if (tell_notes_at_ && now >= *tell_notes_at_) tell_notes();
+    say(cables_.due(now));
     if (job_.timeout.count() == 0 || kill_at_ || kill_now_ || timed_out_ ||
         now < began_ + job_.timeout)
         return;
@@ -173,6 +177,8 @@ void Coordinator::happened(RankEvent event) {
             return ended(event.rank, int(event.number));
         case RankEvent::Kind::noted:
             return note(event.rank, event.text);
+        case RankEvent::Kind::link:
+            return hear_of_link(event);
         case RankEvent::Kind::another_mpi:
             another_mpi_ = event.text;
             return;
@@ -185,6 +191,11 @@ void Coordinator::happened(RankEvent event) {
                                     base::format_time(job_.settings[transport::setting::timeout])),
                         exit_signal_base + int(event.number), true);
     }
+}
+
+void Coordinator::report_rest() {
+    if (orderly()) say(cables_.rest(Clock::now()));
+    report_other_mpi();
 }
 
 void Coordinator::report_other_mpi() {
@@ -312,6 +323,21 @@ void Coordinator::note(int rank, const std::string& text) {
     if (!tell_notes_at_) tell_notes_at_ = Clock::now() + time_for_the_cause;
 }
 
+// A cable that dies ends nothing while its links can go on over others.
+void Coordinator::hear_of_link(const RankEvent& event) {
+    if (kill_at_ || kill_now_) return;
+    const auto report = decode_link_report(event.bytes, job_.size());
+    if (!report || !cables_.heard(event.rank, *report, CableNews::Moment::now()))
+        fail({fmt::format("{} sent a damaged report of a link", describe(event.rank)),
+              exit_failure,
+              true,
+              {}});
+}
+
+void Coordinator::say(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) outputs_.say(fmt::format("torus-run: {}\n", line));
+}
+
 void Coordinator::tell_notes() {
     tell_notes_at_.reset();
     for (const std::string& text : std::exchange(notes_, {})) outputs_.say(text);
@@ -322,6 +348,7 @@ void Coordinator::announce(const Cause& cause) {
     suspected_.reset();
     settle_at_.reset();
     tell_notes_at_.reset();
+    cables_.drop();
     outputs_.say(
         fmt::format("torus-run: {}{}\n", cause.text, alive_ > 0 ? "; the job is ended" : ""));
     exit_code_ = cause.code;
@@ -339,6 +366,7 @@ void Coordinator::bury(const Cause& cause) {
     first_death_ = true;
     for (const Death& death : cause.deaths) {
         ranks_[std::size_t(death.rank)].dead = true;
+        cables_.gone(death.rank);
         gathering_.leave(death.rank);
     }
     outputs_.say(

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launch/bootstrap.h"
+#include "programs/torus_run/daemon/cable_news.h"
 #include "programs/torus_run/daemon/gathering.h"
 #include "programs/torus_run/daemon/local_ranks.h"
 #include "programs/torus_run/streams/messages.h"
@@ -32,8 +33,9 @@ class Coordinator {
 
     Coordinator(const Job& job, Outputs& outputs, Hosts& hosts);
 
-    // The ranks are being started: from here on `over()` waits for them.
-    void started();
+    // The ranks are being started: from here on `over()` waits for them. `dead_cables` have been
+    // told of.
+    void started(std::span<const routing::Link> dead_cables);
     void happened(RankEvent event);
     bool has_started() const { return started_; }
     // A host that can no longer be reached; `why` completes "host qcd001 ...". Ranks on it are
@@ -46,8 +48,8 @@ class Coordinator {
     void tick(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
 
-    // At the end: reports it if all were ranks of another MPI.
-    void report_other_mpi();
+    // At the end: what has not been said of cables yet, and whether all were ranks of another MPI.
+    void report_rest();
 
     // There is nothing more to wait for: what still lives may be killed.
     bool over() const;
@@ -84,6 +86,9 @@ class Coordinator {
     void announce(const Cause& cause);
     void bury(const Cause& cause);
     void note(int rank, const std::string& text);
+    void hear_of_link(const RankEvent& event);
+    void say(const std::vector<std::string>& lines);
+    void report_other_mpi();
     void tell_notes();
     void lose_ranks(int node, const std::string& why, Cause& cause);
     void tell_deaths(const std::vector<Death>& deaths);
@@ -112,6 +117,7 @@ class Coordinator {
     // names the cause, and these are only echoes of it; otherwise they are printed.
     std::vector<std::string> notes_;
     std::optional<Clock::time_point> tell_notes_at_;
+    CableNews cables_;
     std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
 };
 

@@ -7,12 +7,14 @@
 #include <cerrno>
 #include <map>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "core/transport/common/settings.h"
 #include "launch/settings.h"
 #include "programs/torus_run/daemon/attention.h"
 #include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/coordinator.h"
+#include "programs/torus_run/daemon/daemon_tree.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
@@ -38,9 +40,10 @@ class Head : private Attention::Listener,
           outputs_(loop_, job.size(), job.tag_output, *this),
           coordinator_(job, outputs_, *this),
           tree_(make_tree(job)),
+          ways_(tree_.parents, launch_torus(job)),
           child_daemons_(loop_, head_node(job), tree_, job.settings[transport::setting::timeout],
                          *this),
-          preflight_(job, tree_.parents),
+          preflight_(job),
           pulse_(job.settings[transport::setting::timeout]) {}
 
     int run() {
@@ -60,6 +63,7 @@ class Head : private Attention::Listener,
         for (const HostPlan& host : job_.hosts) {
             if (!host.here) continue;
             own_.emplace(make_order(job_, tree_, int(&host - job_.hosts.data())));
+            ways_.greeted(own_->job.node);
             Prepared prepared = prepare_own_host(*own_);
             cpus_ = std::move(prepared.cpus);
             preflight_.answered(own_->job.node, std::move(prepared.facts));
@@ -68,22 +72,25 @@ class Head : private Attention::Listener,
     }
 
     bool all_ready() {
-        const std::string wrong = preflight_.what_is_wrong();
-        if (wrong.empty()) return true;
-        outputs_.say(fmt::format("torus-run: {}\n", wrong));
+        CableVerdict verdict = preflight_.verdict();
+        for (const std::string& warning : verdict.warnings)
+            outputs_.say(fmt::format("torus-run: warning: {}\n", warning));
+        dead_cables_ = std::move(verdict.dead);
+        if (verdict.refusal.empty()) return true;
+        outputs_.say(fmt::format("torus-run: {}\n", verdict.refusal));
         coordinator_.stop(exit_usage);
         return false;
     }
 
     bool start() {
-        coordinator_.started();
+        coordinator_.started(dead_cables_);
         const bool shared = preflight_.share_a_machine();
-        Packer packer;
-        packer.add(shared);
-        child_daemons_.send(DaemonFrame::start, every_node, share(packer.take()));
+        child_daemons_.send(DaemonFrame::start, every_node,
+                            share(encode(HostStart{shared, dead_cables_})));
         if (shared) unbind(job_.settings[launch::setting::bind], cpus_);
         if (!own_ || own_->job.ranks.front() != 0) forward_input();
         if (own_) {
+            own_->job.dead_cables = dead_cables_;
             LocalRanks::Listener& listener = *this;
             local_.emplace(own_->job, std::move(cpus_), loop_,
                            RankWiring{context_.lifeline_read.get(), attention_.null(),
@@ -153,6 +160,7 @@ class Head : private Attention::Listener,
     // ---- other hosts ----
 
     void daemon_greeted(int node) override {
+        ways_.greeted(node);
         child_daemons_.send(DaemonFrame::plan, std::uint32_t(node),
                             share(encode(make_order(job_, tree_, node))));
         if (job_.verbose)
@@ -228,10 +236,28 @@ class Head : private Attention::Listener,
 
     void daemon_lost(int node, const std::string& why) override {
         if (ending_) return;
-        if (!coordinator_.has_started()) return preflight_.failed(node, why);
-        std::vector<int> behind = subtree_of(tree_.parents, node);
-        std::erase(behind, node);
-        coordinator_.host_lost(node, why, behind);
+        if (coordinator_.has_started())
+            return coordinator_.host_lost(node, why, ways_.behind(node));
+        if (tree_.over_links && !ways_.has_greeted(node)) {
+            const bool another_way = ways_.failed(node);
+            tree_.parents = ways_.parents();
+            child_daemons_.follow(tree_.parents);
+            Packer packer;
+            packer.add(tree_.parents);
+            child_daemons_.send(DaemonFrame::ways, every_node, share(packer.take()));
+            if (another_way) return;
+        }
+        preflight_.failed(node, why + tried_in_vain(node), ways_.behind(node));
+    }
+
+    // "; hosts b and c do not reach it either"
+    std::string tried_in_vain(int node) const {
+        std::vector<std::string> names;
+        for (const int other : ways_.others_that_tried(node)) names.push_back(host(other).name);
+        if (names.empty()) return {};
+        const bool one = names.size() == 1;
+        return fmt::format("; host{} {} do{} not reach it either", one ? "" : "s",
+                           base::listed(std::move(names)), one ? "es" : "");
     }
 
     // A host has ended its ranks because it heard nothing from here: whose fault was that?
@@ -316,7 +342,7 @@ class Head : private Attention::Listener,
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
         for (const auto& [node, end] : ends_) report_end(node, end, orderly);
-        coordinator_.report_other_mpi();
+        coordinator_.report_rest();
         write_rest();
         outputs_.finish_lines();
         if (job_.verbose)
@@ -392,12 +418,14 @@ class Head : private Attention::Listener,
     Attention attention_;
     Outputs outputs_;
     Coordinator coordinator_;
-    const HostOrder tree_;
+    HostOrder tree_;
+    DaemonTree ways_;  // whose parents are those of the tree
     ChildDaemons child_daemons_;
     Preflight preflight_;
     Pulse pulse_;
     std::optional<HostOrder> own_;
     std::vector<config::CpuList> cpus_;
+    std::vector<routing::Link> dead_cables_;  // at the start
     std::optional<LocalRanks> local_;
     std::optional<InputSource> input_;
     std::map<int, std::array<std::uint64_t, streams>> owed_;  // output to be acknowledged, by node

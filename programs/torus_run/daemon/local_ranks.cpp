@@ -368,6 +368,9 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
                 rank, RankEvent::Kind::noted, 0,
                 base::printable(
                     {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 4096));
+        case FrameKind::link:
+            return listener_.happened(
+                {RankEvent::Kind::link, rank.number, 0, 0, {}, std::move(frame.body)});
         case FrameKind::watch:
             rank.watching = true;
             return tell(rank, RankEvent::Kind::watching);

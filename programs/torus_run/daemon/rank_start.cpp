@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 #include <string_view>
 
 #include "launch/environment.h"
+#include "programs/torus_run/streams/messages.h"
+#include "programs/torus_run/streams/packing.h"
 
 namespace torusmp::launch {
 namespace {
@@ -50,17 +52,20 @@ void add_identity(std::vector<std::string>& environment, const HostJob& job, int
 }
 
 SharedBytes welcome(const HostJob& job, int rank) {
-    auto bytes = std::make_shared<std::vector<std::byte>>(sizeof(Welcome) +
-                                                          job.ranks.size() * sizeof(std::int32_t));
-    Welcome welcome{protocol_version, rank, job.size, std::uint32_t(job.ranks.size()), {},
-                    job.keep_going,   0};
+    Welcome welcome{.version = protocol_version,
+                    .rank = rank,
+                    .size = job.size,
+                    .local_count = std::uint32_t(job.ranks.size()),
+                    .secret = {},
+                    .keep_going = job.keep_going,
+                    .dead_count = std::uint32_t(job.dead_cables.size())};
     std::copy(job.secret.begin(), job.secret.end(), std::begin(welcome.secret));
-    std::memcpy(bytes->data(), &welcome, sizeof welcome);
-    for (std::size_t i = 0; i < job.ranks.size(); ++i) {
-        const std::int32_t local = job.ranks[i];
-        std::memcpy(bytes->data() + sizeof welcome + i * sizeof local, &local, sizeof local);
-    }
-    return bytes;
+    Packer packer;
+    packer.append(std::as_bytes(std::span(&welcome, 1)));
+    for (const int local : job.ranks) packer.add(std::int32_t(local));
+    for (const routing::Link& cable : job.dead_cables)
+        packer.add(std::int32_t(cable.rank)).add(std::int32_t(cable.dimension));
+    return share(packer.take());
 }
 
 }  // namespace torusmp::launch

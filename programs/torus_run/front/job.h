@@ -14,6 +14,7 @@
 #include "job/settings.h"
 #include "launch/environment.h"
 #include "launch/settings.h"
+#include "routing/detours.h"
 
 namespace torusmp::launch {
 
@@ -55,6 +56,7 @@ struct HostJob {
     std::vector<std::string> environment;  // "NAME=value", the same for every rank
     config::Bind bind = setting::bind.initial();
     bool keep_going = false;
+    std::vector<routing::Link> dead_cables;  // known before the ranks start, not in the order
     Capture capture;
     // A rank may be stopped so long.
     std::chrono::nanoseconds timeout = transport::setting::timeout.initial();

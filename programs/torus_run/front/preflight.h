@@ -1,5 +1,5 @@
 // Whether every host is ready before any rank starts, and if not, everything that is wrong, in one
-// message. Pure bookkeeping.
+// message; a dead cable is no reason while the others still join all hosts. Pure bookkeeping.
 #pragma once
 
 #include <map>
@@ -8,30 +8,32 @@
 #include <vector>
 
 #include "config/network.h"
+#include "programs/torus_run/front/cable_verdict.h"
 #include "programs/torus_run/streams/messages.h"
 
 namespace torusmp::launch {
 
 class Preflight {
   public:
-    // `parents` as in HostOrder. `job` must outlive this.
-    Preflight(const Job& job, std::vector<int> parents);
+    // `job` must outlive this.
+    explicit Preflight(const Job& job);
 
     void answered(int node, HostFacts facts);
     // It will not answer, nor will those that are reached through it; `why` completes "host qcd001
     // ...".
-    void failed(int node, const std::string& why);
+    void failed(int node, const std::string& why, const std::vector<int>& behind);
     bool complete() const { return open_ == 0; }
     // Whether several hosts are namespaces of one machine: each sees all of its processors.
     bool share_a_machine() const;
-    // Empty: nothing is wrong. Precondition: complete().
-    std::string what_is_wrong() const;
+    // Whether the job may start, and what to say. Precondition: complete().
+    CableVerdict verdict() const;
 
   private:
     struct Answer {
         std::optional<HostFacts> facts;
         std::string failure;
         bool known = false;  // also for those behind a host that failed
+        std::size_t behind = 0;
     };
 
     // The same problem on several hosts is reported once.
@@ -39,10 +41,9 @@ class Preflight {
     Grouped group() const;
     std::string cite(const std::vector<int>& nodes) const;
     std::vector<config::HostFacts> parsed(std::vector<std::string>& problems) const;
-    void add_machine_problems(std::vector<std::string>& problems) const;
+    std::vector<config::MachineFault> machine_faults(std::vector<std::string>& problems) const;
 
     const Job& job_;
-    const std::vector<int> parents_;
     std::vector<Answer> answers_;
     int open_;
 };

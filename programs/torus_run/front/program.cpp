@@ -67,12 +67,14 @@ void check_folder(const std::string& folder) {
                                  std::strerror(errno)));
 }
 
-// A system folder in LD_LIBRARY_PATH would precede the run paths of all programs.
-bool is_system_folder(const std::string& folder) {
+// One that the loader searches anyway, such as /usr/lib64 or /usr/lib/x86_64-linux-gnu; in
+// LD_LIBRARY_PATH it would precede the run paths of all programs. A folder further down is searched
+// by nobody.
+bool is_system_folder(const std::filesystem::path& folder) {
     for (const char* system : {"/lib", "/usr/lib"})
         for (const char* size : {"", "32", "64", "x32"}) {
             const std::string name = fmt::format("{}{}", system, size);
-            if (folder == name || folder.starts_with(name + "/")) return true;
+            if (folder == name || folder.parent_path() == name) return true;
         }
     return false;
 }

@@ -75,7 +75,11 @@ std::vector<std::byte> encode(const HostOrder& order) {
     add_job(packer, order.job);
     packer.add(order.working_directory).add(order.file_mode_mask);
     packer.add(order.geometry).add(order.routes);
-    packer.add(order.parents).add(order.hosts).add(order.agent).add(order.torus_run);
+    packer.add(order.parents)
+        .add(order.over_links)
+        .add(order.hosts)
+        .add(order.agent)
+        .add(order.torus_run);
     return packer.take();
 }
 
@@ -88,10 +92,33 @@ HostOrder decode_order(std::span<const std::byte> bytes) {
     order.geometry = unpacker.text();
     order.routes = unpacker.get<bool>();
     order.parents = unpacker.numbers();
+    order.over_links = unpacker.get<bool>();
     order.hosts = unpacker.texts();
     order.agent = unpacker.text();
     order.torus_run = unpacker.text();
     return order;
+}
+
+std::vector<std::byte> encode(const HostStart& start) {
+    std::vector<int> nodes, dimensions;
+    for (const routing::Link& cable : start.dead_cables) {
+        nodes.push_back(cable.rank);
+        dimensions.push_back(cable.dimension);
+    }
+    Packer packer;
+    packer.add(start.shared_machine).add(nodes).add(dimensions);
+    return packer.take();
+}
+
+HostStart decode_start(std::span<const std::byte> bytes) {
+    Unpacker unpacker(bytes);
+    HostStart start;
+    start.shared_machine = unpacker.get<bool>();
+    const std::vector<int> nodes = unpacker.numbers(), dimensions = unpacker.numbers();
+    if (nodes.size() != dimensions.size()) throw PackingError();
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        start.dead_cables.push_back({nodes[i], dimensions[i]});
+    return start;
 }
 
 std::vector<std::byte> encode(const HostFacts& facts) {

@@ -16,14 +16,15 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 3;
+inline constexpr std::uint32_t daemon_protocol = 5;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
 enum class DaemonFrame : std::uint32_t {
     // from the head to a host
     plan = 64,     // HostOrder
-    start,         // all hosts are ready. bool: they share a machine, so do not bind ranks
+    ways,          // int32 numbers: the parents of HostOrder, which have changed
+    start,         // HostStart: all hosts are ready
     signal,        // int32: from the user
     terminate,     // SIGTERM to what runs
     finish,        // kill, answer done, leave
@@ -34,6 +35,9 @@ enum class DaemonFrame : std::uint32_t {
     output_taken,  // uint32 stream, uint64 bytes that may follow
     close_output,  // uint32 stream: nobody reads it any more
     ping,
+    probe,        // text: the path of torus-check, which starts its probe there
+    probe_input,  // bytes
+    probe_over,   // end it
     // from a host to the head
     greeted = 96,  // a daemon further on has greeted and waits for its plan
     facts,         // HostFacts
@@ -45,7 +49,9 @@ enum class DaemonFrame : std::uint32_t {
     done,          // HostEnd
     alive,
     unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
-    lost,     // text: why the node of this frame, and what lies behind it, cannot be reached
+    probe_output,  // bytes
+    probe_ended,   // text: how
+    lost,          // text: why the node of this frame, and what lies behind it, cannot be reached
 };
 
 // ---- what happens to a rank ----
@@ -64,6 +70,7 @@ struct RankEvent {
         vanished,     // under a wrapper that lives on; text completes "rank 3 ..."
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: what it has seen of links and ranks
+        link,         // bytes: what became of one of its links, see launch/link_report.h
         another_mpi,  // nobody here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
     };
     Kind kind{};
@@ -87,12 +94,21 @@ struct HostOrder {
     bool routes = false;   // describe the routes of the kernel too
     // How the hosts are reached: for each node the node that starts its daemon, -1: the head.
     std::vector<int> parents;
+    bool over_links = false;  // over the cables of the torus, from neighbour to neighbour
     std::vector<std::string> hosts;
     std::string agent, torus_run;
 };
 
 std::vector<std::byte> encode(const HostOrder& order);
 HostOrder decode_order(std::span<const std::byte> bytes);
+
+struct HostStart {
+    bool shared_machine = false;             // by several hosts, so ranks are not bound
+    std::vector<routing::Link> dead_cables;  // as the preflight found them
+};
+
+std::vector<std::byte> encode(const HostStart& start);
+HostStart decode_start(std::span<const std::byte> bytes);
 
 // ---- what a host answers ----
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "core/link/cable_faults.h"
@@ -37,6 +39,12 @@ JobOptions job_of(std::uint64_t seed) {
     options.credits = 2 + int(random.below(3) * random.below(3));
     options.relay_credits = 2 + int(random.below(3));
     options.detour = true;
+    // Of a large torus that is cut all the time the ranks would not agree on one state before the
+    // next, so that nothing but the hold-down ends this.
+    static constexpr std::int64_t hold_downs[] = {20'000, 300'000, 3'000'000};
+    const std::size_t big =
+        std::accumulate(shape.dims.begin(), shape.dims.end(), 1, std::multiplies<>()) > 32;
+    options.hold_down = sim::Time(hold_downs[big ? 2 : random.below(3)]);
     options.world.read = sim::Remote::refused;
     options.world.notifies = random.below(3) != 0;
     options.world.write = options.world.notifies ? sim::Remote::pending : sim::Remote::refused;

@@ -1,0 +1,48 @@
+# Where things are installed, and in which of four parts. A rule belongs to the part of its folder
+# unless it says otherwise: a folder sets CMAKE_INSTALL_DEFAULT_COMPONENT_NAME.
+#
+#   library       what programs need to run
+#   development   what it takes to build them
+#   programs      torus-run and the like, their man pages and completions, the examples
+#   documents     this project's pages, and the reference of its interfaces
+#
+# "cmake --install BUILD --component PART" installs one of them; the packages are made of these.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
+
+# Other MPIs have files of the same names. In a prefix that they share, these go into a folder of
+# their own, with bin, lib and include, and the programs have names that end in .torusmp beside all
+# others. Debian's package takes lib/<architecture>/torusmp.
+set(TORUSMP_MPI_FOLDER "" CACHE STRING "Folder in the prefix for what other MPIs call by the same name; empty: none of its own")
+if(TORUSMP_MPI_FOLDER)
+  set(TORUSMP_MPI_BINDIR ${TORUSMP_MPI_FOLDER}/bin)
+  set(TORUSMP_MPI_LIBDIR ${TORUSMP_MPI_FOLDER}/lib)
+  set(TORUSMP_MPI_INCLUDEDIR ${TORUSMP_MPI_FOLDER}/include)
+  set(TORUSMP_MPI_SUFFIX .torusmp)
+else()
+  set(TORUSMP_MPI_BINDIR ${CMAKE_INSTALL_BINDIR})
+  set(TORUSMP_MPI_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+  set(TORUSMP_MPI_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+  set(TORUSMP_MPI_SUFFIX "")
+endif()
+
+# torusmp_install_link(FOLDER NAME TARGET): a symbolic link FOLDER/NAME to the file TARGET, both
+# below the prefix.
+function(torusmp_install_link folder name target)
+  file(RELATIVE_PATH target /${folder} /${target})
+  set(link ${PROJECT_BINARY_DIR}/links/${folder}/${name})
+  cmake_path(GET link PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${parent})
+  file(CREATE_LINK ${target} ${link} SYMBOLIC)
+  install(FILES ${link} DESTINATION ${folder} ${ARGN})
+endfunction()
+
+# torusmp_install_mpi_name(NAME): the program NAME of MPI's folder, among all programs.
+function(torusmp_install_mpi_name name)
+  if(TORUSMP_MPI_FOLDER)
+    torusmp_install_link(${CMAKE_INSTALL_BINDIR} ${name}${TORUSMP_MPI_SUFFIX} ${TORUSMP_MPI_BINDIR}/${name})
+  endif()
+endfunction()
+
+add_custom_target(uninstall
+  COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake
+  COMMENT "Removing what was installed from this build" VERBATIM)

@@ -1,0 +1,55 @@
+#include "launch/agent.h"
+#include "programs/torus_check/reach.h"
+#include "programs/torus_run/streams/loop.h"
+#include "programs/torus_run/streams/piped_program.h"
+
+namespace torusmp::check {
+
+namespace {
+
+class AgentReach final : public Reach {
+  public:
+    AgentReach(const std::string& agent, const std::string& program,
+               const std::vector<std::string>& hosts)
+        : agent_(agent), program_(program), hosts_(hosts), agents_(hosts.size()) {}
+
+    void start(Listener& listener) override {
+        for (std::size_t node = 0; node < hosts_.size(); ++node) {
+            try {
+                agents_[node] = std::make_unique<launch::PipedProgram>(
+                    launch::agent_command(agent_, hosts_[node], {program_, "--probe"}), loop_,
+                    [&listener, node](std::string_view text) { listener.said(int(node), text); },
+                    [&listener, node](const std::string& why) {
+                        listener.lost(int(node), "the agent " + why);
+                    });
+            } catch (const launch::AgentError& error) {
+                listener.lost(int(node), error.what());
+            }
+            serve(std::chrono::milliseconds(0));
+        }
+    }
+    void send(int node, const std::string& text) override {
+        if (agents_[std::size_t(node)]) agents_[std::size_t(node)]->send(text);
+    }
+    void drop(int node) override {
+        if (agents_[std::size_t(node)]) agents_[std::size_t(node)]->drop();
+    }
+    void serve(std::chrono::milliseconds wait) override {
+        loop_.step(int(wait.count()), [] {});
+    }
+
+  private:
+    const std::string agent_, program_;
+    const std::vector<std::string> hosts_;
+    launch::Loop loop_;
+    std::vector<std::unique_ptr<launch::PipedProgram>> agents_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reach> reach_by_agents(const std::string& agent, const std::string& program,
+                                       const std::vector<std::string>& hosts) {
+    return std::make_unique<AgentReach>(agent, program, hosts);
+}
+
+}  // namespace torusmp::check

@@ -1,0 +1,281 @@
+#include "programs/torus_check/cable_survey.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "programs/torus_check/speed.h"
+
+namespace torusmp::check {
+
+namespace {
+
+using EndKey = std::pair<int, std::string>;  // node and device
+
+// Whoever loses a packet among hosts that all send at once is asked again, with more packets, by
+// itself; the better of these rounds counts.
+constexpr int more_rounds = 2, more_small = 600, more_large = 60;
+
+// All cables at once: so much for all ends on one machine together, so that namespaces of one
+// machine do not take for ever; no longer than a while at the speed of the driver.
+constexpr std::uint64_t machine_bytes = std::uint64_t(128) << 20;
+constexpr std::uint64_t fewest_bytes = std::uint64_t(64) << 10;
+constexpr double together_seconds = 0.05;
+// One cable at a time: more than what shapers let pass at first, but short where cables are fast.
+constexpr std::uint64_t least_alone = std::uint64_t(384) << 10, most_alone = std::uint64_t(32)
+                                                                             << 20;
+constexpr double alone_seconds = 0.002;
+constexpr auto stream_time = std::chrono::milliseconds(10);
+// Comparisons last longer; but every second is by a short stream where that takes no time, which
+// most likely runs between two interruptions of the hosts.
+constexpr auto compare_time = std::chrono::milliseconds(50);
+constexpr int comparisons_of_fast = 12, comparisons_of_others = 6, comparisons_if_far_behind = 5;
+constexpr int default_megabits = 1000;  // where the driver does not say
+
+const LinkEnd& start_of(const CableResult& cable, Speeds::Way way) {
+    return way % 2 ? cable.b : cable.a;
+}
+const LinkEnd& end_of(const CableResult& cable, Speeds::Way way) {
+    return way % 2 ? cable.a : cable.b;
+}
+
+// ---- Probes that were lost ----
+
+using Reports = std::vector<ProbeReport>;  // by node
+
+Sent* find_sent(Reports& reports, const EndKey& end) {
+    for (Sent& sent : reports[std::size_t(end.first)].sent)
+        if (sent.device == end.second) return &sent;
+    return nullptr;
+}
+
+// Where packets of an end arrived: the first such end, and how many.
+std::optional<std::pair<EndKey, Heard>> arrival(const Reports& reports, const EndKey& from) {
+    for (std::size_t node = 0; node < reports.size(); ++node)
+        for (const Heard& heard : reports[node].heard)
+            if (heard.node == from.first && heard.from == from.second)
+                return std::pair(EndKey{int(node), heard.device}, heard);
+    return std::nullopt;
+}
+
+// Ends whose packets arrive somewhere, but not all of them.
+std::set<EndKey> ends_that_lose(const Reports& reports) {
+    std::map<EndKey, int> arrived;
+    for (const ProbeReport& report : reports)
+        for (const Heard& heard : report.heard) {
+            int& most = arrived[{heard.node, heard.from}];
+            most = std::max(most, heard.small + heard.large);
+        }
+    std::set<EndKey> ends;
+    for (std::size_t node = 0; node < reports.size(); ++node)
+        for (const Sent& sent : reports[node].sent) {
+            const auto found = arrived.find({int(node), sent.device});
+            if (found != arrived.end() && found->second < sent.small + sent.large)
+                ends.insert(found->first);
+        }
+    return ends;
+}
+
+// What is lost of an end's packets by the fault of the cable.
+int lost_of(Reports& reports, const EndKey& from) {
+    const Sent* sent = find_sent(reports, from);
+    const auto got = arrival(reports, from);
+    if (!sent || !got) return std::numeric_limits<int>::max();
+    const Sent* receiver = find_sent(reports, got->first);
+    return sent->small + sent->large - got->second.small - got->second.large -
+           (receiver ? receiver->overflow : 0);
+}
+
+// Puts what a later round found of an end in the place of what `reports` say of it.
+void replace(Reports& reports, const EndKey& from, Reports& later) {
+    const Sent* sent = find_sent(later, from);
+    if (!sent) return;
+    if (Sent* known = find_sent(reports, from)) {
+        const int overflow = known->overflow;  // of what this end receives
+        *known = *sent;
+        known->overflow = overflow;
+    }
+    for (ProbeReport& report : reports)
+        std::erase_if(report.heard, [&](const Heard& heard) {
+            return heard.node == from.first && heard.from == from.second;
+        });
+    const auto got = arrival(later, from);
+    if (!got) return;
+    reports[std::size_t(got->first.first)].heard.push_back(got->second);
+    const Sent* receiver = find_sent(later, got->first);
+    if (Sent* known = find_sent(reports, got->first))
+        known->overflow = receiver ? receiver->overflow : 0;
+}
+
+// ---- The survey ----
+
+class CableSurvey {
+  public:
+    CableSurvey(Coordinator& coordinator, const config::Settings& settings,
+                const SurveyOptions& options)
+        : coordinator_(coordinator), settings_(settings), options_(options) {}
+
+    Survey run() {
+        const Reports before = coordinator_.ask_reports();
+        const Reports reports = send_probes();
+        survey_.hosts = coordinator_.hosts();
+        for (std::size_t node = 0; node < reports.size(); ++node)
+            survey_.hosts[node].report = reports[node];
+        survey_.cables = judge(settings_, survey_.hosts, options_.expectation);
+        if (options_.streams) measure();
+        judge_counters(before, coordinator_.ask_reports());
+        return std::move(survey_);
+    }
+
+  private:
+    Reports send_probes() {
+        Reports reports = coordinator_.send_round([&](int) {
+            return Round{0, options_.small_probes, options_.large_probes, true, {}};
+        });
+        const std::set<EndKey> suspects = ends_that_lose(reports);
+        Reports best;
+        for (int i = 0; i < more_rounds && !suspects.empty(); ++i) {
+            Reports again = coordinator_.send_round([&](int node) {
+                Round round{0,
+                            std::max(more_small, options_.small_probes),
+                            std::max(more_large, options_.large_probes),
+                            false,
+                            {}};
+                for (const EndKey& end : suspects)
+                    if (end.first == node) round.devices.push_back(end.second);
+                return round;
+            });
+            if (best.empty()) best = again;
+            for (const EndKey& end : suspects)
+                if (lost_of(again, end) < lost_of(best, end)) replace(best, end, again);
+        }
+        for (const EndKey& end : suspects) replace(reports, end, best);
+        return reports;
+    }
+
+    // ---- Streams ----
+
+    void measure() {
+        std::vector<std::optional<int>> megabits;
+        for (const CableResult& cable : survey_.cables) megabits.push_back(slower_end(cable));
+        Speeds speeds(std::move(megabits));
+        std::vector<Speeds::Way> ways;  // of cables with which nothing is wrong so far
+        for (std::size_t cable = 0; cable < survey_.cables.size(); ++cable)
+            if (survey_.cables[cable].findings.empty())
+                ways.insert(ways.end(), {2 * cable, 2 * cable + 1});
+        push(speeds, ways, Coordinator::Pace::together);
+        std::erase_if(ways, [&](Speeds::Way way) { return speeds.keeps_promise(way); });
+        push(speeds, ways, Coordinator::Pace::in_turns);
+        for (std::size_t cable = 0; cable < survey_.cables.size(); ++cable) {
+            survey_.cables[cable].forth = speeds.rate(2 * cable);
+            survey_.cables[cable].back = speeds.rate(2 * cable + 1);
+        }
+        compare(speeds);
+        if (const std::string why = speeds.why_nothing(); !why.empty())
+            survey_.notes.push_back(
+                fmt::format("how fast the cables are could not be measured: {}", why));
+    }
+
+    void push(Speeds& speeds, const std::vector<Speeds::Way>& ways, Coordinator::Pace pace) {
+        std::vector<Coordinator::Order> orders;
+        for (const Speeds::Way way : ways) orders.push_back(order(way, pace, ways.size()));
+        const std::vector<Pushed> results = coordinator_.push(orders, pace);
+        for (std::size_t i = 0; i < ways.size(); ++i) speeds.add(ways[i], results[i]);
+    }
+
+    // Suspects alone, each in turns with a cable that is good.
+    void compare(Speeds& speeds) {
+        for (const Speeds::Way way : speeds.suspects()) {
+            const bool fast = speeds.are_fast(way);
+            for (int i = 0; i < (fast ? comparisons_of_fast : comparisons_of_others); ++i) {
+                const auto beside = speeds.reference(way);
+                if (!beside || (i > 0 && !speeds.stays_behind(way))) break;
+                if (i >= comparisons_if_far_behind && speeds.far_behind(way)) break;
+                const bool brief = fast && i % 2;
+                const Pushed own = push_alone(way, brief), other = push_alone(*beside, brief);
+                speeds.compare(way, own, other);
+            }
+            if (!speeds.stays_behind(way)) continue;
+            CableResult& cable = survey_.cables[way / 2];
+            cable.findings.push_back(
+                speeds.finding(way, describe(start_of(cable, way)), describe(end_of(cable, way))));
+        }
+    }
+
+    Pushed push_alone(Speeds::Way way, bool brief) {
+        constexpr auto pace = Coordinator::Pace::in_turns;
+        Coordinator::Order stream = order(way, pace, 1);
+        stream.push.time = compare_time;
+        if (brief) stream.push.bytes = least_alone;
+        return coordinator_.push({stream}, pace).front();
+    }
+
+    Coordinator::Order order(Speeds::Way way, Coordinator::Pace pace, std::size_t ways) const {
+        const CableResult& cable = survey_.cables[way / 2];
+        const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
+        const double rate = slower_end(cable).value_or(default_megabits) * 1e6 / 8;
+        Push push{0, from.device, to.node, to.device, 0, 0, stream_time};
+        if (pace == Coordinator::Pace::in_turns) {
+            push.least = least_alone;
+            push.bytes = std::clamp(std::uint64_t(alone_seconds * rate), least_alone, most_alone);
+        } else {
+            push.bytes = push.least =
+                std::clamp(std::uint64_t(together_seconds * rate), fewest_bytes,
+                           std::max(machine_bytes / ways, fewest_bytes));
+        }
+        return {from.node, push};
+    }
+
+    std::optional<int> slower_end(const CableResult& cable) const {
+        std::optional<int> slower;
+        for (const LinkEnd* end : {&cable.a, &cable.b}) {
+            const config::Device* device =
+                survey_.hosts[std::size_t(end->node)].facts.find(end->device);
+            if (!device || !device->megabits) continue;
+            slower = slower ? std::min(*slower, *device->megabits) : *device->megabits;
+        }
+        return slower;
+    }
+
+    // ---- Counters ----
+
+    // What the kernels found wrong with packets during the test, unless the cable is named already.
+    void judge_counters(const Reports& before, const Reports& after) {
+        for (CableResult& cable : survey_.cables) {
+            if (!cable.findings.empty()) continue;
+            for (const LinkEnd* end : {&cable.a, &cable.b}) {
+                const auto first = counters(before, *end), last = counters(after, *end);
+                if (!first || !last) continue;
+                const base::LinkCounters counted = last->since(*first);
+                if (counted.damaged() > 0)
+                    cable.findings.push_back(
+                        {Fault::lossy,
+                         fmt::format("the kernel of {} counted {} on {} during this test",
+                                     end->host, counted.describe(), end->device)});
+            }
+        }
+    }
+
+    static std::optional<base::LinkCounters> counters(const Reports& reports, const LinkEnd& end) {
+        for (const Counted& counted : reports[std::size_t(end.node)].counted)
+            if (counted.device == end.device) return counted.counters;
+        return std::nullopt;
+    }
+
+    Coordinator& coordinator_;
+    const config::Settings& settings_;
+    const SurveyOptions& options_;
+    Survey survey_;
+};
+
+}  // namespace
+
+Survey survey_cables(Coordinator& coordinator, const config::Settings& settings,
+                     const SurveyOptions& options) {
+    return CableSurvey(coordinator, settings, options).run();
+}
+
+}  // namespace torusmp::check

@@ -1,0 +1,204 @@
+#include "programs/torus_check/speed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace torusmp::check {
+
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr double promise = 0.7;     // of what the driver says: headers, and the start of a stream
+constexpr double suspicious = 0.7;  // of what fellows carry
+constexpr double slow = 0.6;        // the same, in every comparison
+constexpr double fast = 5e8;
+constexpr double very_slow = 0.1;
+constexpr int few = 3;          // fewer fellows say nothing
+constexpr double lossy = 0.02;  // of a slow stream's segments sent again: that is why it is slow
+// A round trip that is longer by so much is no matter of scheduling.
+constexpr int late_factor = 4;
+constexpr microseconds late_by{500};
+
+double bytes_per_second(int megabits) {
+    return megabits * 1e6 / 8;
+}
+
+// Of those that were measured.
+Rate median(std::vector<Rate> rates) {
+    std::erase_if(rates, [](const Rate& rate) { return rate.bytes_per_second <= 0; });
+    if (rates.empty()) return {};
+    const auto middle = rates.begin() + std::ptrdiff_t(rates.size() / 2);
+    Rate found;
+    std::nth_element(rates.begin(), middle, rates.end(), [](const Rate& a, const Rate& b) {
+        return a.bytes_per_second < b.bytes_per_second;
+    });
+    found.bytes_per_second = middle->bytes_per_second;
+    std::nth_element(rates.begin(), middle, rates.end(),
+                     [](const Rate& a, const Rate& b) { return a.round_trip < b.round_trip; });
+    found.round_trip = middle->round_trip;
+    return found;
+}
+
+std::string megabytes(double bytes) {
+    return fmt::format("{:.{}f} MB/s", bytes / 1e6, bytes < 1e7 ? 1 : 0);
+}
+
+double milliseconds(microseconds time) {
+    return double(time.count()) / 1000;
+}
+
+}  // namespace
+
+Speeds::Speeds(std::vector<std::optional<int>> megabits) {
+    for (const auto& speed : megabits)
+        for (int way = 0; way < 2; ++way) ways_.emplace_back().megabits = speed;
+}
+
+Rate Speeds::rate_of(const Pushed& pushed) {
+    if (!pushed.trouble.empty() || pushed.time.count() <= 0) return {};
+    return {double(pushed.bytes) * 1e6 / double(pushed.time.count()), pushed.round_trip};
+}
+
+void Speeds::improve(Rate& best, const Rate& found) {
+    if (found.bytes_per_second <= 0) return;
+    best.bytes_per_second = std::max(best.bytes_per_second, found.bytes_per_second);
+    if (found.round_trip.count() > 0)
+        best.round_trip = best.round_trip.count() > 0 ? std::min(best.round_trip, found.round_trip)
+                                                      : found.round_trip;
+}
+
+void Speeds::add(Way way, const Pushed& pushed) {
+    Measured& measured = ways_[way];
+    measured.asked = true;
+    improve(measured.best, rate_of(pushed));
+    measured.trouble = measured.best.bytes_per_second > 0 ? "" : pushed.trouble;
+    measured.segments += pushed.segments;
+    measured.again += pushed.again;
+}
+
+void Speeds::compare(Way way, const Pushed& pushed, const Pushed& reference) {
+    add(way, pushed);
+    improve(ways_[way].compared, rate_of(pushed));
+    ways_[way].references.push_back(rate_of(reference));
+}
+
+bool Speeds::keeps_promise(Way way) const {
+    const Measured& measured = ways_[way];
+    return measured.megabits &&
+           measured.best.bytes_per_second >= promise * bytes_per_second(*measured.megabits);
+}
+
+Rate Speeds::fellows(Way way) const {
+    std::vector<Rate> same, all;
+    for (Way other = 0; other < ways_.size(); ++other) {
+        if (other / 2 == way / 2 || ways_[other].best.bytes_per_second <= 0) continue;
+        all.push_back(ways_[other].best);
+        if (ways_[other].megabits == ways_[way].megabits) same.push_back(ways_[other].best);
+    }
+    if (int(same.size()) >= few) return median(same);
+    // Those of another speed tell what part of it the hosts can use.
+    Rate expected = median(all);
+    if (!ways_[way].megabits || all.empty()) return expected;
+    std::vector<Rate> parts;
+    for (const Measured& other : ways_)
+        if (&other != &ways_[way] && other.megabits && other.best.bytes_per_second > 0)
+            parts.push_back({other.best.bytes_per_second / bytes_per_second(*other.megabits), {}});
+    const double part = std::min(1.0, median(parts).bytes_per_second);
+    expected.bytes_per_second =
+        std::min(expected.bytes_per_second, part * bytes_per_second(*ways_[way].megabits));
+    return expected;
+}
+
+Rate Speeds::expected(Way way) const {
+    Rate expected = fellows(way);
+    if (const auto& megabits = ways_[way].megabits)
+        expected.bytes_per_second =
+            std::min(expected.bytes_per_second, bytes_per_second(*megabits));
+    return expected;
+}
+
+bool Speeds::behind(const Rate& found, const Rate& expected, double limit) {
+    if (expected.bytes_per_second <= 0) return false;
+    if (found.bytes_per_second < limit * expected.bytes_per_second) return true;
+    return expected.round_trip.count() > 0 &&
+           found.round_trip > late_factor * expected.round_trip + late_by;
+}
+
+std::vector<Speeds::Way> Speeds::suspects() const {
+    std::vector<Way> found;
+    for (Way way = 0; way < ways_.size(); ++way)
+        if (ways_[way].asked && behind(ways_[way].best, expected(way), suspicious))
+            found.push_back(way);
+    return found;
+}
+
+std::optional<Speeds::Way> Speeds::reference(Way way) const {
+    const double usual = expected(way).bytes_per_second;
+    std::optional<Way> best;
+    const auto worth = [&](Way other) {
+        const Measured& measured = ways_[other];
+        const double distance = std::abs(measured.best.bytes_per_second / usual - 1);
+        return std::pair(measured.megabits != ways_[way].megabits, distance);
+    };
+    for (Way other = 0; other < ways_.size(); ++other) {
+        if (other / 2 == way / 2 || ways_[other].best.bytes_per_second <= 0 ||
+            behind(ways_[other].best, expected(other), suspicious))
+            continue;
+        if (!best || worth(other) < worth(*best)) best = other;
+    }
+    return best;
+}
+
+bool Speeds::stays_behind(Way way) const {
+    const Measured& measured = ways_[way];
+    if (measured.references.empty()) return false;
+    const Rate known = expected(way);
+    Rate beside = median(measured.references);
+    beside.bytes_per_second = std::min(beside.bytes_per_second, known.bytes_per_second);
+    return behind(measured.best, known, suspicious) && behind(measured.compared, beside, slow);
+}
+
+bool Speeds::are_fast(Way way) const {
+    return expected(way).bytes_per_second > fast;
+}
+
+bool Speeds::far_behind(Way way) const {
+    return ways_[way].best.bytes_per_second < very_slow * expected(way).bytes_per_second;
+}
+
+Rate Speeds::rate(Way way) const {
+    return ways_[way].best;
+}
+
+Finding Speeds::finding(Way way, const std::string& from, const std::string& to) const {
+    const Measured& measured = ways_[way];
+    const std::string ends = fmt::format("from {} to {}", from, to);
+    if (measured.best.bytes_per_second <= 0)
+        return {Fault::slow,
+                fmt::format("packets arrive {}, but no stream does: {}", ends, measured.trouble)};
+    const Rate expected = fellows(way);
+    const std::string rates =
+        fmt::format("{}, its fellows {}", megabytes(measured.compared.bytes_per_second),
+                    megabytes(expected.bytes_per_second));
+    if (measured.compared.bytes_per_second >= slow * this->expected(way).bytes_per_second)
+        return {Fault::slow, fmt::format("a round trip {} takes {:.2f} ms, its fellows' {:.2f}",
+                                         ends, milliseconds(measured.best.round_trip),
+                                         milliseconds(expected.round_trip))};
+    if (measured.again > lossy * measured.segments)
+        return {Fault::lossy, fmt::format("{} of {} segments had to be sent again {} ({})",
+                                          measured.again, measured.segments, ends, rates)};
+    return {Fault::slow, fmt::format("{} {}", rates, ends)};
+}
+
+std::string Speeds::why_nothing() const {
+    std::string why;
+    for (const Measured& measured : ways_) {
+        if (measured.best.bytes_per_second > 0) return {};
+        if (measured.asked && why.empty()) why = measured.trouble;
+    }
+    return why;
+}
+
+}  // namespace torusmp::check

@@ -1,0 +1,177 @@
+#include "programs/torus_run/daemon/cable_news.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "config/cable.h"
+#include "config/geometry.h"
+
+namespace torusmp::launch {
+namespace {
+
+using std::chrono::duration;
+
+std::string on_the_wall(const CableNews::Moment& moment) {
+    return fmt::format("{:%H:%M:%S}",
+                       fmt::localtime(std::chrono::system_clock::to_time_t(moment.wall)));
+}
+
+std::string length(CableNews::Clock::duration time) {
+    const double seconds = duration<double>(time).count();
+    if (seconds < 1) return fmt::format("{:.0f} ms", 1000 * seconds);
+    return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 1 : 0);
+}
+
+// Whether a path goes from rank to rank, and to the peer.
+bool leads(const routing::Torus& ranks, routing::Rank rank, const LinkReport& report) {
+    for (const routing::Hop& hop : report.path) {
+        if (hop.direction.dimension >= ranks.dimensions() ||
+            ranks.neighbour(rank, hop.direction) != hop.rank)
+            return false;
+        rank = hop.rank;
+    }
+    return report.path.empty() || rank == report.peer;
+}
+
+}  // namespace
+
+CableNews::CableNews(const config::Settings& settings, int ranks)
+    : settings_(settings),
+      ranks_(node_torus(settings) ? std::optional(rank_torus(settings, ranks)) : std::nullopt) {}
+
+void CableNews::dead_at_start(std::span<const routing::Link> cables, Moment now) {
+    for (const routing::Link& link : cables) {
+        Cable& cable = cables_[link];
+        cable.dead = cable.told_dead = true;
+        cable.died = cable.changed = now;
+    }
+}
+
+bool CableNews::heard(routing::Rank rank, const LinkReport& report, Moment now) {
+    if (!ranks_) return true;
+    if (report.direction.dimension >= ranks_->dimensions() ||
+        ranks_->neighbour(rank, report.direction) != report.peer)
+        return false;
+    const bool detour = report.state == LinkReport::State::detour;
+    if (detour == report.path.empty() || !leads(*ranks_, rank, report)) return false;
+    const auto link = config::cable_under(settings_, *ranks_, rank, report.direction);
+    if (!link || gone_.count(rank) != 0 || gone_.count(report.peer) != 0) return true;
+    Cable& cable = cables_[*link];
+    const End end{rank, report.direction.index()};
+    if (report.state == LinkReport::State::alive) {
+        cable.ends.erase(end);
+        if (cable.ends.empty()) come_back(cable, now);
+        return true;
+    }
+    die(cable, now);
+    cable.ends[end] =
+        detour ? config::nodes_along(settings_, rank, report.path) : std::vector<int>();
+    if (cable.why.empty() && !report.why.empty())
+        cable.why = fmt::format(
+            "{} saw: {}", config::host_of(settings_, {node_of(settings_, rank), {}}), report.why);
+    return true;
+}
+
+void CableNews::die(Cable& cable, Moment now) {
+    if (cable.dead) return;
+    if (now.at - cable.changed.at > quiet) cable.deaths = 0;
+    if (cable.deaths++ == 0) cable.first = now;
+    cable.dead = cable.news = true;
+    cable.why.clear();
+    cable.died = cable.changed = now;
+    cable.say_at = now.at + (cable.flapping ? Clock::duration(quiet) : Clock::duration(settling));
+}
+
+void CableNews::come_back(Cable& cable, Moment now) {
+    if (!cable.dead) return;
+    cable.dead = false;
+    cable.news = true;
+    cable.changed = now;
+    cable.say_at = now.at + (cable.flapping ? Clock::duration(quiet) : Clock::duration(settling));
+}
+
+void CableNews::gone(routing::Rank rank) {
+    gone_.insert(rank);
+    for (auto& [link, cable] : cables_) {
+        std::erase_if(cable.ends, [&](const auto& it) {
+            const auto direction = routing::Direction::from_index(it.first.second);
+            return it.first.first == rank || ranks_->neighbour(it.first.first, direction) == rank;
+        });
+        if (cable.ends.empty() && cable.dead && !cable.told_dead) cable = {};
+    }
+}
+
+std::optional<CableNews::Clock::time_point> CableNews::next() const {
+    std::optional<Clock::time_point> next;
+    for (const auto& [link, cable] : cables_)
+        if (cable.say_at) next = next ? std::min(*next, *cable.say_at) : *cable.say_at;
+    return next;
+}
+
+std::vector<std::string> CableNews::due(Clock::time_point now) {
+    std::vector<std::string> lines;
+    for (auto& [link, cable] : cables_)
+        if (cable.say_at && *cable.say_at <= now)
+            if (auto line = speak(link, cable, now, false)) lines.push_back(std::move(*line));
+    return lines;
+}
+
+std::vector<std::string> CableNews::rest(Clock::time_point now) {
+    std::vector<std::string> lines;
+    for (auto& [link, cable] : cables_)
+        if (cable.say_at)
+            if (auto line = speak(link, cable, now, true)) lines.push_back(std::move(*line));
+    return lines;
+}
+
+std::string CableNews::detour_of(const Cable& cable) const {
+    for (const auto& [end, way] : cable.ends)
+        if (!way.empty())
+            return "the job goes around it, over " + config::describe_detour(settings_, way);
+    return "nothing carries its messages";
+}
+
+std::optional<std::string> CableNews::speak(const routing::Link& link, Cable& cable,
+                                            Clock::time_point now, bool last) {
+    const std::string name = "the cable from " + config::describe_cable(settings_, link);
+    const bool carried = std::any_of(cable.ends.begin(), cable.ends.end(),
+                                     [](const auto& end) { return !end.second.empty(); });
+    if (!last && !cable.flapping && cable.dead && !carried &&
+        now < cable.died.at + time_for_the_cause) {
+        cable.say_at = cable.died.at + time_for_the_cause;
+        return std::nullopt;
+    }
+    cable.say_at.reset();
+    if (!cable.news) return std::nullopt;
+    if (cable.flapping) {
+        const std::string count = fmt::format("{} went away {} times in {}", name, cable.deaths,
+                                              length(cable.changed.at - cable.first.at));
+        cable.flapping = cable.news = false;
+        cable.deaths = 0;
+        cable.told_dead = cable.dead;
+        return cable.dead
+                   ? fmt::format("warning: {}; it is dead since {}; {}", count,
+                                 on_the_wall(cable.changed), detour_of(cable))
+                   : fmt::format("{}; it is back since {}", count, on_the_wall(cable.changed));
+    }
+    if (cable.deaths >= most_deaths && !last) {
+        cable.flapping = true;
+        cable.say_at = cable.changed.at + quiet;
+        return fmt::format(
+            "warning: {} comes and goes, {} times in {} so far; the next word on it comes when it "
+            "has been quiet for {}",
+            name, cable.deaths, length(now - cable.first.at), length(quiet));
+    }
+    cable.news = false;
+    if (cable.dead == cable.told_dead && cable.dead) return std::nullopt;  // as it was told
+    const bool told = std::exchange(cable.told_dead, cable.dead);
+    if (cable.dead)
+        return fmt::format("warning: {} is dead since {}{}{}; {}", name, on_the_wall(cable.died),
+                           cable.why.empty() ? "" : ": ", cable.why, detour_of(cable));
+    const std::string away = length(cable.changed.at - cable.died.at);
+    return told ? fmt::format("{} is back after {}", name, away)
+                : fmt::format("{} was away for {}, and is back{}{}", name, away,
+                              cable.why.empty() ? "" : "; ", cable.why);
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,141 @@
+#include "programs/torus_run/front/cable_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "config/cable.h"
+#include "config/geometry.h"
+#include "core/settings.h"
+
+namespace torusmp::launch {
+namespace {
+
+using config::MachineFault;
+
+// By cable the surest cause.
+using Causes = std::map<routing::Link, const MachineFault*>;
+
+constexpr std::size_t most_problems = 20;
+constexpr std::size_t most_warnings = 8;
+
+std::string block(const std::vector<std::string>& lines) {
+    const std::size_t shown = std::min(most_problems, lines.size());
+    std::string text;
+    for (std::size_t i = 0; i < shown; ++i) text += "\n  " + lines[i];
+    if (lines.size() > shown) text += fmt::format("\n  and {} more", lines.size() - shown);
+    return text;
+}
+
+Causes causes_of(const std::vector<MachineFault>& faults) {
+    Causes causes;
+    for (const MachineFault& fault : faults) {
+        const MachineFault*& cause = causes[fault.of_cable->cable];
+        if (cause == nullptr || fault.of_cable->kind < cause->of_cable->kind) cause = &fault;
+    }
+    return causes;
+}
+
+// Why jobs do not go around dead cables; empty: they do.
+std::string why_no_detours(const config::Settings& settings) {
+    const auto because = [&](const config::AnySetting& setting, const char* value) {
+        const std::string& where = settings.origin(setting).where;
+        return fmt::format("{} = {}{} lets no job go around a dead cable", setting.key(), value,
+                           where.empty() ? "" : fmt::format(" ({})", where));
+    };
+    if (!settings[core::setting::detour]) return because(core::setting::detour, "false");
+    if (settings[config::setting::forward] == config::Forward::kernel)
+        return because(config::setting::forward, "\"kernel\"");
+    return {};
+}
+
+std::string refuse_cut(const config::Settings& settings, const routing::Parts& parts,
+                       const Causes& causes) {
+    std::vector<std::string> lines;
+    for (const routing::Link& cable : parts.cut()) lines.push_back(causes.at(cable)->text);
+    return fmt::format("dead cables cut the torus apart, and nothing was started: {}. Dead:{}",
+                       config::describe_parts(settings, parts), block(lines));
+}
+
+bool is_dead(const MachineFault& fault) {
+    return fault.of_cable && fault.of_cable->dead();
+}
+
+// The detours that the ranks make of these dead cables, by the same rule.
+routing::Detours detours_of(const config::Settings& settings, int ranks,
+                            const std::vector<routing::Link>& dead) {
+    const routing::Torus torus = rank_torus(settings, ranks);
+    std::vector<routing::Link> links;
+    for (const routing::Link& cable : dead)
+        for (const routing::Link& link : config::links_over(settings, torus, cable))
+            links.push_back(link);
+    return {torus, links};
+}
+
+std::string describe_way_around(const config::Settings& settings, const routing::Detours& detours,
+                                const routing::Link& cable) {
+    const auto links = config::links_over(settings, detours.parts().torus(), cable);
+    const routing::Link& link = links.front();
+    const auto way = detours.around(link.rank, link.direction());
+    return config::describe_detour(settings, config::nodes_along(settings, link.rank, *way));
+}
+
+std::vector<std::string> warn_of(const config::Settings& settings, int ranks, const Causes& causes,
+                                 const std::vector<routing::Link>& dead) {
+    const routing::Detours detours = detours_of(settings, ranks, dead);
+    std::vector<std::string> warnings;
+    for (const auto& [cable, cause] : causes) {
+        if (warnings.size() == most_warnings) {
+            const std::size_t more = causes.size() - most_warnings;
+            warnings.push_back(fmt::format("{} more cable{}; torus-check names all", more,
+                                           more == 1 ? " has a fault" : "s have faults"));
+            break;
+        }
+        const std::string name = config::describe_cable(settings, cable);
+        const std::string& brief = cause->of_cable->brief;
+        warnings.push_back(
+            is_dead(*cause)
+                ? fmt::format("the cable from {} is dead: {}; the job goes around it, over {}",
+                              name, brief, describe_way_around(settings, detours, cable))
+                : fmt::format("the cable from {} has a fault: {}; it is used all the same", name,
+                              brief));
+    }
+    return warnings;
+}
+
+}  // namespace
+
+std::string refuse(const std::vector<std::string>& problems, const std::string& hint) {
+    const std::string reason = hint.empty() ? hint : ": " + hint;
+    if (problems.size() == 1) return problems.front() + "; nothing was started" + reason;
+    return fmt::format("{} things are wrong, and nothing was started{}:{}", problems.size(),
+                       hint.empty() ? "" : " (" + hint + ")", block(problems));
+}
+
+CableVerdict judge_cables(const config::Settings& settings, int ranks,
+                          const std::vector<MachineFault>& faults) {
+    if (faults.empty()) return {};
+    const bool only_cables = std::all_of(
+        faults.begin(), faults.end(), [](const auto& fault) { return fault.of_cable.has_value(); });
+    const std::string why_not = why_no_detours(settings);
+    CableVerdict verdict;
+    if (!only_cables || !why_not.empty()) {
+        std::vector<std::string> problems;
+        for (const MachineFault& fault : faults) problems.push_back(fault.text);
+        const bool matters = only_cables && std::any_of(faults.begin(), faults.end(), is_dead);
+        verdict.refusal = refuse(problems, matters ? why_not : "");
+        return verdict;
+    }
+    const Causes causes = causes_of(faults);
+    for (const auto& [cable, cause] : causes)
+        if (is_dead(*cause)) verdict.dead.push_back(cable);
+    const routing::Parts parts(*node_torus(settings), verdict.dead);
+    if (parts.connected())
+        verdict.warnings = warn_of(settings, ranks, causes, verdict.dead);
+    else
+        verdict.refusal = refuse_cut(settings, parts, causes);
+    return verdict;
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,159 @@
+// Links over TCP whose connections are torn in the middle of everything, again and again: all ranks
+// of a small torus in this process, over this host's addresses. What was lost on the way is sent
+// again over other ranks or over the next connection, and no message notices.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <vector>
+
+#include "core/api.h"
+#include "core/transport/sim/random.h"
+#include "core/transport/tcp/interface.h"
+
+using namespace torusmp;
+using namespace torusmp::core;
+using transport::sim::Random;
+
+namespace tcp_links_test {
+namespace {
+
+std::unique_ptr<Runtime> make(const std::vector<int>& dims, Rank rank, bool checksum) {
+    Options options{
+        .torus = routing::Torus(dims), .rank = rank, .direct = {}, .log = {}, .name_of = {}};
+    options.eager_limit = 4096;
+    options.credits = options.relay_credits = 4;
+    options.detour = true;
+    return std::make_unique<Runtime>(
+        std::move(options), [=](const std::vector<transport::PortOptions>& ports) {
+            transport::tcp::InterfaceOptions mine;
+            mine.host = "rank " + std::to_string(rank);
+            mine.secret = transport::derive_secret({});
+            mine.spares_links = true;
+            mine.checksum = checksum;
+            mine.timeout = std::chrono::seconds(30);
+            return std::make_unique<transport::tcp::TcpInterface>(ports, mine);
+        });
+}
+
+// The descriptors of this process that are established TCP connections.
+std::vector<int> connections() {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    std::vector<int> found;
+    for (int fd = 3; fd < int(std::min<rlim_t>(limit.rlim_cur, 1000)); ++fd) {
+        tcp_info info{};
+        socklen_t length = sizeof info;
+        if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+            info.tcpi_state == TCP_ESTABLISHED)
+            found.push_back(fd);
+    }
+    return found;
+}
+
+struct Message {
+    Message(Random& random, int ranks, int number) : tag(number) {
+        from = Rank(random.below(std::uint64_t(ranks)));
+        to = Rank(random.below(std::uint64_t(ranks)));
+        const std::size_t most[] = {64, 4000, 50'000, 400'000};
+        out.resize(random.below(most[random.below(4)]));
+        in.resize(out.size());
+        for (std::byte& byte : out) byte = std::byte(random.next());
+    }
+    bool complete() const { return send.complete() && receive.complete(); }
+
+    Rank from, to;
+    Tag tag;
+    std::vector<std::byte> out, in;
+    SendRequest send;
+    ReceiveRequest receive;
+};
+
+struct Ranks {
+    Ranks(const std::vector<int>& dims, bool checksum) {
+        const int size = routing::Torus(dims).size();
+        for (Rank rank = 0; rank < size; ++rank) all.push_back(make(dims, rank, checksum));
+        std::vector<std::vector<std::byte>> addresses;
+        for (const auto& it : all) addresses.push_back(it->address());
+        for (const auto& it : all) it->connect(addresses);
+    }
+    void turn() {
+        for (const auto& it : all) it->progress();
+    }
+    template <class Done>
+    bool turn_until(Done&& done) {
+        const auto end = transport::Clock::now() + std::chrono::seconds(60);
+        while (!done()) {
+            if (transport::Clock::now() > end) return false;
+            turn();
+        }
+        return true;
+    }
+    template <class Holds>
+    bool each(Holds&& holds) const {
+        return std::all_of(all.begin(), all.end(), [&](const auto& it) { return holds(*it); });
+    }
+    std::string report() const {
+        std::string text;
+        for (const auto& it : all) text += it->state().report() + "\n";
+        return text;
+    }
+
+    std::vector<std::unique_ptr<Runtime>> all;
+};
+
+}  // namespace
+
+TEST_CASE("links whose connections are torn lose no message", "[tcp][detours]") {
+    const auto dims = GENERATE(std::vector<int>{2}, std::vector<int>{2, 2, 2},
+                               std::vector<int>{4, 2}, std::vector<int>{3, 3});
+    const std::uint64_t pause = GENERATE(12, 60);  // turns, on average
+    const std::uint64_t seed = GENERATE(range(1, 4));
+    CAPTURE(routing::Torus(dims).describe(), pause, seed);
+    constexpr int messages = 600;
+    constexpr std::size_t window = 30;
+    std::vector<std::unique_ptr<Message>> under_way;
+    Ranks ranks(dims, seed == 2);
+    Random random(seed);
+    int begun = 0, torn = 0;
+    const bool done = ranks.turn_until([&] {
+        while (begun < messages && under_way.size() < window) {
+            under_way.push_back(std::make_unique<Message>(random, int(ranks.all.size()), begun++));
+            Message& it = *under_way.back();
+            const auto receive = [&] {
+                ranks.all[std::size_t(it.to)]->receive(it.receive, {it.in.data(), it.in.size()},
+                                                       it.from, 0, it.tag);
+            };
+            const bool early = random.below(2) == 0;
+            if (early) receive();
+            ranks.all[std::size_t(it.from)]->send(it.send, {it.out.data(), it.out.size()}, it.to, 0,
+                                                  it.tag);
+            if (!early) receive();
+        }
+        if (random.below(pause) == 0) {
+            const auto open = connections();
+            if (!open.empty() && shutdown(open[random.below(open.size())], SHUT_RDWR) == 0) ++torn;
+        }
+        std::erase_if(under_way, [](const auto& it) {
+            if (!it->complete()) return false;
+            REQUIRE(it->receive.status().error == Error::none);
+            REQUIRE(it->in == it->out);
+            return true;
+        });
+        return begun == messages && under_way.empty();
+    });
+    INFO(ranks.report());
+    REQUIRE(done);
+    CHECK(torn > 0);
+    CHECK(ranks.turn_until([&] {
+        return ranks.each([](Runtime& it) { return it.state().quiet() && it.state().on_cables(); });
+    }));
+    CHECK(ranks.turn_until(
+        [&] { return ranks.each([](Runtime& it) { return it.state().credits_home(); }); }));
+}
+
+}  // namespace tcp_links_test

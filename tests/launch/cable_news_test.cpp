@@ -1,0 +1,226 @@
+// What is said of cables that die and come back, and how often.
+#include "programs/torus_run/daemon/cable_news.h"
+
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+
+#include "grid.h"
+
+namespace torusmp::launch::test::cable_news_test {
+namespace {
+
+using namespace std::chrono_literals;
+using State = LinkReport::State;
+using Lines = std::vector<std::string>;
+
+const routing::Direction up{1, +1}, down{1, -1};
+
+// Reports of the ranks of a grid, and what is said at which time. Begins at 12:00:00 UTC.
+class Scene {
+  public:
+    explicit Scene(Grid grid) : grid_(std::move(grid)), news_(grid_.settings, grid_.ranks()) {
+        setenv("TZ", "UTC", 1);
+        tzset();
+    }
+
+    CableNews& news() { return news_; }
+    CableNews::Moment now() const {
+        return {CableNews::Clock::time_point(1h + passed_),
+                std::chrono::system_clock::time_point(12h) +
+                    std::chrono::duration_cast<std::chrono::system_clock::duration>(passed_)};
+    }
+    void report(int rank, const LinkReport& report) { REQUIRE(news_.heard(rank, report, now())); }
+    // Both ends of the link from rank 0 up to rank 1, which goes on over rank 2.
+    void die(const std::string& why = "no carrier") {
+        report(0, {up, 1, State::dead, {}, why});
+        report(1, {down, 0, State::dead, {}, ""});
+        go_around();
+    }
+    void go_around() {
+        report(0, {up, 1, State::detour, {{down, 2}, {down, 1}}, ""});
+        report(1, {down, 0, State::detour, {{up, 2}, {up, 0}}, ""});
+    }
+    void come_back() {
+        report(0, {up, 1, State::alive, {}, ""});
+        report(1, {down, 0, State::alive, {}, ""});
+    }
+    // What is said until then.
+    Lines wait(CableNews::Clock::duration time) {
+        Lines all;
+        const auto end = passed_ + time;
+        for (auto next = news_.next(); next && *next <= CableNews::Clock::time_point(1h + end);
+             next = news_.next()) {
+            passed_ = std::max(passed_, next->time_since_epoch() - 1h);
+            for (std::string& line : news_.due(now().at)) all.push_back(std::move(line));
+        }
+        passed_ = end;
+        return all;
+    }
+
+  private:
+    Grid grid_;
+    CableNews news_;
+    CableNews::Clock::duration passed_{0};
+};
+
+const std::string name = "the cable from n0 d1p (1+) to n1 d1m (1-)";
+
+}  // namespace
+
+TEST_CASE("A cable that dies and comes back is two lines, although both ends report") {
+    Scene scene(Grid({3, 3}));
+    CHECK_FALSE(scene.news().next());
+    scene.die();
+    CHECK(scene.wait(10s) == Lines{"warning: " + name +
+                                   " is dead since 12:00:00: n0 saw: no carrier; the job goes "
+                                   "around it, over n2"});
+    // Another way around it is no news.
+    scene.report(0, {up, 1, State::detour, {{down, 2}, {down, 1}}, ""});
+    CHECK(scene.wait(2s).empty());
+    scene.come_back();
+    CHECK(scene.wait(1min) == Lines{name + " is back after 12 s"});
+    CHECK_FALSE(scene.news().next());
+}
+
+TEST_CASE("All links over a cable are one cable, which is back when the last of them is") {
+    Grid grid({3, 3});
+    grid.settings.set(config::setting::ranks_per_node, {2, 1});
+    Scene scene(std::move(grid));
+    // Ranks 0 and 3 are on n0, 1 and 4 on n1, 2 and 5 on n2.
+    for (const int first : {0, 3}) {
+        scene.report(first, {up, first + 1, State::dead, {}, "gone"});
+        scene.report(first,
+                     {up, first + 1, State::detour, {{down, first + 2}, {down, first + 1}}, ""});
+    }
+    CHECK(scene.wait(1min).size() == 1);
+    scene.report(0, {up, 1, State::alive, {}, ""});
+    CHECK(scene.wait(1min).empty());
+    scene.report(3, {up, 4, State::alive, {}, ""});
+    CHECK(scene.wait(1min) == Lines{name + " is back after 120 s"});
+}
+
+TEST_CASE("A cable that was away for a moment is one line") {
+    Scene scene(Grid({3, 3}));
+    scene.die();
+    CHECK(scene.wait(50ms).empty());
+    scene.come_back();
+    CHECK(scene.wait(1min) == Lines{name + " was away for 50 ms, and is back; n0 saw: no carrier"});
+}
+
+TEST_CASE("A cable without a detour is told of later, when nothing has ended the job") {
+    Scene scene(Grid({3, 3}));
+    scene.report(0, {up, 1, State::dead, {}, "no carrier"});
+    CHECK(scene.wait(2900ms).empty());
+    SECTION("and the job lives") {
+        CHECK(scene.wait(200ms) == Lines{"warning: " + name +
+                                         " is dead since 12:00:00: n0 saw: no carrier; nothing "
+                                         "carries its messages"});
+    }
+    SECTION("with the detour that has come by then") {
+        scene.go_around();
+        CHECK(scene.wait(200ms).at(0).ends_with("the job goes around it, over n2"));
+    }
+    SECTION("and the job ends") {
+        scene.news().drop();
+        CHECK(scene.wait(1min).empty());
+    }
+    SECTION("and one of its ranks has died") {
+        scene.news().gone(1);
+        scene.report(0, {up, 1, State::dead, {}, "no carrier"});
+        CHECK(scene.wait(1min).empty());
+    }
+}
+
+TEST_CASE("A cable that comes and goes is said to, then counted, and summed up when it is quiet") {
+    Scene scene(Grid({3, 3}));
+    Lines said;
+    const auto flap = [&](bool stays_dead) {
+        scene.die();
+        for (std::string& line : scene.wait(1s)) said.push_back(std::move(line));
+        if (stays_dead) return;
+        scene.come_back();
+        for (std::string& line : scene.wait(1s)) said.push_back(std::move(line));
+    };
+    for (int i = 0; i < 100; ++i) flap(false);
+    CHECK(said.size() == 5);  // twice dead and back, and that it comes and goes
+    CHECK(said.back() == "warning: " + name +
+                             " comes and goes, 3 times in 4.3 s so far; the next word on it comes "
+                             "when it has been quiet for 30 s");
+    said.clear();
+    SECTION("at last it is back") {
+        CHECK(scene.wait(1min) ==
+              Lines{name + " went away 100 times in 199 s; it is back since 12:03:19"});
+        // And the next time is a first one again.
+        flap(true);
+        CHECK(said.size() == 1);
+        CHECK(said.at(0).starts_with("warning: " + name + " is dead since "));
+    }
+    SECTION("at last it is dead") {
+        flap(true);
+        CHECK(scene.wait(1min) ==
+              Lines{"warning: " + name +
+                    " went away 101 times in 200 s; it is dead since 12:03:20; the job goes around "
+                    "it, over n2"});
+        scene.come_back();
+        CHECK(scene.wait(1min).size() == 1);
+    }
+    SECTION("the job ends before") {
+        CHECK(scene.news().rest(scene.now().at) ==
+              Lines{name + " went away 100 times in 199 s; it is back since 12:03:19"});
+        CHECK(scene.news().rest(scene.now().at).empty());
+    }
+}
+
+TEST_CASE("What dies just before the end of a job is told at its end") {
+    Scene scene(Grid({3, 3}));
+    scene.die();
+    CHECK(scene.news().rest(scene.now().at).size() == 1);
+    CHECK(scene.news().rest(scene.now().at).empty());
+}
+
+TEST_CASE("A cable that was dead at the start has been told of, and its return is news") {
+    Scene scene(Grid({3, 3}));
+    const routing::Link cable{0, 1};
+    scene.news().dead_at_start(std::span(&cable, 1), scene.now());
+    scene.die();
+    CHECK(scene.wait(5s).empty());
+    scene.come_back();
+    CHECK(scene.wait(1min) == Lines{name + " is back after 5.0 s"});
+}
+
+TEST_CASE("Reports of links that do not exist, or of ways that lead elsewhere, are refused") {
+    Scene scene(Grid({3, 3}));
+    const auto heard = [&](const LinkReport& report) {
+        return scene.news().heard(0, report, scene.now());
+    };
+    CHECK_FALSE(heard({up, 2, State::dead, {}, ""}));
+    CHECK_FALSE(heard({{2, +1}, 1, State::dead, {}, ""}));
+    CHECK_FALSE(heard({up, 1, State::detour, {}, ""}));
+    CHECK_FALSE(heard({up, 1, State::detour, {{down, 2}}, ""}));
+    CHECK_FALSE(heard({up, 1, State::detour, {{up, 2}, {down, 1}}, ""}));
+    CHECK_FALSE(heard({up, 1, State::alive, {{down, 2}, {down, 1}}, ""}));
+    CHECK(scene.wait(1min).empty());
+    CHECK(heard({up, 1, State::detour, {{down, 2}, {down, 1}}, ""}));
+}
+
+TEST_CASE(
+    "A report of a link comes out as it went in, and one that is cut short or lies does not") {
+    const LinkReport report{down, 7, State::detour, {{up, 2}, {{2, -1}, 7}}, "no carrier"};
+    const auto bytes = encode(report);
+    CHECK(decode_link_report(bytes, 8) == report);
+    CHECK_FALSE(decode_link_report(bytes, 7));
+    const std::size_t without_text = bytes.size() - report.why.size();
+    for (std::size_t length = 0; length < without_text; ++length)
+        CHECK_FALSE(decode_link_report(std::span(bytes).first(length), 8));
+    for (const std::size_t at : {0, 8, 12, 16}) {  // direction, state, count of hops, a hop
+        auto lying = bytes;
+        lying[at + 3] = std::byte(0x7f);
+        CHECK_FALSE(decode_link_report(lying, 8));
+    }
+    LinkReport wordy = report;
+    wordy.why.assign(100'000, 'x');
+    CHECK(encode(wordy).size() < 2000);
+}
+
+}  // namespace torusmp::launch::test::cable_news_test
