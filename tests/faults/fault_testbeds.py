@@ -4,8 +4,9 @@
   fault_testbeds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND] [-v]
 
 Each job is started with torus-run over a testbed, talks over all its links, and suffers one fault. Deadly
-ones (a rank or the launcher killed, a rank stopped, a device down, a node gone) must end it in time with an error that names
-the culprit; the others (garbage, outsiders, replays, half-open connections) must cost it nothing. After
+ones (a rank or the launcher killed, a rank stopped, a device down where links have no detours, all cables of a node cut, a
+node gone) must end it in time with an error that names the culprit; the others (a cable cut, garbage, outsiders, replays,
+half-open connections) must cost it nothing. After
 each job no process, no socket in use and no file may be left.
 
 Exit codes: 0 all was right, 1 not (the seed is printed; --faults 1 --seed N repeats that one), 2 usage,
@@ -71,7 +72,7 @@ class Testbed:
 class Job:
     """torus-run and all that it starts; its files lie in a folder of its own."""
 
-    def __init__(self, arguments, testbed, work, timeout):
+    def __init__(self, arguments, testbed, work, timeout, options=()):
         self.testbed, self.mark = testbed, f"{testbed.name}-{time.monotonic_ns()}"
         self.temporary = work / "tmp"
         self.temporary.mkdir()
@@ -82,7 +83,7 @@ class Job:
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             ["ip", "netns", "exec", f"{testbed.name}-front", arguments.torus_run, "--config", testbed.geometry,
-             "-np", str(len(testbed.hosts)), "--set", f"transport.timeout={timeout}s", arguments.rank,
+             "-np", str(len(testbed.hosts)), "--set", f"transport.timeout={timeout}s", *options, arguments.rank,
              testbed.torus, self.ready, self.stop],
             stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, env=environment,
             start_new_session=True)
@@ -204,6 +205,20 @@ def cut_device(job, dice):
             for a, b in ((number, other), (other, number))]
 
 
+def cut_cable(job, dice):
+    """One that others can carry."""
+    cut_device(job, dice)
+
+
+def cut_off(job, dice):
+    """All cables of a node: no way is left to it."""
+    number = dice.randrange(len(job.testbed.hosts))
+    for dimension in range(len(job.testbed.extents)):
+        for sign in "pm":
+            sh(TESTBED, "cut", job.testbed.name, f"{number}:d{dimension}{sign}")
+    return [rf"no way is left around the dead links between [^\n]*\brank {number}\b"]
+
+
 def kill_node(job, dice):
     number = dice.randrange(len(job.testbed.hosts))
     sh(TESTBED, "kill-node", job.testbed.name, number)
@@ -237,6 +252,8 @@ FAULTS = {
     "killed": kill_rank,
     "stopped": stop_rank,
     "device": cut_device,
+    "cable": cut_cable,
+    "cut off": cut_off,
     "node": kill_node,
     "launcher": kill_launcher,
     "garbage": attack("garbage"),
@@ -244,7 +261,7 @@ FAULTS = {
     "half-open": attack("half-open"),
     "replay": attack("replay"),
 }
-DEADLY = ("killed", "stopped", "device", "node", "launcher")
+DEADLY = ("killed", "stopped", "device", "cut off", "node", "launcher")
 
 
 # ---- one fault ----
@@ -253,7 +270,8 @@ DEADLY = ("killed", "stopped", "device", "node", "launcher")
 def suffer(arguments, testbed, kind, dice, work):
     """One job with one fault; seconds until it had ended."""
     recorder = start_recorder(testbed, work, dice) if kind == "replay" else None
-    job = Job(arguments, testbed, work, TIMEOUT if kind in DEADLY else PATIENCE)
+    job = Job(arguments, testbed, work, TIMEOUT if kind in DEADLY else PATIENCE,
+              ["--set", "routing.detour=false"] if kind == "device" else [])
     try:
         if kind not in DEADLY and dice.random() < 0.5:
             FAULTS[kind](job, dice)  # while connections are established, too
@@ -280,13 +298,18 @@ def suffer(arguments, testbed, kind, dice, work):
             recorder.wait()
 
 
+# A line for the death of a cable and one for its return.
+CABLE_NEWS = re.compile(r"torus-run: (warning: )?the cable from ")
+
+
 def judge(job, status, culprits):
     said = job.said()
     if culprits is None and status != 0:
         raise Wrong(f"the job ended with {status}, expected 0: the fault is none of its business")
     if culprits and status == 0:
         raise Wrong("the job ended with 0, expected an error")
-    lines = [line for line in said.splitlines() if line.startswith("torus-run: ")] or [""]
+    lines = [line for line in said.splitlines()
+             if line.startswith("torus-run: ") and not CABLE_NEWS.match(line)] or [""]
     if culprits and not any(re.search(culprit, lines[-1]) for culprit in culprits):
         raise Wrong(f"nothing names the culprit: expected one of {culprits}")
     if culprits and len(lines) > 1:
@@ -360,7 +383,7 @@ def run(arguments):
 
 def mended(testbed, kind):
     """The testbed as good as new; nothing where the next job needs another."""
-    if kind == "device":
+    if kind in ("device", "cable", "cut off"):
         sh(TESTBED, "heal", testbed.name)
     if kind != "node":
         return testbed
