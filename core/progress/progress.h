@@ -105,6 +105,7 @@ class Progress {
 
   private:
     bool poll_unlocked();
+    bool do_errands();
     bool advance_tasks();
     void answer_asked();
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
