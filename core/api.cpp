@@ -14,6 +14,7 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
       options_(core_->commons.options),
       progress_(core_->progress),
       notes_(core_->notes),
+      shared_(core_->shared),
       state_(*core_),
       flows_(*core_) {}
 

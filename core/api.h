@@ -26,6 +26,7 @@
 #include "core/progress/progress.h"
 #include "core/progress/task.h"
 #include "core/request.h"
+#include "core/sharing/shared_memory.h"
 
 namespace torusmp::core {
 
@@ -130,6 +131,8 @@ class Runtime final {
     // --- memory that peers reach at the lowest cost ---
     void* allocate(std::size_t bytes, std::size_t alignment);
     void free(void* memory);
+    // Memory that this rank and others of its host share; see there.
+    SharedMemory& shared() { return shared_; }
 
     // --- from outside ---
     // Prints the report through Options::log as soon as the Runtime next runs; async-signal-safe.
@@ -145,6 +148,7 @@ class Runtime final {
     const Options& options_;
     Progress& progress_;
     Notes& notes_;
+    SharedMemory& shared_;
     const Inspection state_;
     const Flows flows_;
 };

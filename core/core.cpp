@@ -28,7 +28,8 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links),
       progress(commons, connections, sender, faults, links, dispatcher,
                [this] { return report(); }),
-      notes(commons, connections, sender, matching, faults, progress) {
+      notes(commons, connections, sender, matching, faults, progress),
+      shared(connections) {
     register_handlers();
 }
 

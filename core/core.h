@@ -21,6 +21,7 @@
 #include "core/pt2pt/sends.h"
 #include "core/pt2pt/streams.h"
 #include "core/relay/relay.h"
+#include "core/sharing/shared_memory.h"
 
 namespace torusmp::core {
 
@@ -54,6 +55,7 @@ class Core {
     Dispatcher dispatcher;
     Progress progress;
     Notes notes;
+    SharedMemory shared;
 
   private:
     void register_handlers();

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "config/geometry.h"
+#include "core/link/link_news.h"
 #include "core/packets.h"
 #include "core/request.h"
 #include "core/settings.h"
 #include "core/transport/api/interface.h"
+#include "routing/detours.h"
 #include "routing/torus.h"
 
 namespace torusmp::core {
@@ -45,6 +47,8 @@ struct Options {
     // A cable that dies again is used no sooner than this later, each time twice as long, up to a
     // thousand times: what flaps shall not disturb all detours each time.
     std::chrono::nanoseconds hold_down = std::chrono::milliseconds(10);
+    // Links whose cables are known to be dead at the start, the same ones on every rank.
+    std::vector<routing::Link> dead_links = {};
     std::chrono::nanoseconds spin = setting::spin.initial();  // polling before sleeping
     bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
     bool threads = false;         // several threads call
@@ -58,6 +62,8 @@ struct Options {
     // Where faults of links and ranks go, which may end the job for a reason that others know
     // better; none: to log.
     std::function<void(std::string_view)> log_fault = {};
+    // Where news of the cables under this rank's links go; none: deaths to log.
+    std::function<void(const LinkNews&)> log_link = {};
 
     // The largest body of a packet.
     std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }

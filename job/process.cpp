@@ -27,6 +27,23 @@ bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
 }
 
+// The links between ranks that go over these cables between nodes.
+std::vector<routing::Link> links_over(const std::vector<routing::Link>& cables,
+                                      const config::Settings& settings,
+                                      const routing::Torus& ranks) {
+    std::vector<routing::Link> links;
+    if (cables.empty()) return links;
+    for (routing::Rank rank = 0; rank < ranks.size(); ++rank)
+        for (int d = 0; d < ranks.dimensions(); ++d) {
+            const auto next = ranks.neighbour(rank, {d, +1});
+            const int node = node_of(settings, rank);
+            if (!next || node_of(settings, *next) == node) continue;
+            if (std::find(cables.begin(), cables.end(), routing::Link{node, d}) != cables.end())
+                links.push_back({rank, d});
+        }
+    return links;
+}
+
 // Processors on which the ranks of this host run. Each rank may be bound to a part of them, so the
 // launcher, which is not bound, is asked too.
 double processors_of_job() {
@@ -65,7 +82,7 @@ Process::Process(bool threads)
         runtime_->await_links(bootstrap_->keeps_going());
         // Ranks go on together: to one that has begun to talk, a rank that ends because of a dead
         // cable would look dead.
-        if (has_links(*runtime_)) bootstrap_->barrier();
+        if (has_links(*runtime_)) meet();
     } catch (const std::runtime_error& error) {
         // Before anything is taken down, and through the launcher, which reports only the cause and
         // not its echoes.
@@ -90,6 +107,8 @@ core::Options Process::options(bool threads) {
     options.threads = threads;
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
+    options.log_link = [this](const core::LinkNews& news) { report(news); };
+    options.dead_links = links_over(bootstrap_->dead_cables(), settings_, options.torus);
     if (!host_names(settings_).empty() && !settings_[config::setting::dims].empty())
         options.name_of = [this](core::Rank rank) {
             return fmt::format("rank {} ({})", rank,
@@ -98,11 +117,23 @@ core::Options Process::options(bool threads) {
     return options;
 }
 
-void Process::leave() {
-    if (left_) return;
-    runtime_->wait_until([this] { return runtime_->state().quiet(); }, "the end of the job");
-    // The barrier sleeps outside the Runtime. But until all ranks have come, packets of others may
-    // have to pass through here, and ranks that still wait for this one ask which call it is in.
+// The cable under a link of ours died, or is back: the launcher tells the user.
+void Process::report(const core::LinkNews& news) {
+    using From = core::LinkNews::State;
+    using To = launch::LinkReport::State;
+    bootstrap_->report_link({.direction = news.direction,
+                             .peer = news.peer,
+                             .state = news.state == From::dead     ? To::dead
+                                      : news.state == From::detour ? To::detour
+                                                                   : To::alive,
+                             .path = news.path,
+                             .why = news.why});
+}
+
+// A barrier that sleeps outside the Runtime. But until all ranks have come, packets of others may
+// have to pass through here, cables die and come back, and ranks that still wait for this one ask
+// which call it is in.
+void Process::meet() {
     if (size() > 1) {
         const bool relays = has_links(*runtime_);
         const auto longest = std::chrono::microseconds(relays ? 200 : 20'000);
@@ -127,6 +158,12 @@ void Process::leave() {
     } else {
         bootstrap_->barrier();
     }
+}
+
+void Process::leave() {
+    if (left_) return;
+    runtime_->wait_until([this] { return runtime_->state().quiet(); }, "the end of the job");
+    meet();
     // Now, even if memory that the program still holds keeps the Runtime alive.
     runtime_->say_goodbye();
     death_watch_.stop();  // it reads from the launcher

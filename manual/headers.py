@@ -27,6 +27,10 @@ class Block:
         return [function for entry in self.entries for function in entry.functions]
 
 
+def without_licence(source):
+    return re.sub(r"^/\* SPDX-[^\n]*\n", "", source)
+
+
 def comment_text(comment):
     body = re.sub(r"^/\*\s?|\s*\*/$", "", comment)
     return re.sub(r"\n\s*\* ?", "\n", body).strip()
@@ -45,6 +49,7 @@ def read_function(declaration):
 def parse(text):
     """The comment at the head of a header, and its blocks. Those without functions declare types
     and constants."""
+    text = without_licence(text)
     head = comment_text(re.match(r"/\*.*?\*/", text, re.S)[0])
     blocks, note = [], ""
     for chunk in re.split(r"\n\s*\n", text[text.index("*/") + 2:]):

@@ -3,6 +3,8 @@ each option is described once, where the program declares it."""
 import re
 from dataclasses import dataclass, field
 
+from headers import without_licence
+
 
 @dataclass
 class Option:
@@ -149,7 +151,7 @@ def parse(name, text):
 
 def parse_comment(name, source):
     """The comment at the head of an example's source, which says the same in the same order."""
-    comment = re.match(r"/\*(.*?)\*/", source, re.S)[1]
+    comment = re.match(r"/\*(.*?)\*/", without_licence(source), re.S)[1]
     lines = [re.sub(r"^ \*? ?", "", line) for line in comment.split("\n")]
     found = Help(name, usage=[f"{name} [argument]"])
     for part in paragraphs(lines):

@@ -13,6 +13,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/algorithm/choice.h"
+#include "collectives/area/area.h"
 #include "collectives/group/operation.h"
 
 namespace torusmp::collectives {
@@ -24,11 +25,19 @@ struct Conditions {
     bool commutative = true;  // of reductions: the operation may be taken in any order
     bool whole = false;       // and must see all elements at once
     bool even = true;         // of blocks: all have one size
+    // The most that a member would leave in an area for the others, where that is known; and
+    // whether there is an area.
+    std::size_t share = 0;
+    bool area = false;
 };
 
 // The conditions of a reduction.
 inline Conditions conditions_of(const Group& group, std::size_t bytes, const Operation& operation) {
-    return {group, bytes, operation.commutative, operation.whole};
+    return {.group = group,
+            .bytes = bytes,
+            .commutative = operation.commutative,
+            .whole = operation.whole,
+            .share = bytes};
 }
 
 // What rows ask of them.
@@ -46,6 +55,11 @@ inline bool more_than_two(const Conditions& c) {
     return c.group.size() != 2;
 }
 
+// Small enough for the area.
+inline bool fits_area(const Conditions& c) {
+    return c.area && c.share <= Area::largest;
+}
+
 struct AlgorithmRow {
     std::string_view name;  // as settings and options have it
     std::string_view help;  // a line without a full stop
@@ -54,6 +68,7 @@ struct AlgorithmRow {
     bool (*applies)(const Conditions&) = nullptr;
     bool (*pays)(const Conditions&) = nullptr;
     std::string_view instead{};  // the row to try next where it does not fit
+    bool area = false;           // it goes through the area, so it begins when there is one
 };
 
 class AlgorithmTable {

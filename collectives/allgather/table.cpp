@@ -3,15 +3,21 @@
 namespace torusmp::collectives::allgather {
 
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> rings, lines, everyone, star;
+extern AlgorithmMaker<Arguments> area, rings, lines, everyone, star;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allgather",
          .help = "How an allgather goes, by the size of all blocks.",
-         .defaults = "host: lines; crowded: star<16KiB lines; links: lines<64KiB rings",
+         .defaults = "host: area<16KiB lines; crowded: area<16KiB lines; links: lines<64KiB rings",
          .example = "links: rings"},
-        {{{.name = "rings", .help = "from neighbour to neighbour over all links at once"}, rings},
+        {{{.name = "area",
+           .help = "left where all read it",
+           .applies = fits_area,
+           .instead = "lines",
+           .area = true},
+          area},
+         {{.name = "rings", .help = "from neighbour to neighbour over all links at once"}, rings},
          {{.name = "lines", .help = "line by line"}, lines},
          {{.name = "everyone", .help = "each to each"}, everyone},
          {{.name = "star", .help = "over the first rank"}, star}});

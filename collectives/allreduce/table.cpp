@@ -2,17 +2,23 @@
 
 namespace torusmp::collectives::allreduce {
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> exchange, star, lines, scatter, disjoint;
+extern AlgorithmMaker<Arguments> area, exchange, star, lines, scatter, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allreduce",
          .help = "How a sum over all ranks goes, by its size.",
-         .defaults = "host: exchange<2KiB lines<32KiB scatter; "
-                     "crowded: star<72B lines<32KiB scatter; "
+         .defaults = "host: area<2KiB lines<32KiB scatter; "
+                     "crowded: area<2KiB lines<32KiB scatter; "
                      "links: exchange<2KiB lines<32KiB disjoint",
          .example = "links: exchange<4KiB disjoint"},
-        {{{.name = "exchange", .help = "along each line everybody gets all"}, exchange},
+        {{{.name = "area",
+           .help = "left where others add",
+           .applies = fits_area,
+           .instead = "exchange",
+           .area = true},
+          area},
+         {{.name = "exchange", .help = "along each line everybody gets all"}, exchange},
          {{.name = "star", .help = "to the first rank and back"}, star},
          {{.name = "lines", .help = "to the first of each line and back"}, lines},
          {{.name = "scatter",

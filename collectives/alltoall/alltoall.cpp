@@ -9,7 +9,11 @@ void Alltoall::start(void* in, const Blocks& in_blocks, const void* out, const B
     const bool even = in_blocks.is_even() && out_blocks.is_even();
     const std::size_t block = even ? out_blocks.size(0) : 0;
     run("alltoall", {-1, even ? block : Call::any_bytes},
-        {.group = group(), .bytes = block, .even = even}, algorithm);
+        {.group = group(),
+         .bytes = block,
+         .even = even,
+         .share = block * std::size_t(group().size() - 1)},
+        algorithm);
 }
 
 }  // namespace torusmp::collectives

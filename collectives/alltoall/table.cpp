@@ -20,6 +20,9 @@ bool on_links(const Group& group) {
 bool is_even(const Conditions& c) {
     return c.even;
 }
+bool is_even_and_fits_area(const Conditions& c) {
+    return c.even && fits_area(c);
+}
 bool is_near_and_fits(const Conditions& c) {
     const bool too_large = c.bytes * std::size_t(c.group.size()) > rings_up_to;
     return !too_large && (c.bytes <= detours_up_to || on_links(c.group));
@@ -28,15 +31,21 @@ bool is_near_and_fits(const Conditions& c) {
 }  // namespace
 
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> rings, lines, pairs;
+extern AlgorithmMaker<Arguments> area, rings, lines, pairs;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "alltoall",
          .help = "How an alltoall goes, by the size of a block.",
-         .defaults = "host: lines<4KiB pairs; crowded: lines<4KiB pairs; links: rings<1MiB pairs",
+         .defaults = "host: area<4KiB pairs; crowded: area<4KiB pairs; links: rings<1MiB pairs",
          .example = "links: rings<64KiB pairs"},
-        {{{.name = "rings",
+        {{{.name = "area",
+           .help = "left where each rank takes its own",
+           .applies = is_even_and_fits_area,
+           .instead = "lines",
+           .area = true},
+          area},
+         {{.name = "rings",
            .help = "from neighbour to neighbour",
            .applies = is_even,
            .pays = is_near_and_fits,

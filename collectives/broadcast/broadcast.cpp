@@ -12,7 +12,7 @@ void Broadcast::start(void* buffer, std::size_t bytes, int root, const Algorithm
     arguments_ = {static_cast<std::byte*>(buffer), bytes, root};
     if (Hosts* hosts = group().hosts())
         return run_over(*hosts, by_hosts_, "broadcast", call, algorithm);
-    run("broadcast", call, {.group = group(), .bytes = bytes}, algorithm);
+    run("broadcast", call, {.group = group(), .bytes = bytes, .share = bytes}, algorithm);
 }
 
 }  // namespace torusmp::collectives

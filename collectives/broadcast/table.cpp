@@ -3,16 +3,23 @@
 namespace torusmp::collectives::broadcast {
 
 // Each is defined in its own file, except those along trees (trees.cpp).
-extern AlgorithmMaker<Arguments> lines, scatter, tree, disjoint;
+extern AlgorithmMaker<Arguments> area, lines, scatter, tree, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "broadcast",
          .help = "How a broadcast goes, by its size.",
-         .defaults = "host: lines<128KiB scatter; crowded: lines<128KiB scatter; "
-                     "links: tree<32KiB disjoint",
+         .defaults =
+             "host: area<4KiB lines<128KiB scatter; crowded: area<4KiB lines<128KiB scatter; "
+             "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
-        {{{.name = "lines", .help = "each root of a line to all of the line"}, lines},
+        {{{.name = "area",
+           .help = "left where all read it",
+           .applies = fits_area,
+           .instead = "lines",
+           .area = true},
+          area},
+         {{.name = "lines", .help = "each root of a line to all of the line"}, lines},
          {{.name = "scatter", .help = "parts are dealt out and gathered"}, scatter},
          {{.name = "tree", .help = "from neighbour to neighbour"}, tree},
          {{.name = "disjoint", .help = "a stripe along each disjoint tree, all links busy"},

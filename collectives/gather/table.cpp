@@ -3,16 +3,22 @@
 namespace torusmp::collectives::gather {
 
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> optimal, apart;
+extern AlgorithmMaker<Arguments> area, optimal, apart;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "gather",
          .help = "How a gather goes, whatever its size.",
-         .defaults = "host: apart; crowded: apart; links: optimal",
+         .defaults = "host: area; crowded: area; links: optimal",
          .example = "links: optimal",
          .sized = false},
-        {{{.name = "optimal", .help = "over all links of the root at once, in common frames"},
+        {{{.name = "area",
+           .help = "small blocks left where the root takes them",
+           .applies = fits_area,
+           .instead = "apart",
+           .area = true},
+          area},
+         {{.name = "optimal", .help = "over all links of the root at once, in common frames"},
           optimal},
          {{.name = "apart", .help = "a message from each rank"}, apart}});
     return table;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "collectives/area/area.h"
 #include "collectives/group/ledger.h"
 #include "routing/box.h"
 
@@ -39,8 +40,11 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
     });
     if (direct_)
         situation_ = runtime.options().oversubscribed ? Situation::crowded : Situation::host;
-    if (kind == Kind::whole || kind == Kind::ordered)
-        ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
+    // Parts of other collectives begin in no common order, which an area wants.
+    if (kind != Kind::whole && kind != Kind::ordered) return;
+    ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
+    if (Area::fits(*this))
+        area_ = std::make_unique<Area>(*this, tags_.beside(0), Area::slots_of(size()));
 }
 
 void Group::find_places() {
@@ -111,13 +115,12 @@ Group& Group::ordered() {
     return *ordered_;
 }
 
-Hosts* Group::hosts() {
-    if (hosts_known_ || kind_ != Kind::whole) return hosts_.get();
+void Group::find_hosts() {
     hosts_known_ = true;
+    if (kind_ != Kind::whole) return;
     std::set<Rank> hosts;
     for (const Rank rank : members_) hosts.insert(runtime_->state().host_of(rank));
     if (hosts.size() > 1 && hosts.size() < members_.size()) hosts_ = std::make_unique<Hosts>(*this);
-    return hosts_.get();
 }
 
 namespace {

@@ -24,6 +24,7 @@
 
 namespace torusmp::collectives {
 
+class Area;
 class Ledger;
 using core::Rank;
 
@@ -95,6 +96,9 @@ class Group {
     // Every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
 
+    // Memory through which members of one host work together; null: there can be none.
+    Area* area() const { return area_.get(); }
+
     // Which algorithms are taken, by where the members are.
     const Policy& policy() const { return *policy_; }
     Situation situation() const { return situation_; }
@@ -106,7 +110,11 @@ class Group {
     Group& ordered();
     // The members by hosts; null where all are on one host, or each on one of its own. Made on
     // first use.
-    Hosts* hosts();
+    Hosts* hosts() {
+        if (!hosts_known_) [[unlikely]]
+            find_hosts();
+        return hosts_.get();
+    }
 
   private:
     friend struct Hosts;
@@ -116,6 +124,7 @@ class Group {
     void find_places();
     void find_grid();
     void find_neighbours();
+    void find_hosts();
 
     struct Neighbour {
         Rank rank = core::any_source;
@@ -141,6 +150,7 @@ class Group {
     Tags tags_;
     std::optional<Routes> routes_;
     std::unique_ptr<Ledger> ledger_;  // null where no collectives begin, but parts of others
+    std::unique_ptr<Area> area_;
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;
     bool hosts_known_ = false;

@@ -4,6 +4,8 @@
 // All members count alike, since they start collectives in one order. One thread at a time.
 #pragma once
 
+#include <cstdint>
+
 #include "core/api.h"
 
 namespace torusmp::collectives {
@@ -15,9 +17,11 @@ class Tags {
 
     // For the next collective.
     core::Tag next() {
-        count_ = (count_ + 1) & counted;
-        return part(count_ << shift, 0);
+        ++count_;
+        return part(core::Tag(count_ & counted) << shift, 0);
     }
+    // Which one that was, counted from 1.
+    std::uint64_t count() const { return count_; }
     // One that a collective has for all its starts; members fix them in one order.
     core::Tag next_fixed() {
         fixed_count_ = (fixed_count_ + 1) & counted;
@@ -31,6 +35,10 @@ class Tags {
         return (whole & ~core::Tag{127}) | number << 2 | kind_;
     }
 
+    // For what is said once about collectives with the tag `whole`; 0: about all that have no fixed
+    // one. No part has this number.
+    core::Tag beside(core::Tag whole) const { return part(whole, 31); }
+
     // Tags are counted above these bits, those that are fixed apart from the others.
     static constexpr int shift = 7;
     static constexpr core::Tag counted = 0x3ffff;
@@ -39,7 +47,7 @@ class Tags {
     static constexpr core::Tag fixed = 0x40000;
 
     core::Tag kind_;
-    core::Tag count_ = 0;
+    std::uint64_t count_ = 0;
     core::Tag fixed_count_ = 0;
 };
 

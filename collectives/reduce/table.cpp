@@ -2,15 +2,21 @@
 
 namespace torusmp::collectives::reduce {
 // Each is defined in its own file, except those along trees (trees.cpp).
-extern AlgorithmMaker<Arguments> lines, tree, disjoint;
+extern AlgorithmMaker<Arguments> area, lines, tree, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "reduce",
          .help = "How a reduction to one rank goes, by its size.",
-         .defaults = "host: lines; crowded: lines; links: tree<32KiB disjoint",
+         .defaults = "host: area<4KiB lines; crowded: area<4KiB lines; links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
-        {{{.name = "lines", .help = "along each line to the rank at the root's coordinate"}, lines},
+        {{{.name = "area",
+           .help = "left where the root adds",
+           .applies = fits_area,
+           .instead = "lines",
+           .area = true},
+          area},
+         {{.name = "lines", .help = "along each line to the rank at the root's coordinate"}, lines},
          {{.name = "tree",
            .help = "from neighbour to neighbour",
            .applies = commutes,

@@ -11,15 +11,22 @@ bool is_large_if_ordered(const Conditions& c) {
 }  // namespace
 
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> rings, lines, ordered, tree;
+extern AlgorithmMaker<Arguments> area, rings, lines, ordered, tree;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "reduce_scatter",
          .help = "How a reduce-scatter goes, by the size of the vector.",
-         .defaults = "host: lines; crowded: tree<8KiB lines; links: lines<64KiB rings",
+         .defaults =
+             "host: area<4KiB lines; crowded: area<4KiB tree<8KiB lines; links: lines<64KiB rings",
          .example = "links: rings"},
-        {{{.name = "rings",
+        {{{.name = "area",
+           .help = "left where each rank adds its own",
+           .applies = fits_area,
+           .instead = "lines",
+           .area = true},
+          area},
+         {{.name = "rings",
            .help = "from neighbour to neighbour over all links at once",
            .applies = commutes_in_parts,
            .instead = "ordered"},

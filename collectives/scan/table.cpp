@@ -2,15 +2,22 @@
 
 namespace torusmp::collectives::scan {
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> lines, doubling, star, chain;
+extern AlgorithmMaker<Arguments> area, lines, doubling, star, chain;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "scan",
          .help = "How a scan goes, by its size.",
-         .defaults = "host: lines<4KiB doubling; crowded: chain; links: doubling<16KiB lines",
+         .defaults =
+             "host: area<4KiB doubling; crowded: area<4KiB chain; links: doubling<16KiB lines",
          .example = "lines<8KiB doubling"},
-        {{{.name = "lines", .help = "line by line", .pays = more_than_two, .instead = "chain"},
+        {{{.name = "area",
+           .help = "left where the next rank adds",
+           .applies = fits_area,
+           .instead = "doubling",
+           .area = true},
+          area},
+         {{.name = "lines", .help = "line by line", .pays = more_than_two, .instead = "chain"},
           lines},
          {{.name = "doubling",
            .help = "from 1, 2, 4, ... before",

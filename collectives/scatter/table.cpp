@@ -3,16 +3,22 @@
 namespace torusmp::collectives::scatter {
 
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> optimal, apart;
+extern AlgorithmMaker<Arguments> area, optimal, apart;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "scatter",
          .help = "How a scatter goes, whatever its size.",
-         .defaults = "host: apart; crowded: apart; links: optimal",
+         .defaults = "host: area; crowded: area; links: optimal",
          .example = "links: optimal",
          .sized = false},
-        {{{.name = "optimal", .help = "over all links of the root at once, furthest first"},
+        {{{.name = "area",
+           .help = "small blocks left where each rank takes its own",
+           .applies = fits_area,
+           .instead = "apart",
+           .area = true},
+          area},
+         {{.name = "optimal", .help = "over all links of the root at once, furthest first"},
           optimal},
          {{.name = "apart", .help = "a message to each rank"}, apart}});
     return table;

@@ -4,6 +4,7 @@
 // complete.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <span>
@@ -36,6 +37,9 @@ class Blocks {
     std::size_t total(int members) const {
         if (sizes_ == nullptr) return bytes_ * std::size_t(members);
         return std::accumulate(sizes_, sizes_ + members, std::size_t(0));
+    }
+    std::size_t longest(int members) const {
+        return sizes_ == nullptr ? bytes_ : *std::max_element(sizes_, sizes_ + members);
     }
     // All blocks have one size and are contiguous.
     bool is_even() const { return sizes_ == nullptr; }

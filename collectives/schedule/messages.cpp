@@ -75,6 +75,7 @@ std::string Messages::describe() const {
             before = ", ";
         }
     };
+    if (awaited_ != core::any_source) text += " waits for rank " + std::to_string(awaited_);
     name_peers(receives_, " waits for rank ");
     name_peers(sends_, "; sends to rank ");
     return text;

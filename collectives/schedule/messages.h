@@ -49,12 +49,25 @@ class Messages {
     void note_sizes(std::size_t found, std::size_t expected);
     void told() { failure_.to_tell = false; }
 
+    // The call as the area knows it in which its members leave what they have for each other; null:
+    // they send it.
+    Area* area() const { return area_; }
+    std::uint64_t call() const { return call_; }
+    void use_area(Area* area, std::uint64_t call) {
+        area_ = area;
+        call_ = call;
+        awaited_ = core::any_source;
+    }
+    // Who has not left it yet, for reports.
+    void await(Rank rank) { awaited_ = rank; }
+
     // Requests of a batch, one after the other; or by index, if the algorithm numbers them.
     core::SendRequest& next_send() { return sends_.next(); }
     core::ReceiveRequest& next_receive() { return receives_.next(); }
     core::SendRequest& send_at(std::size_t index) { return sends_.requests[index]; }
     core::ReceiveRequest& receive_at(std::size_t index) { return receives_.requests[index]; }
     void use_requests(std::size_t sends, std::size_t receives);
+    void use_none() { begin_batch(); }
 
     void post(core::SendRequest& request, core::Buffer buffer, Rank dest, int stream) {
         ++posts_;
@@ -137,6 +150,9 @@ class Messages {
     Batch<core::SendRequest> sends_;
     Batch<core::ReceiveRequest> receives_;
     std::uint64_t posts_ = 0;
+    Area* area_ = nullptr;
+    std::uint64_t call_ = 0;
+    Rank awaited_ = core::any_source;
 };
 
 }  // namespace torusmp::collectives

@@ -1,5 +1,6 @@
 #include "collectives/schedule/schedule.h"
 
+#include "collectives/area/area.h"
 #include "collectives/group/ledger.h"
 #include "collectives/schedule/check.h"
 
@@ -8,9 +9,35 @@ namespace torusmp::collectives {
 Schedule::Schedule(Group& group) : Steps(messages_), messages_(group) {}
 Schedule::~Schedule() = default;
 
-void Schedule::begin(std::string_view name, const Call& call) {
+void Schedule::fix() {
+    fixed_tag_ = group().tags().next_fixed();
+    fixed_calls_ = 0;
+    if (group().area() != nullptr)
+        fixed_area_ =
+            std::make_unique<Area>(group(), group().tags().beside(*fixed_tag_), Area::slots_of_one);
+}
+
+void Schedule::forget_fixed() {
+    fixed_tag_.reset();
+    fixed_area_.reset();
+}
+
+Area* Schedule::area() const {
+    if (nested_) return nullptr;
+    return fixed_tag_ ? fixed_area_.get() : group().area();
+}
+
+void Schedule::set_asleep(bool asleep) {
+    messages_.area()->set_asleep(asleep);
+}
+
+void Schedule::begin(std::string_view name, const Call& call, Area* area) {
     reset(name);
     if (nested_) return;  // the schedule that this is a part of has been checked, and advances it
+    if (area != nullptr) {
+        messages_.use_area(area, fixed_tag_ ? fixed_calls_ : group().tags().count());
+        area->enter(messages_.call());
+    }
     call_ = call;
     if (call_.element == 0) {
         call_.label.elements = elements_;
@@ -32,7 +59,7 @@ void Schedule::begin(std::string_view name, const Call& call) {
 void Schedule::reset(std::string_view name) {
     name_ = name;
     if (!nested_)  // a part gets its tag when it is moved
-        messages_.set_tag(fixed_tag_ ? *fixed_tag_ : group().tags().next());
+        messages_.set_tag(fixed_tag_ ? (++fixed_calls_, *fixed_tag_) : group().tags().next());
     messages_.begin();
     if (!verdict_.empty()) verdict_.clear();
     lingered_ = 0;
@@ -65,7 +92,7 @@ bool Schedule::advance() {
     // Posting a request may complete others, and so re-enter this function.
     if (advancing_) return false;
     advancing_ = true;
-    if (!has_begun()) {
+    if (!begun_ && !has_begun()) {
         advancing_ = false;
         return false;
     }
@@ -74,15 +101,21 @@ bool Schedule::advance() {
     // looked at them, and no further event may come to make it look again: so it looks once more.
     bool finished = false;
     std::uint64_t posts = 0;
+    const Steps* steps = nullptr;
     do {
         posts = messages_.posts();
+        steps = steps_;
         finished = (!failed() && steps_->move()) || (failed() && (take_back(), all_complete()));
-    } while (!finished && messages_.posts() != posts);
+    } while (!finished && (messages_.posts() != posts || steps_ != steps));
     if (messages_.failure().to_tell && !nested_) [[unlikely]]
         tell_all();
     advancing_ = false;
     if (!finished) return false;
-    use_requests(0, 0);
+    messages_.use_none();
+    if (Area* const area = messages_.area()) {
+        area->leave(messages_.call());
+        messages_.use_area(nullptr, 0);
+    }
     if (entered_) group().ledger().leave(messages_.tag());
     // The last access: from here on the owner may start this again or destroy it.
     complete_.store(true, std::memory_order_release);
@@ -91,7 +124,6 @@ bool Schedule::advance() {
 
 // Whether the comparison of calls, if there is one, has ended. Fails the schedule if calls differ.
 bool Schedule::has_begun() {
-    if (begun_) return true;
     if (!entered_) group().ledger().enter(messages_.tag(), name_, call_);
     entered_ = true;
     if (group().policy().check) {

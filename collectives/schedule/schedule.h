@@ -23,6 +23,7 @@
 
 namespace torusmp::collectives {
 
+class Area;
 class CallCheck;
 struct Verdict;
 
@@ -37,13 +38,17 @@ class Schedule : public core::Task, protected Steps {
     }
     // Blocks until complete.
     void wait() {
+        if (complete()) return;
         group().runtime().wait_until([this] { return complete(); }, name_);
     }
     // fix() gives this schedule a tag of its own: its starts then match those of the schedules that
     // the other members fixed as their n-th, in whatever order each member starts them. unfix()
     // ends that. Neither may be called while it runs.
-    void fix() { fixed_tag_ = group().tags().next_fixed(); }
-    void unfix() { fixed_tag_.reset(); }
+    void fix();
+    void unfix() {
+        if (fixed_tag_) [[unlikely]]
+            forget_fixed();
+    }
 
     // After completion: the first failure, and with whom. The result is then undefined.
     core::Error error() const { return messages_.failure().error; }
@@ -59,19 +64,24 @@ class Schedule : public core::Task, protected Steps {
     bool advance() final;
     std::string describe() const final;
     void linger() final;
+    bool looks() const final { return messages_.area() != nullptr; }
+    void set_asleep(bool asleep) final;
 
   protected:
     explicit Schedule(Group& group);
     ~Schedule();
 
-    // Hands the schedule to the progress engine. `name` is a literal.
-    void begin(std::string_view name, const Call& call = {});
+    // Hands the schedule to the progress engine. `name` is a literal. area: through which the call
+    // goes; null: through none.
+    void begin(std::string_view name, const Call& call = {}, Area* area = nullptr);
     // As begin(), but the caller advances it.
     void reset(std::string_view name);
     // Whose steps it takes, until the next call of take(): an algorithm's, which works on
     // messages(), or its own.
     void take(Steps& steps) { steps_ = &steps; }
     Messages& messages() { return messages_; }
+    // Where calls of this schedule may go through; null: there is none, or this is a part.
+    Area* area() const;
     // From now on this schedule starts and advances `part` as a part of its own. number: tells
     // parts on one group apart, 1 to 7; parts that have parts of their own leave these bits 0, so
     // 8, 16 or 24; 0: it does the work of this very schedule.
@@ -80,6 +90,7 @@ class Schedule : public core::Task, protected Steps {
     bool move_part(Schedule& part);
 
   private:
+    void forget_fixed();
     bool has_begun();
     void look_for_faults();
     void heed(const Verdict& verdict);
@@ -91,6 +102,8 @@ class Schedule : public core::Task, protected Steps {
     Steps* steps_ = this;
     std::string_view name_ = "collective";
     std::optional<core::Tag> fixed_tag_;
+    std::unique_ptr<Area> fixed_area_;  // of the calls with that tag
+    std::uint64_t fixed_calls_ = 0;
     std::vector<Schedule*> parts_;
     bool nested_ = false;
     int number_ = 0;  // as a part

@@ -152,6 +152,8 @@ class LinkEnd final : public transport::Channel {
     transport::Channel* cable_;        // the cable in use; null while the link is dead
     transport::Channel* candidate_;    // a cable that may be back
     std::uint32_t cable_version_ = 0;  // of the link, for which cable_ is good
+    std::string why_;                  // the cable went down; empty: others have said it
+    std::vector<routing::Hop> told_;   // the detour that was told last
     bool heard_ = false;               // the far end, by the candidate
     std::uint32_t greeted_ = 0;        // hellos sent by it: 1, and 2 since that end was heard
 

@@ -37,6 +37,8 @@ void LinkManager::adopt() {
         connection->end = it.end.get();
         connection->channel = it.end.get();
     }
+    for (const Link& link : commons_.options.dead_links) states_.learn(link, LinkStates::died(0));
+    settle();
 }
 
 // ---- what is known ----
@@ -70,6 +72,7 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
     commons_.errands |= Commons::links;
     if (LinkStates::is_dead(version)) {
         end.cable_version_ = version;
+        tell(end, LinkNews::State::dead);
         end.drop_cable("its other end says that it is dead");
         end.part();
         it.news.clear();
@@ -155,12 +158,27 @@ std::string LinkManager::describe_cut() const {
     return text;
 }
 
+void LinkManager::tell(LinkEnd& end, LinkNews::State state) {
+    LinkNews news{.direction = *end.connection_.link,
+                  .peer = end.connection_.peer,
+                  .state = state,
+                  .path = {},
+                  .why = std::exchange(end.why_, {})};
+    if (state == LinkNews::State::detour)
+        news.path = states_.detours().around(commons_.rank(), news.direction).value();
+    if (std::exchange(end.told_, news.path) == news.path && !news.path.empty()) return;
+    if (commons_.options.log_link)
+        commons_.options.log_link(news);
+    else if (!news.why.empty())
+        commons_.log(
+            fmt::format("{} has lost its cable: {}", commons_.name_of(end.connection_), news.why));
+}
+
 void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view why) {
     if (end.closed_) return;
     const std::uint32_t version = states_.version(end.link_);
     if (&channel == end.cable_) {
-        commons_.log(
-            fmt::format("{} has lost its cable: {}", commons_.name_of(end.connection_), why));
+        end.why_ = why;
         learn(end.link_, LinkStates::died(version), nullptr);
         settle();
     } else if (&channel == end.candidate_) {

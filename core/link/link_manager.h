@@ -110,6 +110,7 @@ class LinkManager {
     void begin_session(LinkEnd& end);
     void give_up_parts();
     std::string describe_cut() const;
+    void tell(LinkEnd& end, LinkNews::State state);
 
     // --- control packets ---
     bool has_credit(Connection& connection, int virtual_channel);

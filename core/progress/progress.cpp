@@ -75,7 +75,7 @@ bool Progress::poll_unlocked() {
     if (commons_.errands != 0) [[unlikely]]
         moved |= do_errands();
     if (sender_.has_backlog()) moved |= sender_.flush_backlog();
-    if (moved && !tasks_.empty()) advance_tasks();
+    if ((moved || looking_ != 0) && !tasks_.empty()) moved |= advance_tasks(moved);
     if (moved) moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     if (asked_.load(std::memory_order_relaxed) != 0) [[unlikely]]
         answer_asked();
@@ -103,15 +103,23 @@ void Progress::stir() {
     poll_unlocked();
 }
 
-bool Progress::advance_tasks() {
+// If nothing has moved, only those that look at memory. True: one has finished.
+bool Progress::advance_tasks(bool moved) {
     // A task may add tasks; those wait for the next turn.
     bool finished = false;
     for (std::size_t i = 0; i < tasks_.size();) {
-        Task* task = tasks_[i];
-        if (task->advance()) {
+        const Listed listed = tasks_[i];
+        if (!moved && !listed.looks) {
+            ++i;
+            continue;
+        }
+        looking_ -= listed.looks ? 1 : 0;
+        if (listed.task->advance()) {
             tasks_.erase(tasks_.begin() + std::ptrdiff_t(i));
             finished = true;
         } else {
+            tasks_[i].looks = listed.task->looks();
+            looking_ += tasks_[i].looks ? 1 : 0;
             ++i;
         }
     }
@@ -120,14 +128,24 @@ bool Progress::advance_tasks() {
 
 void Progress::add_task(Task& task) {
     Guard guard(*this);
-    if (!task.advance()) tasks_.push_back(&task);
+    if (!task.advance()) {
+        tasks_.push_back({&task, task.looks()});
+        looking_ += tasks_.back().looks ? 1 : 0;
+    }
+    // A thread that sleeps already has told others what tasks look at, which may be no longer true.
+    if (asleep_ && task.looks()) wake_sleepers();
+}
+
+void Progress::set_tasks_asleep(bool asleep) {
+    for (const Listed& listed : tasks_)
+        if (listed.looks) listed.task->set_asleep(asleep);
 }
 
 void Progress::linger(std::string_view what) {
     Guard guard(*this);
     waits_in_ = what;
     if (what.empty()) return;
-    for (Task* task : tasks_) task->linger();
+    for (const Listed& listed : tasks_) listed.task->linger();
 }
 
 void Progress::Waiter::turn() {
@@ -209,6 +227,7 @@ void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen)
         --others_asleep_;
         return;
     }
+    if (looking_ != 0) set_tasks_asleep(true);
     for (transport::Interface* it : connections_.interfaces()) it->prepare_sleep();
     poll_unlocked();
     if (moves_.load(std::memory_order_relaxed) == moves_seen && !stopping_) {
@@ -222,6 +241,7 @@ void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen)
         if (others_asleep_ != 0) moved_.notify_all();  // one of them watches from now on
     }
     for (transport::Interface* it : connections_.interfaces()) it->cancel_sleep();
+    if (looking_ != 0) set_tasks_asleep(false);
 }
 
 void Progress::sleep_in_interfaces(transport::Clock::time_point deadline) {
@@ -263,7 +283,7 @@ void Progress::answer_asked() {
 }
 
 void Progress::report_tasks(std::string& text) const {
-    for (const Task* task : tasks_) text += fmt::format("  {}\n", task->describe());
+    for (const Listed& listed : tasks_) text += fmt::format("  {}\n", listed.task->describe());
 }
 
 }  // namespace torusmp::core

@@ -106,7 +106,8 @@ class Progress {
   private:
     bool poll_unlocked();
     bool do_errands();
-    bool advance_tasks();
+    bool advance_tasks(bool moved);
+    void set_tasks_asleep(bool asleep);
     void answer_asked();
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void sleep_in_interfaces(transport::Clock::time_point deadline);
@@ -123,7 +124,12 @@ class Progress {
     const std::function<std::string()> report_;
     const bool locking_;
     mutable std::recursive_mutex mutex_;
-    std::vector<Task*> tasks_;
+    struct Listed {
+        Task* task;
+        bool looks;
+    };
+    std::vector<Listed> tasks_;
+    int looking_ = 0;  // how many of them look at memory
     std::string_view waits_in_;
 
     bool asleep_ = false;    // a thread sleeps in the interfaces, for all

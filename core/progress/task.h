@@ -12,6 +12,12 @@ class Task {
     virtual bool advance() = 0;
     // What it waits for, for reports.
     virtual std::string describe() const = 0;
+    // Whether advance() also looks at memory that other ranks write, so that it must be called at
+    // every turn. May change in advance() alone.
+    virtual bool looks() const { return false; }
+    // For such tasks: this process goes to sleep unless the next advance() finishes, or is awake
+    // again. Whoever writes what the task looks at must know.
+    virtual void set_asleep(bool /*asleep*/) {}
     // Called now and then while a wait of this process lasts long: time to find out why.
     virtual void linger() {}
 

@@ -28,9 +28,11 @@ constexpr double together_seconds = 0.05;
 constexpr std::uint64_t least_alone = std::uint64_t(384) << 10, most_alone = std::uint64_t(32)
                                                                              << 20;
 constexpr double alone_seconds = 0.002;
-constexpr auto stream_time = std::chrono::milliseconds(10);
-// Every second comparison is by a short stream, which most likely runs between two interruptions.
-constexpr int comparisons = 12, comparisons_if_far_behind = 5;
+constexpr auto transfer_time = std::chrono::milliseconds(10);
+// Comparisons last longer; but every second is by a short transfer where that takes no time, which
+// most likely runs between two interruptions of the hosts.
+constexpr auto compare_time = std::chrono::milliseconds(50);
+constexpr int comparisons_of_fast = 12, comparisons_of_others = 6, comparisons_if_far_behind = 5;
 constexpr int default_megabits = 1000;  // where the driver does not say
 
 const LinkEnd& start_of(const CableResult& cable, Speeds::Way way) {
@@ -123,7 +125,7 @@ class CableSurvey {
         for (std::size_t node = 0; node < reports.size(); ++node)
             survey_.hosts[node].report = reports[node];
         survey_.cables = judge(settings_, survey_.hosts, options_.expectation);
-        if (options_.streams) measure();
+        if (options_.transfers) measure();
         judge_counters(before, coordinator_.ask_reports());
         return std::move(survey_);
     }
@@ -154,7 +156,7 @@ class CableSurvey {
         return reports;
     }
 
-    // ---- Streams ----
+    // ---- Transfers ----
 
     void measure() {
         std::vector<std::optional<int>> megabits;
@@ -166,7 +168,7 @@ class CableSurvey {
                 ways.insert(ways.end(), {2 * cable, 2 * cable + 1});
         push(speeds, ways, Coordinator::Pace::together);
         std::erase_if(ways, [&](Speeds::Way way) { return speeds.keeps_promise(way); });
-        push(speeds, ways, Coordinator::Pace::alone);
+        push(speeds, ways, Coordinator::Pace::in_turns);
         for (std::size_t cable = 0; cable < survey_.cables.size(); ++cable) {
             survey_.cables[cable].forth = speeds.rate(2 * cable);
             survey_.cables[cable].back = speeds.rate(2 * cable + 1);
@@ -187,11 +189,13 @@ class CableSurvey {
     // Suspects alone, each in turns with a cable that is good.
     void compare(Speeds& speeds) {
         for (const Speeds::Way way : speeds.suspects()) {
-            for (int i = 0; i < comparisons; ++i) {
+            const bool fast = speeds.are_fast(way);
+            for (int i = 0; i < (fast ? comparisons_of_fast : comparisons_of_others); ++i) {
                 const auto beside = speeds.reference(way);
                 if (!beside || (i > 0 && !speeds.stays_behind(way))) break;
                 if (i >= comparisons_if_far_behind && speeds.far_behind(way)) break;
-                const Pushed own = push_alone(way, i % 2), other = push_alone(*beside, i % 2);
+                const bool brief = fast && i % 2;
+                const Pushed own = push_alone(way, brief), other = push_alone(*beside, brief);
                 speeds.compare(way, own, other);
             }
             if (!speeds.stays_behind(way)) continue;
@@ -202,18 +206,19 @@ class CableSurvey {
     }
 
     Pushed push_alone(Speeds::Way way, bool brief) {
-        constexpr auto pace = Coordinator::Pace::alone;
-        Coordinator::Order stream = order(way, pace, 1);
-        if (brief) stream.push.bytes = least_alone;
-        return coordinator_.push({stream}, pace).front();
+        constexpr auto pace = Coordinator::Pace::in_turns;
+        Coordinator::Order transfer = order(way, pace, 1);
+        transfer.push.time = compare_time;
+        if (brief) transfer.push.bytes = least_alone;
+        return coordinator_.push({transfer}, pace).front();
     }
 
     Coordinator::Order order(Speeds::Way way, Coordinator::Pace pace, std::size_t ways) const {
         const CableResult& cable = survey_.cables[way / 2];
         const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
         const double rate = slower_end(cable).value_or(default_megabits) * 1e6 / 8;
-        Push push{0, from.device, to.node, to.device, 0, 0, stream_time};
-        if (pace == Coordinator::Pace::alone) {
+        Push push{0, from.device, to.node, to.device, 0, 0, transfer_time};
+        if (pace == Coordinator::Pace::in_turns) {
             push.least = least_alone;
             push.bytes = std::clamp(std::uint64_t(alone_seconds * rate), least_alone, most_alone);
         } else {

@@ -15,6 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto slice = std::chrono::milliseconds(100);
 constexpr auto soon = std::chrono::seconds(3);
 constexpr std::size_t most_names = 8;
+constexpr int transfers_a_machine = 4;
 
 }  // namespace
 
@@ -68,13 +69,13 @@ std::vector<ProbeReport> Coordinator::ask_reports() {
 }
 
 // A number for the machine of each node.
-std::vector<int> Coordinator::machines() const {
-    std::map<std::string, int> numbers;
-    std::vector<int> machines;
+std::vector<std::size_t> Coordinator::machines() const {
+    std::map<std::string, std::size_t> numbers;
+    std::vector<std::size_t> machines;
     for (std::size_t node = 0; node < workers_.size(); ++node) {
         std::string machine = machine_of(workers_[node].facts());
         if (machine.empty()) machine = plan_.hosts[node];
-        machines.push_back(numbers.emplace(machine, int(numbers.size())).first->second);
+        machines.push_back(numbers.emplace(machine, numbers.size()).first->second);
     }
     return machines;
 }
@@ -84,13 +85,18 @@ std::vector<Pushed> Coordinator::push(const std::vector<Order>& orders, Pace pac
     std::list<std::size_t> waiting;
     for (std::size_t i = 0; i < orders.size(); ++i) waiting.push_back(i);
     std::map<int, std::size_t> running;  // by id
-    const std::vector<int> machines = this->machines();
-    std::vector<int> busy(workers_.size(), 0);  // by machine
+    const std::vector<std::size_t> machines = this->machines();
+    std::vector<int> busy(workers_.size()), ends_busy(workers_.size());  // by node; by machine
     const auto occupy = [&](const Order& order, int by) {
-        for (const int node : {order.node, order.push.node})
-            busy[std::size_t(machines[std::size_t(node)])] += by;
+        for (const int node : {order.node, order.push.node}) {
+            busy[std::size_t(node)] += by;
+            ends_busy[machines[std::size_t(node)]] += by;
+        }
     };
-    const auto is_busy = [&](int node) { return busy[std::size_t(machines[std::size_t(node)])]; };
+    const auto has_room = [&](int node) {
+        return busy[std::size_t(node)] == 0 &&
+               ends_busy[machines[std::size_t(node)]] < 2 * transfers_a_machine;
+    };
     const auto finish = [&](std::map<int, std::size_t>::iterator at, const Pushed& pushed) {
         occupy(orders[at->second], -1);
         results[at->second] = pushed;
@@ -107,13 +113,13 @@ std::vector<Pushed> Coordinator::push(const std::vector<Order>& orders, Pace pac
     for (;;) {
         std::erase_if(waiting, [&](std::size_t number) {
             const Order& order = orders[number];
-            if (pace == Pace::alone && (is_busy(order.node) || is_busy(order.push.node)))
+            if (pace == Pace::in_turns && (!has_room(order.node) || !has_room(order.push.node)))
                 return false;
             start(number);
             return true;
         });
         progress_("measuring cables", orders.size() - waiting.size() - running.size(),
-                  orders.size(), "streams", {});
+                  orders.size(), "transfers", {});
         if (running.empty() || !keep_waiting(left)) break;
         for (Worker& worker : workers_)
             for (const Pushed& pushed : worker.take_pushed())

@@ -51,9 +51,9 @@ class Coordinator : private Reach::Listener {
         int node = 0;
         Push push;  // its id is given here
     };
-    // Streams over cables: all at once, or such that no host and no machine has more than one at a
-    // time. Results in the order of the orders.
-    enum class Pace { together, alone };
+    // Transfers over cables: all at once, or such that no host has more than one at a time, and
+    // hosts that share a machine have only a few. Results in the order of the orders.
+    enum class Pace { together, in_turns };
     std::vector<Pushed> push(const std::vector<Order>& orders, Pace pace);
 
   private:
@@ -62,7 +62,7 @@ class Coordinator : private Reach::Listener {
     void await(bool (Worker::*stage)() const, const char* what, const char* failure);
     bool keep_waiting(std::chrono::steady_clock::duration& left);
     std::string missing(bool (Worker::*stage)() const) const;
-    std::vector<int> machines() const;
+    std::vector<std::size_t> machines() const;
 
     const SurveyPlan& plan_;
     Reach& reach_;

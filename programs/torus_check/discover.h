@@ -1,4 +1,5 @@
-// A geometry file from what the hosts heard on their cables. Pure; any thread may call.
+// A geometry file from what the hosts heard on their cables, and where the others say that there
+// must be one more. Pure; any thread may call.
 #pragma once
 
 #include <functional>
@@ -13,10 +14,12 @@ namespace torusmp::check {
 
 struct Discovery {
     std::optional<routing::Recognized> torus;
-    std::size_t cables = 0;
+    std::size_t cables = 0;          // that were found
     std::string reason;              // why the cables make no torus; empty where they do
     std::vector<std::string> notes;  // cables that were left out, and why
-    std::string geometry;            // the text of the file; empty where there is no torus
+    // Cables that the torus needs and that nothing crosses, or only one way; a line for each.
+    std::vector<std::string> holes;
+    std::string geometry;  // the text of the file; empty where there is no torus
 };
 
 // `hosts` and `results` go together; the order of the hosts is kept where the torus allows it. Only

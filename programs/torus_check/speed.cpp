@@ -10,11 +10,13 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr double promise = 0.7;  // of what the driver says: headers, and the start of a stream
-constexpr double slow = 0.6;     // of what fellows carry
+constexpr double promise = 0.7;     // of what the driver says: headers, and the start of a transfer
+constexpr double suspicious = 0.7;  // of what fellows carry
+constexpr double slow = 0.6;        // the same, in every comparison
+constexpr double fast = 5e8;
 constexpr double very_slow = 0.1;
 constexpr int few = 3;          // fewer fellows say nothing
-constexpr double lossy = 0.02;  // of a slow stream's segments sent again: that is why it is slow
+constexpr double lossy = 0.02;  // of a slow transfer's segments sent again: that is why it is slow
 // A round trip that is longer by so much is no matter of scheduling.
 constexpr int late_factor = 4;
 constexpr microseconds late_by{500};
@@ -78,6 +80,7 @@ void Speeds::add(Way way, const Pushed& pushed) {
 
 void Speeds::compare(Way way, const Pushed& pushed, const Pushed& reference) {
     add(way, pushed);
+    improve(ways_[way].compared, rate_of(pushed));
     ways_[way].references.push_back(rate_of(reference));
 }
 
@@ -116,9 +119,9 @@ Rate Speeds::expected(Way way) const {
     return expected;
 }
 
-bool Speeds::behind(const Rate& found, const Rate& expected) const {
+bool Speeds::behind(const Rate& found, const Rate& expected, double limit) {
     if (expected.bytes_per_second <= 0) return false;
-    if (found.bytes_per_second < slow * expected.bytes_per_second) return true;
+    if (found.bytes_per_second < limit * expected.bytes_per_second) return true;
     return expected.round_trip.count() > 0 &&
            found.round_trip > late_factor * expected.round_trip + late_by;
 }
@@ -126,7 +129,8 @@ bool Speeds::behind(const Rate& found, const Rate& expected) const {
 std::vector<Speeds::Way> Speeds::suspects() const {
     std::vector<Way> found;
     for (Way way = 0; way < ways_.size(); ++way)
-        if (ways_[way].asked && behind(ways_[way].best, expected(way))) found.push_back(way);
+        if (ways_[way].asked && behind(ways_[way].best, expected(way), suspicious))
+            found.push_back(way);
     return found;
 }
 
@@ -140,7 +144,7 @@ std::optional<Speeds::Way> Speeds::reference(Way way) const {
     };
     for (Way other = 0; other < ways_.size(); ++other) {
         if (other / 2 == way / 2 || ways_[other].best.bytes_per_second <= 0 ||
-            behind(ways_[other].best, expected(other)))
+            behind(ways_[other].best, expected(other), suspicious))
             continue;
         if (!best || worth(other) < worth(*best)) best = other;
     }
@@ -149,10 +153,15 @@ std::optional<Speeds::Way> Speeds::reference(Way way) const {
 
 bool Speeds::stays_behind(Way way) const {
     const Measured& measured = ways_[way];
-    if (measured.references.empty() || !behind(measured.best, expected(way))) return false;
+    if (measured.references.empty()) return false;
+    const Rate known = expected(way);
     Rate beside = median(measured.references);
-    beside.bytes_per_second = std::min(beside.bytes_per_second, expected(way).bytes_per_second);
-    return behind(measured.best, beside);
+    beside.bytes_per_second = std::min(beside.bytes_per_second, known.bytes_per_second);
+    return behind(measured.best, known, suspicious) && behind(measured.compared, beside, slow);
+}
+
+bool Speeds::are_fast(Way way) const {
+    return expected(way).bytes_per_second > fast;
 }
 
 bool Speeds::far_behind(Way way) const {
@@ -168,12 +177,12 @@ Finding Speeds::finding(Way way, const std::string& from, const std::string& to)
     const std::string ends = fmt::format("from {} to {}", from, to);
     if (measured.best.bytes_per_second <= 0)
         return {Fault::slow,
-                fmt::format("packets arrive {}, but no stream does: {}", ends, measured.trouble)};
+                fmt::format("packets arrive {}, but no transfer does: {}", ends, measured.trouble)};
     const Rate expected = fellows(way);
     const std::string rates =
-        fmt::format("{}, its fellows {}", megabytes(measured.best.bytes_per_second),
+        fmt::format("{}, its fellows {}", megabytes(measured.compared.bytes_per_second),
                     megabytes(expected.bytes_per_second));
-    if (measured.best.bytes_per_second >= slow * this->expected(way).bytes_per_second)
+    if (measured.compared.bytes_per_second >= slow * this->expected(way).bytes_per_second)
         return {Fault::slow, fmt::format("a round trip {} takes {:.2f} ms, its fellows' {:.2f}",
                                          ends, milliseconds(measured.best.round_trip),
                                          milliseconds(expected.round_trip))};

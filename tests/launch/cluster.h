@@ -1,5 +1,6 @@
 // A cluster of made-up hosts: the agent is a script that starts the daemon on this one, in another
-// folder and with another HOME, and some hosts have something wrong.
+// folder and with another HOME, and some hosts have something wrong. Lines "a > b" of the file
+// "cut" say that a does not reach b.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,6 +30,11 @@ class Cluster {
             "echo \"$FAKE_FROM > $host\" >> " +
                 folder_.file("reached") +
                 "\n"
+                "grep -qxF \"$FAKE_FROM > $host\" " +
+                folder_.file("cut") +
+                " 2> /dev/null && { echo 'connect to host port 22: No route to host' >&2; exit "
+                "255; "
+                "}\n"
                 "export FAKE_FROM=$host\n"
                 "case $host in\n"
                 "  noisy*) echo 'Welcome!'; echo 'Use of this machine is watched.' >&2;;\n"

@@ -343,4 +343,57 @@ TEST_CASE("Over the torus a host that is down is named with what lies behind it"
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
+TEST_CASE("Over the torus daemons are started around cables that are dead") {
+    // The ring of four is reached at qa, which starts both neighbours; the first of them starts qc.
+    const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"}, "[launch]\nthrough = \"torus\"");
+    const Outcome whole = run(cluster.job({"connect", "exchange", "barrier", "finalize"}));
+    CHECK(whole.code == 0);
+    cluster.folder().write("cut", "qa > qb\nqb > qa\n");
+    const Outcome around =
+        run(cluster.job({"connect", "exchange", "barrier", "report", "finalize"}));
+    INFO(around.errors);
+    CHECK(around.code == 0);
+    CHECK(around.errors.empty());
+    CHECK(count(around.output, "torus-run rank ") == 4);
+    CHECK_CONTAINS(cluster.folder().read("reached"), "qd > qc\nqc > qb\n");
+    // What happens on the host behind is told, too.
+    const Outcome failed = run(cluster.job({"connect", "barrier", "1:exit=7", "sleep"}));
+    CHECK(failed.code == 7);
+    CHECK_CONTAINS(failed.errors, "rank 1 (host qb, pid ");
+
+    cluster.folder().write("cut", "qa > qb\nqc > qb\n");
+    const Outcome cut = run(cluster.job({"connect", "finalize"}));
+    CHECK(cut.code == 2);
+    CHECK_CONTAINS(cut.errors, "host qb cannot be used");
+    CHECK_CONTAINS(cut.errors, "No route to host; host qa does not reach it either; nothing was");
+    CHECK(cut.lines_of_torus_run() == 1);
+}
+
+TEST_CASE("What both ends of a dead cable report is said once, and so is its return") {
+    const Cluster cluster("[3]", {"qa", "qb", "qc"});
+    const Words death{"connect",        "0:link=0,1,0,no carrier,", "0:link=0,1,1,,1 2 1 1",
+                      "1:link=1,0,0,,", "1:link=1,0,1,,0 2 0 0",    "barrier"};
+    const Words end{"finalize"}, back{"0:link=0,1,2,,", "1:link=1,0,2,,", "barrier", "finalize"};
+    const auto job = [&](const Words& then) {
+        Words steps = death;
+        steps.insert(steps.end(), then.begin(), then.end());
+        return run(cluster.job(steps));
+    };
+    const std::string cable = "the cable from qa (no device) (0+) to qb (no device) (0-)";
+    const Outcome dead = job(end);
+    CHECK(dead.code == 0);
+    CHECK_CONTAINS(dead.errors, "torus-run: warning: " + cable + " is dead since ");
+    CHECK_CONTAINS(dead.errors, ": qa saw: no carrier; the job goes around it, over qc\n");
+    CHECK(dead.lines_of_torus_run() == 1);
+    const Outcome returned = job(back);
+    CHECK(returned.code == 0);
+    CHECK_CONTAINS(returned.errors, cable + " was away for ");
+    CHECK(returned.lines_of_torus_run() == 1);
+    // A report that cannot be true is that of a rank gone wrong.
+    const Outcome lie = run(cluster.job({"connect", "1:link=0,0,0,,", "barrier", "finalize"}));
+    CHECK(lie.code == 1);
+    CHECK_CONTAINS(lie.errors, "rank 1 (host qb, pid ");
+    CHECK_CONTAINS(lie.errors, "sent a damaged report of a link; the job is ended\n");
+}
+
 }  // namespace torusmp::launch::test::hosts_test

@@ -94,18 +94,92 @@ class Network(HostsTest):
         self.assertEqual(errors.count("torus-run: "), 1, errors)
         self.expect_hosts_empty(hosts=self.hosts[:5] + self.hosts[6:])
 
-    def test_a_device_that_is_down_or_absent_is_found_before_any_rank_starts(self):
+    def test_without_detours_a_device_that_is_down_or_absent_is_found_before_any_rank_starts(self):
         self.up("2x2x2")
         started = self.path("started")
+        no_detours = ["--set", "routing.detour=false"]
         tool("cut", self.testbed, "3:d0p")
-        errors = self.job(f"touch={started}").end(2)[1]
+        errors = self.job(f"touch={started}", options=no_detours).end(2)[1]
         self.assertIn(f"host {self.testbed}-3: device d0p", errors)
         self.assertRegex(errors, self.geometry + r":\d+: ")
         subprocess.run(["ip", "-n", f"{self.testbed}-6", "link", "del", "d1m"], check=True)
-        errors = self.job(f"touch={started}").end(2)[1]
+        errors = self.job(f"touch={started}", options=no_detours).end(2)[1]
         self.assertIn(f"host {self.testbed}-3: device d0p", errors)
         self.assertIn(f"host {self.testbed}-6: device d1m", errors)
+        self.assertIn("and nothing was started (routing.detour = false (--set routing.detour) lets no job go around a dead cable)",
+                      errors)
         self.assertFalse(os.path.exists(started))
+        self.expect_hosts_empty()
+
+
+class Cables(HostsTest):
+    """Jobs that start while cables are dead."""
+
+    def start(self, *options):
+        """What torus-run says of a job that starts and ends well, and the dead cables that its ranks were told."""
+        output, errors = self.job("connect", "dead-cables", "exchange", "barrier", "finalize",
+                                  options=options).end(0)
+        told = {line.split(": ", 1)[1] for line in output.splitlines() if line.startswith("dead cables of rank")}
+        self.assertEqual(output.count("dead cables of rank"), len(self.hosts))
+        self.assertEqual(len(told), 1, output)
+        return errors.splitlines(), told.pop()
+
+    def warning(self, a, b, why, over):
+        """The line about the cable between two ends, each a node and a device; the first one leaves upwards."""
+        ends = [f"{self.hosts[node]} d{d}{'p' if sign == '+' else 'm'} ({d}{sign})" for node, (d, sign) in (a, b)]
+        return (f"torus-run: warning: the cable from {ends[0]} to {ends[1]} is dead: {why}; "
+                f"the job goes around it, over {over}")
+
+    def test_in_a_torus_of_pairs_the_other_cable_carries_what_a_dead_one_did(self):
+        self.up("2x2x2")
+        tool("cut", self.testbed, "3:0+")
+        errors, told = self.start()
+        self.assertEqual(errors, [self.warning((3, "0+"), (7, "0-"), f"d0p of {self.hosts[3]} is down",
+                                               "the other cable between them")])
+        self.assertEqual(told, "3:0+")
+        tool("heal", self.testbed)
+        self.assertEqual(self.start(), ([], "none"))
+
+    def test_in_a_ring_of_two_one_cable_is_enough_and_none_is_not(self):
+        self.up("2")
+        subprocess.run(["ip", "-n", self.hosts[1], "link", "del", "d0m"], check=True)
+        errors, told = self.start()
+        self.assertEqual(errors, [self.warning((0, "0+"), (1, "0-"), f"{self.hosts[0]} has no device d0p",
+                                               "the other cable between them")])
+        self.assertEqual(told, "0:0+")
+        tool("cut", self.testbed, "1:0+")
+        started = self.path("started")
+        errors = self.job(f"touch={started}").end(2)[1]
+        self.assertTrue(errors.startswith(
+            f"torus-run: dead cables cut the torus apart, and nothing was started: {self.hosts[0]} on one side, "
+            f"{self.hosts[1]} on the other. Dead:\n  {self.geometry}:"), errors)
+        self.assertIn(f"host {self.hosts[0]}: device d0p of link 0+ (to {self.hosts[1]}) does not exist", errors)
+        self.assertIn(f"host {self.hosts[1]}: device d0p of link 0+ (to {self.hosts[0]}) is down", errors)
+        self.assertFalse(os.path.exists(started))
+        self.expect_hosts_empty()
+
+    def test_several_dead_cables_are_a_line_each_and_a_wrong_mtu_is_a_warning_only(self):
+        self.up("3x3x2")
+        tool("cut", self.testbed, "0:0+")          # node 0 to node 6
+        tool("cut", self.testbed, "7:1-")          # node 11 comes down to node 7 by 1+
+        tool("set", self.testbed, "2", "0+", "mtu", "1500")
+        errors, told = self.start()
+        self.assertEqual(told, "0:0+ 11:1+")
+        self.assertEqual(len(errors), 3, errors)
+        self.assertIn(self.warning((0, "0+"), (6, "0-"), f"d0p of {self.hosts[0]} is down", self.hosts[12]), errors)
+        self.assertIn(self.warning((11, "1+"), (7, "1-"), f"d1m of {self.hosts[7]} is down", self.hosts[9]), errors)
+        self.assertIn(f"torus-run: warning: the cable from {self.hosts[2]} d0p (0+) to {self.hosts[8]} d0m (0-) has a "
+                      f"fault: MTU 1500 at {self.hosts[2]}, 9000 at {self.hosts[8]}; it is used all the same", errors)
+
+    def test_a_host_whose_cables_are_all_dead_is_the_cut_that_is_named(self):
+        self.up("3x3")
+        for direction in ("0+", "0-", "1+", "1-"):
+            tool("cut", self.testbed, f"4:{direction}")
+        errors = self.job("connect").end(2)[1]
+        others = [self.hosts[node] for node in (0, 1, 2, 3, 5, 6, 7)]
+        self.assertIn(f"nothing was started: {', '.join(others)} and {self.hosts[8]} on one side, {self.hosts[4]} "
+                      "on the other. Dead:\n", errors)
+        self.assertEqual(errors.count("\n  "), 4)
         self.expect_hosts_empty()
 
 
@@ -192,11 +266,28 @@ class Ssh(HostsTest):
     def test_a_link_that_nobody_answers_on_is_named(self):
         self.up("3", "--no-management", "--no-routes", "--ipv6-only", "--open", "0")
         self.serve()
-        subprocess.run(["ip", "-n", self.hosts[2], "link", "set", "d0m", "down"], check=True)
+        tool("set", self.testbed, "2", "0-", "loss", "100")
         errors = self.over_the_torus("connect", options=["--set", "transport.timeout=2s"]).end(2)[1]
         self.assertIn(f"host {self.hosts[2]} cannot be reached: nothing answers on the link to it from host "
                       f"{self.hosts[1]}", errors)
         self.assertEqual(errors.count("torus-run: "), 1, errors)
+        subprocess.run(["ip", "-n", self.hosts[2], "link", "set", "d0m", "down"], check=True)
+        errors = self.over_the_torus("connect").end(2)[1]
+        self.assertIn(f"host {self.hosts[2]} cannot be reached: no cable to it from host {self.hosts[1]} has a "
+                      "carrier", errors)
+        self.expect_hosts_empty(self.servers)
+
+    def test_daemons_are_started_around_dead_cables(self):
+        self.up("3x2", "--no-management", "--no-routes", "--ipv6-only")
+        self.serve()
+        tool("cut", self.testbed, "0:0+")                     # without a carrier at either end
+        tool("set", self.testbed, "0", "0-", "loss", "100")   # silent
+        output, errors = self.over_the_torus("connect", "exchange", "dead-cables", "barrier", "report",
+                                             "finalize").end(0)
+        self.assertEqual(output.count("torus-run rank "), 6)
+        self.assertEqual(output.count(": 0:0+\n"), 6)
+        self.assertEqual(len(errors.splitlines()), 1, errors)
+        self.assertIn(f"the cable from {self.hosts[0]} d0p (0+) to {self.hosts[2]} d0m (0-) is dead: ", errors)
         self.expect_hosts_empty(self.servers)
 
 

@@ -11,6 +11,8 @@ struct Capabilities {
     bool reads = false;
     // A read is complete on return, never pending, so that one read can be made of many.
     bool reads_at_once = false;
+    // Peers reach memory from Interface::allocate() by plain loads and stores: Channel::map().
+    bool maps = false;
     // A write can tell the other end when it has arrived.
     bool notifies = false;
     // Packets can leave their payload in the peer's memory: Channel::send_placed().

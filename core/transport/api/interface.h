@@ -99,6 +99,9 @@ class Interface {
     virtual int descriptor() { return -1; }
     // From any thread and from signal handlers.
     virtual void wake() noexcept {}
+    // Whether prepare_sleep() makes visible here all that others have stored in memory that both
+    // have mapped, so that those who store need no fence before they ask whether this rank sleeps.
+    virtual bool sleepers_fence() const { return false; }
 
   private:
     const std::string_view name_;

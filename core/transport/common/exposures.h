@@ -12,6 +12,9 @@ namespace torusmp::transport {
 
 class Exposures {
   public:
+    // For what belongs to an id: small numbers, used again when it has been removed.
+    static std::size_t index_of(std::uint64_t id) { return std::uint32_t(id); }
+
     std::uint64_t add(Bytes memory) {
         if (free_.empty()) {
             free_.push_back(std::uint32_t(entries_.size()));
@@ -29,6 +32,18 @@ class Exposures {
         const Bytes memory = entries_[index].memory;
         if (offset > memory.size() || bytes > memory.size() - offset) return {};
         return memory.subspan(offset, bytes);
+    }
+    // [address, address + bytes), if it lies in memory of an index that `fits` says yes to.
+    template <class Fits>
+    Bytes find_at(std::uint64_t address, std::uint64_t bytes, Fits&& fits) const {
+        for (std::size_t index = 0; index < entries_.size(); ++index) {
+            const Bytes memory = entries_[index].memory;
+            const std::uint64_t offset = address - reinterpret_cast<std::uintptr_t>(memory.data());
+            if (!memory.empty() && offset <= memory.size() && bytes <= memory.size() - offset &&
+                fits(index))
+                return memory.subspan(offset, bytes);
+        }
+        return {};
     }
     void remove(std::uint64_t id) {
         const auto index = std::uint32_t(id);

@@ -19,7 +19,7 @@ struct Key {
 };
 
 inline constexpr Capabilities capabilities{
-    .reads = true, .reads_at_once = true, .most_pieces = most_pieces};
+    .reads = true, .reads_at_once = true, .maps = true, .most_pieces = most_pieces};
 
 // One virtual channel in one direction: slot lines that are used in turn, each stamped with the
 // number of the packet in it, and as many bulk blocks for payload that does not fit in the line.

@@ -47,6 +47,7 @@ class ShmInterface final : public Interface {
     void sleep(Clock::time_point deadline) override;
     int descriptor() override { return segment_->bell(); }
     void wake() noexcept override;
+    bool sleepers_fence() const override { return segment_->control().sleeper_fences != 0; }
 
   private:
     const Segment& peer_segment(const Address& address);

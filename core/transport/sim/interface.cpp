@@ -30,6 +30,7 @@ struct Address {
 Capabilities capabilities_in(const WorldOptions& options) {
     return {.reads = true,
             .reads_at_once = options.read == Remote::immediate,
+            .maps = options.mapped,
             .notifies = options.notifies,
             .places = options.places,
             .separate_links = options.separate_links,

@@ -45,21 +45,30 @@ ChildDaemons::ChildDaemons(Loop& loop, int self, const HostOrder& tree,
       timeout_(timeout),
       listener_(listener) {}
 
-void ChildDaemons::start(int except) {
-    for (int node = int(parents_.size()); node-- > 0;)
-        if (parents_[std::size_t(node)] == self_ && node != except) waiting_.push_back(node);
-    if (wants_address(agent_)) find_addresses();
-    start_some();
+void ChildDaemons::follow(std::vector<int> parents) {
+    parents_ = std::move(parents);
+    for (int node = int(parents_.size()); node-- > 0;) {
+        if (parents_[std::size_t(node)] != self_ || !begun_.insert(node).second) continue;
+        waiting_.push_back(node);
+        unseen_.push_back(node);
+    }
+}
+
+// A head outside the torus has no link to it, and calls the first host by its name.
+bool ChildDaemons::over_links() const {
+    return tree_.over_links && self_ >= 0;
 }
 
 // Waits for the neighbours' answers, but not so long that this daemon itself seems dead.
-void ChildDaemons::find_addresses() {
-    if (self_ < 0 || waiting_.empty()) return;
+void ChildDaemons::look_for(const std::vector<int>& nodes) {
+    const config::Settings settings =
+        config::load_for_rank(job::schema(), {}, tree_.job.environment);
+    for (const int node : without_a_cable(settings, self_, nodes)) dead_.insert(node);
+    if (!wants_address(agent_)) return;
     constexpr std::chrono::milliseconds longest{2000};
     const auto patience =
         std::min(longest, std::chrono::duration_cast<std::chrono::milliseconds>(timeout_ / 4));
-    addresses_ = link_addresses(config::load_for_rank(job::schema(), {}, tree_.job.environment),
-                                self_, waiting_, patience);
+    addresses_.merge(link_addresses(settings, self_, nodes, patience));
 }
 
 void ChildDaemons::start_some() {
@@ -67,6 +76,8 @@ void ChildDaemons::start_some() {
         return link->state() == Link::State::greeting;
     });
     for (auto room = most_at_a_time - greeting; room > 0 && !waiting_.empty(); --room) {
+        if (const auto unseen = std::exchange(unseen_, {}); over_links() && !unseen.empty())
+            look_for(unseen);
         const int node = waiting_.back();
         waiting_.pop_back();
         start_one(node);
@@ -75,9 +86,12 @@ void ChildDaemons::start_some() {
 
 void ChildDaemons::start_one(int node) {
     const std::string& host = hosts_[std::size_t(node)];
-    // A head outside the torus has no link to it, and calls the first host by its name.
-    const bool over_a_link = wants_address(agent_) && self_ >= 0;
-    if (over_a_link && !addresses_.contains(node))
+    const bool by_address = over_links() && wants_address(agent_);
+    if (over_links() && dead_.contains(node))
+        return listener_.daemon_lost(
+            node, fmt::format("cannot be reached: no cable to it from host {} has a carrier",
+                              hosts_[std::size_t(self_)]));
+    if (by_address && !addresses_.contains(node))
         return listener_.daemon_lost(
             node, fmt::format("cannot be reached: nothing answers on the link to it from host {}; "
                               "torus-check tests the cables",
@@ -85,7 +99,7 @@ void ChildDaemons::start_one(int node) {
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(timeout_).count();
     const std::vector<std::string> command =
         agent_command(agent_, host, {torus_run_, "--daemon", std::to_string(milliseconds)},
-                      over_a_link ? addresses_[node] : host);
+                      by_address ? addresses_[node] : host);
     Link::Listener& listener = *this;
     try {
         links_.push_back(std::make_unique<Link>(node, host, command, loop_, timeout_, listener));
@@ -122,6 +136,7 @@ bool ChildDaemons::all_gone() {
 
 void ChildDaemons::give_up_waiting() {
     waiting_.clear();
+    unseen_.clear();
     std::erase_if(links_, [](const auto& link) { return link->state() == Link::State::greeting; });
 }
 

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,11 @@ class ChildDaemons : private Link::Listener {
     ChildDaemons(Loop& loop, int self, const HostOrder& tree, std::chrono::nanoseconds timeout,
                  Listener& listener);
 
-    // Starts those whose parent this daemon is, without `except` (this host itself).
-    void start(int except = -1);
+    // Starts those whose parent this daemon is.
+    void start() { follow(tree_.parents); }
+    // The tree has changed: starts those that have become children of this daemon, at the next
+    // tick() if it runs already.
+    void follow(std::vector<int> parents);
     bool empty() const { return waiting_.empty() && links_.empty(); }
 
     // To a node below, or to all of them.
@@ -57,17 +61,21 @@ class ChildDaemons : private Link::Listener {
     void muttered(Link& link, const std::string& text) override;
     void start_some();
     void start_one(int node);
-    void find_addresses();
+    void look_for(const std::vector<int>& nodes);
+    bool over_links() const;
 
     Loop& loop_;
     const int self_;
     const HostOrder& tree_;
-    const std::vector<int> parents_;
+    std::vector<int> parents_;
     const std::vector<std::string> hosts_;
     const std::string agent_, torus_run_;
     const std::chrono::nanoseconds timeout_;
     Listener& listener_;
     std::vector<int> waiting_;              // nodes, the next one last
+    std::set<int> begun_;                   // those that wait, or have been started
+    std::vector<int> unseen_;               // of those that wait: not looked for yet
+    std::set<int> dead_;                    // no living cable leads to them
     std::map<int, std::string> addresses_;  // of neighbours, on the links to them
     std::vector<std::unique_ptr<Link>> links_;
 };

@@ -7,13 +7,16 @@
 #include <cerrno>
 #include <map>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "core/transport/common/settings.h"
 #include "launch/settings.h"
 #include "programs/torus_run/daemon/attention.h"
 #include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/coordinator.h"
+#include "programs/torus_run/daemon/daemon_tree.h"
 #include "programs/torus_run/daemon/descendants.h"
+#include "programs/torus_run/daemon/link_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/front/order.h"
@@ -38,6 +41,7 @@ class Head : private Attention::Listener,
           outputs_(loop_, job.size(), job.tag_output, *this),
           coordinator_(job, outputs_, *this),
           tree_(make_tree(job)),
+          ways_(tree_.parents, launch_torus(job)),
           child_daemons_(loop_, head_node(job), tree_, job.settings[transport::setting::timeout],
                          *this),
           preflight_(job),
@@ -60,6 +64,7 @@ class Head : private Attention::Listener,
         for (const HostPlan& host : job_.hosts) {
             if (!host.here) continue;
             own_.emplace(make_order(job_, tree_, int(&host - job_.hosts.data())));
+            ways_.greeted(own_->job.node);
             Prepared prepared = prepare_own_host(*own_);
             cpus_ = std::move(prepared.cpus);
             preflight_.answered(own_->job.node, std::move(prepared.facts));
@@ -132,6 +137,8 @@ class Head : private Attention::Listener,
         child_daemons_.tick(now, pulse_.asleep());
         child_daemons_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
+        for (const std::string& what : links_.look(now))
+            coordinator_.link_trouble(head_node(job_), what);
         coordinator_.tick(now);
         outputs_.pump();
     }
@@ -156,6 +163,7 @@ class Head : private Attention::Listener,
     // ---- other hosts ----
 
     void daemon_greeted(int node) override {
+        ways_.greeted(node);
         child_daemons_.send(DaemonFrame::plan, std::uint32_t(node),
                             share(encode(make_order(job_, tree_, node))));
         if (job_.verbose)
@@ -198,6 +206,8 @@ class Head : private Attention::Listener,
                 return;
             case DaemonFrame::unheard:
                 return unheard(node);
+            case DaemonFrame::link_trouble:
+                return coordinator_.link_trouble(node, body.text());
             case DaemonFrame::lost:
                 return daemon_lost(node, body.text());
             default:
@@ -231,10 +241,28 @@ class Head : private Attention::Listener,
 
     void daemon_lost(int node, const std::string& why) override {
         if (ending_) return;
-        std::vector<int> behind = subtree_of(tree_.parents, node);
-        std::erase(behind, node);
-        if (!coordinator_.has_started()) return preflight_.failed(node, why, behind);
-        coordinator_.host_lost(node, why, behind);
+        if (coordinator_.has_started())
+            return coordinator_.host_lost(node, why, ways_.behind(node));
+        if (tree_.over_links && !ways_.has_greeted(node)) {
+            const bool another_way = ways_.failed(node);
+            tree_.parents = ways_.parents();
+            child_daemons_.follow(tree_.parents);
+            Packer packer;
+            packer.add(tree_.parents);
+            child_daemons_.send(DaemonFrame::ways, every_node, share(packer.take()));
+            if (another_way) return;
+        }
+        preflight_.failed(node, why + tried_in_vain(node), ways_.behind(node));
+    }
+
+    // "; hosts b and c do not reach it either"
+    std::string tried_in_vain(int node) const {
+        std::vector<std::string> names;
+        for (const int other : ways_.others_that_tried(node)) names.push_back(host(other).name);
+        if (names.empty()) return {};
+        const bool one = names.size() == 1;
+        return fmt::format("; host{} {} do{} not reach it either", one ? "" : "s",
+                           base::listed(std::move(names)), one ? "es" : "");
     }
 
     // A host has ended its ranks because it heard nothing from here: whose fault was that?
@@ -395,9 +423,11 @@ class Head : private Attention::Listener,
     Attention attention_;
     Outputs outputs_;
     Coordinator coordinator_;
-    const HostOrder tree_;
+    HostOrder tree_;
+    DaemonTree ways_;  // whose parents are those of the tree
     ChildDaemons child_daemons_;
     Preflight preflight_;
+    LinkWatch links_{job_.settings, job_.hosts.size() > 1 ? head_node(job_) : -1};
     Pulse pulse_;
     std::optional<HostOrder> own_;
     std::vector<config::CpuList> cpus_;

@@ -24,11 +24,8 @@ std::vector<int> plan_ways(const Job& job) {
     const auto own = std::find_if(job.hosts.begin(), job.hosts.end(),
                                   [](const HostPlan& host) { return host.here; });
     const int start = own == job.hosts.end() ? -1 : int(own - job.hosts.begin());
-    const auto nodes = node_torus(job.settings);
     std::vector<int> parents(job.hosts.size(), start);
-    if (job.settings[launch::setting::through] == Through::torus && nodes &&
-        nodes->size() == int(job.hosts.size()))
-        parents = spanning_tree(*nodes, std::max(start, 0));
+    if (const auto nodes = launch_torus(job)) parents = spanning_tree(*nodes, std::max(start, 0));
     if (start >= 0) parents[std::size_t(start)] = -1;
     return parents;
 }
@@ -67,14 +64,23 @@ std::vector<int> spanning_tree(const routing::Torus& nodes, int start) {
     return parents;
 }
 
+std::optional<routing::Torus> launch_torus(const Job& job) {
+    auto nodes = node_torus(job.settings);
+    if (job.settings[launch::setting::through] != Through::torus || !nodes ||
+        nodes->size() != int(job.hosts.size()))
+        return std::nullopt;
+    return nodes;
+}
+
 HostOrder make_tree(const Job& job) {
     HostOrder tree;
     tree.working_directory = job.working_directory;
     tree.file_mode_mask = file_mode_mask();
+    tree.parents = plan_ways(job);
     if (job.hosts.size() == 1 && job.hosts.front().here) return tree;
     tree.geometry = absolute(job.settings.file(), job.working_directory);
     tree.routes = job.settings[config::setting::forward] == config::Forward::kernel;
-    tree.parents = plan_ways(job);
+    tree.over_links = launch_torus(job).has_value();
     for (const HostPlan& host : job.hosts) tree.hosts.push_back(host.name);
     tree.agent = job.settings[launch::setting::agent];
     tree.torus_run = job.torus_run;
@@ -93,7 +99,9 @@ HostOrder make_order(const Job& job, const HostOrder& tree, int node) {
         for (std::size_t i = 0; i < job.own_paths.size(); ++i)
             order.job.programs[i].path = job.own_paths[i];
     order.job.capture = what_to_capture(job, host.here);
-    if (std::find(tree.parents.begin(), tree.parents.end(), node) == tree.parents.end()) {
+    // Over the torus any host may have to start others, if a cable is dead.
+    if (!tree.over_links &&
+        std::find(tree.parents.begin(), tree.parents.end(), node) == tree.parents.end()) {
         order.parents.clear();
         order.hosts.clear();
     }

@@ -6,11 +6,13 @@
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/descriptor.h"
 #include "config/geometry.h"
@@ -81,35 +83,60 @@ class Echo {
     unsigned index_ = 0;
 };
 
-std::vector<Echo> open_links(const config::Settings& settings, int node,
-                             const std::vector<int>& neighbours) {
-    std::vector<Echo> links;
+// Calls use(neighbour, device) for each link to one of these.
+template <class Use>
+void for_each_link(const config::Settings& settings, int node, const std::vector<int>& neighbours,
+                   Use&& use) {
     const auto torus = node_torus(settings);
     for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto other = torus->neighbour(node, direction);
         const std::string device = config::link_device(settings, node, direction);
-        if (!other || device.empty() ||
-            std::find(neighbours.begin(), neighbours.end(), *other) == neighbours.end())
-            continue;
-        Echo link(*other, device);
-        if (link.usable()) links.push_back(std::move(link));
+        if (other && !device.empty() &&
+            std::find(neighbours.begin(), neighbours.end(), *other) != neighbours.end())
+            use(*other, device);
     }
-    return links;
+}
+
+bool has_carrier(const std::string& device) {
+    const base::Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    device.copy(request.ifr_name, sizeof request.ifr_name - 1);
+    constexpr int both = IFF_UP | IFF_RUNNING;
+    return ioctl(any.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & both) == both;
 }
 
 }  // namespace
+
+std::vector<int> without_a_cable(const config::Settings& settings, int node,
+                                 const std::vector<int>& neighbours) {
+    std::map<int, bool> lives;
+    for_each_link(settings, node, neighbours, [&](int other, const std::string& device) {
+        lives[other] = has_carrier(device) || lives[other];
+    });
+    std::vector<int> dead;
+    for (const auto& [other, living] : lives)
+        if (!living) dead.push_back(other);
+    return dead;
+}
 
 std::map<int, std::string> link_addresses(const config::Settings& settings, int node,
                                           const std::vector<int>& neighbours,
                                           milliseconds patience) {
     std::map<int, std::string> found;
-    const std::vector<Echo> links = open_links(settings, node, neighbours);
+    std::vector<Echo> links;
+    std::set<int> asked;
+    for_each_link(settings, node, neighbours, [&](int other, const std::string& device) {
+        Echo link(other, device);
+        if (!link.usable() || !has_carrier(device)) return;
+        links.push_back(std::move(link));
+        asked.insert(other);
+    });
     std::vector<pollfd> ready;
     for (const Echo& link : links) ready.push_back({link.fd(), POLLIN, 0});
     const auto end = Clock::now() + patience;
     auto next = Clock::now();
-    while (!links.empty() && found.size() < neighbours.size() && Clock::now() < end) {
+    while (!links.empty() && found.size() < asked.size() && Clock::now() < end) {
         if (Clock::now() >= next) {
             for (const Echo& link : links) link.ask();
             next = Clock::now() + ask_again;

@@ -1,5 +1,6 @@
-// Finds the addresses of neighbours on the links that lead to them, where the torus is the only
-// network: each answers on its own cable to an ICMPv6 echo for all nodes of the link.
+// The neighbours of a node as they are reached where the torus is the only network: by the
+// addresses on the links that lead to them. Each answers on its own cable to an ICMPv6 echo for all
+// nodes of the link.
 #pragma once
 
 #include <chrono>
@@ -10,6 +11,11 @@
 #include "config/settings.h"
 
 namespace torusmp::launch {
+
+// Those of `neighbours` to whom every cable is seen to be dead: its device is down, sees no carrier
+// or does not exist.
+std::vector<int> without_a_cable(const config::Settings& settings, int node,
+                                 const std::vector<int>& neighbours);
 
 // "fe80::1%eth1" for each of `neighbours` that answers within `patience`; needs their links in the
 // settings. Others are left out. Waits no longer than it must.

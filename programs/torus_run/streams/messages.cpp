@@ -75,7 +75,11 @@ std::vector<std::byte> encode(const HostOrder& order) {
     add_job(packer, order.job);
     packer.add(order.working_directory).add(order.file_mode_mask);
     packer.add(order.geometry).add(order.routes);
-    packer.add(order.parents).add(order.hosts).add(order.agent).add(order.torus_run);
+    packer.add(order.parents)
+        .add(order.over_links)
+        .add(order.hosts)
+        .add(order.agent)
+        .add(order.torus_run);
     return packer.take();
 }
 
@@ -88,6 +92,7 @@ HostOrder decode_order(std::span<const std::byte> bytes) {
     order.geometry = unpacker.text();
     order.routes = unpacker.get<bool>();
     order.parents = unpacker.numbers();
+    order.over_links = unpacker.get<bool>();
     order.hosts = unpacker.texts();
     order.agent = unpacker.text();
     order.torus_run = unpacker.text();

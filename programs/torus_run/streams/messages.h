@@ -16,13 +16,14 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 4;
+inline constexpr std::uint32_t daemon_protocol = 5;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
 enum class DaemonFrame : std::uint32_t {
     // from the head to a host
     plan = 64,     // HostOrder
+    ways,          // int32 numbers: the parents of HostOrder, which have changed
     start,         // HostStart: all hosts are ready
     signal,        // int32: from the user
     terminate,     // SIGTERM to what runs
@@ -34,6 +35,9 @@ enum class DaemonFrame : std::uint32_t {
     output_taken,  // uint32 stream, uint64 bytes that may follow
     close_output,  // uint32 stream: nobody reads it any more
     ping,
+    probe,        // text: the path of torus-check, which starts its probe there
+    probe_input,  // bytes
+    probe_over,   // end it
     // from a host to the head
     greeted = 96,  // a daemon further on has greeted and waits for its plan
     facts,         // HostFacts
@@ -45,7 +49,10 @@ enum class DaemonFrame : std::uint32_t {
     done,          // HostEnd
     alive,
     unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
-    lost,     // text: why the node of this frame, and what lies behind it, cannot be reached
+    link_trouble,  // text: what the kernel counts on a link
+    probe_output,  // bytes
+    probe_ended,   // text: how
+    lost,          // text: why the node of this frame, and what lies behind it, cannot be reached
 };
 
 // ---- what happens to a rank ----
@@ -88,6 +95,7 @@ struct HostOrder {
     bool routes = false;   // describe the routes of the kernel too
     // How the hosts are reached: for each node the node that starts its daemon, -1: the head.
     std::vector<int> parents;
+    bool over_links = false;  // over the cables of the torus, from neighbour to neighbour
     std::vector<std::string> hosts;
     std::string agent, torus_run;
 };

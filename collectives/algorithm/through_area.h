@@ -1,0 +1,165 @@
+// What algorithms share that go through the area of a group: a member leaves what it has for the
+// others in its slot and takes what it needs from theirs. See area/area.h.
+#pragma once
+
+#include <cstring>
+#include <optional>
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/area/area.h"
+#include "collectives/group/operation.h"
+
+namespace torusmp::collectives {
+
+class ThroughArea : public Algorithm {
+  protected:
+    explicit ThroughArea(Messages& messages) : Algorithm(messages), messages_(&messages) {}
+
+    // What kind of call it is: compared by those who read what others have left.
+    enum class Kind : std::uint32_t {
+        broadcast = 1,
+        reduce,
+        allreduce,
+        scan,
+        scatter,
+        gather,
+        allgather,
+        alltoall,
+        reduce_scatter
+    };
+    // To be called in start(). root: -1: there is none.
+    void begin_call(Kind kind, int root = -1) {
+        kind_ = std::uint64_t(kind) << 56 | std::uint64_t(std::uint16_t(root)) << 40;
+        next_ = 0;
+        left_ = false;
+    }
+    int size() const { return group().size(); }
+    int member() const { return group().member(); }
+
+    // Room in our slot; null: not yet.
+    std::byte* claim(std::size_t bytes) { return area().claim(messages_->call(), bytes); }
+    // What was put there is for one member, or for all.
+    void leave_for(int to, std::size_t bytes) {
+        stamp(bytes);
+        area().ring(to);
+    }
+    void leave_for_all(std::size_t bytes) {
+        stamp(bytes);
+        area().ring();
+    }
+    // The same with a copy. False: not yet.
+    bool leave_copy_for(int to, const void* from, std::size_t bytes) {
+        return left_ || (copy_in(from, bytes) && (leave_for(to, bytes), true));
+    }
+    bool leave_copy_for_all(const void* from, std::size_t bytes) {
+        return left_ || (copy_in(from, bytes) && (leave_for_all(bytes), true));
+    }
+    bool has_left() const { return left_; }
+
+    // What a member has left, that many bytes; null: it is not there yet, or does not fit this
+    // call, which then breaks off.
+    const std::byte* left_by(int from, std::size_t bytes) {
+        const Area::Slot* const slot = look(from);
+        if (slot == nullptr) return nullptr;
+        if (slot->what != (kind_ | bytes)) [[unlikely]] {
+            misfit(from, *slot, bytes);
+            return nullptr;
+        }
+        return area().contents(from, messages_->call(), bytes);
+    }
+    // Where only its writer knows how long it is: what it said to leave_for(), less than 2^40.
+    // Nothing: it is not there yet, or is that of another call.
+    std::optional<std::uint64_t> said_by(int from) {
+        const Area::Slot* const slot = look(from);
+        if (slot == nullptr) return std::nullopt;
+        if (slot->what >> 40 != kind_ >> 40) [[unlikely]] {
+            misfit(from, *slot, 0);
+            return std::nullopt;
+        }
+        return slot->what & ~(~std::uint64_t{0} << 40);
+    }
+    // Of that length.
+    const std::byte* contents_of(int from, std::size_t bytes) const {
+        return area().contents(from, messages_->call(), bytes);
+    }
+    // Calls take(member, what it has left) for all others in turn, as far as it is there. True: it
+    // was called for all.
+    template <class Take>
+    bool take_all(std::size_t bytes, Take&& take) {
+        for (; next_ < size(); ++next_) {
+            if (next_ == member()) continue;
+            const std::byte* const from = left_by(next_, bytes);
+            if (from == nullptr) return false;
+            take(next_, from);
+        }
+        return true;
+    }
+    // Whether all others have left something.
+    bool all_left(std::size_t bytes) {
+        return take_all(bytes, [](int, const std::byte*) {});
+    }
+
+    // Adds the contributions of all members in the order in which all algorithms do, line by line
+    // of the grid and the last dimension first, to `sum`. from(member): its contribution.
+    template <class From>
+    void fold_grid(const Group& grid, const Operation& operation, std::byte* sum, std::size_t count,
+                   From&& from) {
+        sum_bytes_ = count * operation.element;
+        if (sum_bytes_ == 0) return;
+        partial_ = sums_.reserve(Scratch::rounded(sum_bytes_) * std::size_t(grid.dimensions()));
+        fold_lines(grid, operation, sum, count, 0, 0, from);
+    }
+
+  private:
+    Area& area() const { return *messages_->area(); }
+    void stamp(std::size_t bytes) {
+        area().stamp(messages_->call(), kind_ | bytes);
+        left_ = true;
+    }
+    bool copy_in(const void* from, std::size_t bytes) {
+        std::byte* const to = claim(bytes);
+        if (to != nullptr && bytes != 0) std::memcpy(to, from, bytes);
+        return to != nullptr;
+    }
+    const Area::Slot* look(int from) {
+        const Area::Slot* const slot = area().look(from, messages_->call());
+        messages_->await(slot == nullptr ? group().rank_of(from) : core::any_source);
+        return slot;
+    }
+    void misfit(int from, const Area::Slot& slot, std::size_t expected);
+
+    template <class From>
+    void fold_lines(const Group& grid, const Operation& operation, std::byte* sum,
+                    std::size_t count, int dimension, int place, From& from) {
+        const auto value = [&](int at) { return from(grid.member_at(at)); };
+        const int stride = grid.stride(dimension);
+        const bool last = dimension + 1 == grid.dimensions();
+        if (last)
+            std::memcpy(sum, value(place), sum_bytes_);
+        else
+            fold_lines(grid, operation, sum, count, dimension + 1, place, from);
+        for (int c = 1; c < grid.extent(dimension); ++c) {
+            const int at = place + c * stride;
+            const std::byte* more = nullptr;
+            if (last) {
+                more = value(at);
+            } else {
+                std::byte* const partial =
+                    partial_ + Scratch::rounded(sum_bytes_) * std::size_t(dimension);
+                fold_lines(grid, operation, partial, count, dimension + 1, at, from);
+                more = partial;
+            }
+            operation.combine(sum, more, count, operation.closure);
+        }
+    }
+
+    Messages* messages_;
+    std::uint64_t kind_ = 0;  // in the high bits, and the root
+    bool left_ = false;
+    int next_ = 0;  // whose slot comes next
+    Scratch sums_;  // one a dimension
+    std::byte* partial_ = nullptr;
+    std::size_t sum_bytes_ = 0;
+};
+
+}  // namespace torusmp::collectives

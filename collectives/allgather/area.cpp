@@ -1,0 +1,39 @@
+// Every member leaves its block where all others read it.
+#include "collectives/algorithm/through_area.h"
+#include "collectives/allgather/allgather.h"
+
+namespace torusmp::collectives::allgather {
+namespace {
+
+class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        begin_call(Kind::allgather);
+        next_ = 0;
+    }
+
+  private:
+    bool move() override {
+        const Blocks& blocks = call_.in_blocks;
+        if (!leave_copy_for_all(call_.in + blocks.offset(member()), blocks.size(member())))
+            return false;
+        for (; next_ < size(); ++next_) {
+            if (next_ == member()) continue;
+            const std::size_t bytes = blocks.size(next_);
+            const std::byte* const block = left_by(next_, bytes);
+            if (block == nullptr) return false;
+            if (bytes != 0) std::memcpy(call_.in + blocks.offset(next_), block, bytes);
+        }
+        return true;
+    }
+
+    int next_ = 0;  // whose block
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> area = make_algorithm<ByArea>;
+
+}  // namespace torusmp::collectives::allgather

@@ -1,0 +1,67 @@
+// A few members with a core each leave their values where everybody reads and adds them. Others
+// leave them for the first, which adds them and leaves the sum: as ranks that share cores run in
+// turns, that takes no longer, and each value is added once.
+#include "collectives/algorithm/through_area.h"
+#include "collectives/allreduce/allreduce.h"
+
+namespace torusmp::collectives::allreduce {
+namespace {
+
+// Up to so many members everybody adds everything.
+constexpr int few = 8;
+
+class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        begin_call(Kind::allreduce);
+        bytes_ = call_.bytes();
+        first_ = grid().member_at(0);
+        each_adds_ = size() <= few && group().situation() == Situation::host;
+    }
+
+  private:
+    Group& grid() const { return *call_.grid; }
+
+    bool move() override {
+        if (each_adds_) {
+            if (!leave_copy_for_all(call_.buffer, bytes_) || !all_left(bytes_)) return false;
+            add();
+            return true;
+        }
+        if (member() == first_) {
+            if (!all_left(bytes_)) return false;
+            std::byte* const room = claim(bytes_);
+            if (room == nullptr) return false;
+            add();
+            if (bytes_ != 0) std::memcpy(room, call_.buffer, bytes_);
+            leave_for_all(bytes_);
+            return true;
+        }
+        if (!leave_copy_for(first_, call_.buffer, bytes_)) return false;
+        const std::byte* const sum = left_by(first_, bytes_);
+        if (sum == nullptr) return false;
+        if (bytes_ != 0) std::memcpy(call_.buffer, sum, bytes_);
+        return true;
+    }
+
+    void add() {
+        if (bytes_ == 0) return;
+        std::byte* const own = own_.reserve(bytes_);
+        std::memcpy(own, call_.buffer, bytes_);
+        fold_grid(grid(), call_.operation, call_.buffer, call_.count,
+                  [&](int from) { return from == member() ? own : left_by(from, bytes_); });
+    }
+
+    std::size_t bytes_ = 0;
+    int first_ = 0;
+    bool each_adds_ = false;
+    Scratch own_;
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> area = make_algorithm<ByArea>;
+
+}  // namespace torusmp::collectives::allreduce

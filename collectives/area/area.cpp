@@ -1,0 +1,175 @@
+#include "collectives/area/area.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "collectives/group/group.h"
+
+namespace torusmp::collectives {
+
+// The messages by which it is made: its name goes from the member at place 0 to all others.
+struct Area::Opening {
+    std::deque<core::SharedMemory::Name> names;  // length 0: there is none
+    std::deque<core::SendRequest> sends;
+    core::ReceiveRequest receive;
+
+    bool complete() const {
+        return receive.complete() && std::all_of(sends.begin(), sends.end(),
+                                                 [](const auto& send) { return send.complete(); });
+    }
+};
+
+Area::Area(Group& group, core::Tag tag, unsigned slots)
+    : group_(group),
+      tag_(tag),
+      mask_(slots - 1),
+      member_(group.member()),
+      size_(group.size()),
+      words_((group.size() + 63) / 64),
+      block_(group.runtime().shared()),
+      written_(slots, 0) {}
+
+Area::~Area() {
+    if (opening_ == nullptr || !block_.usable()) return;
+    core::Runtime& runtime = group_.runtime();
+    if (!opening_->receive.complete()) runtime.cancel(opening_->receive);
+    for (core::SendRequest& send : opening_->sends)
+        if (!send.complete()) runtime.cancel(send);
+    runtime.wait_until([this] { return opening_->complete(); }, "the end of a communicator");
+}
+
+bool Area::fits(const Group& group) {
+    return group.direct() && group.size() > 1 && group.size() <= most_members &&
+           group.runtime().shared().possible();
+}
+
+// Behind the head: a line for each member, the rings, and apart from them room for contents that do
+// not fit in a slot, which costs memory only where it is used.
+std::size_t Area::rings_bytes() const {
+    return sizeof(Head) + std::size_t(size_) * (sizeof(Progress) + (mask_ + 1) * sizeof(Slot));
+}
+
+void Area::use(std::byte* memory) {
+    head_ = reinterpret_cast<Head*>(memory);
+    progress_ = reinterpret_cast<Progress*>(memory + sizeof(Head));
+    slots_ = reinterpret_cast<Slot*>(progress_ + size_);
+    large_ = memory + rings_bytes();
+    must_fence_ = group_.runtime().shared().must_fence();
+    state_ = State::ready;
+}
+
+void Area::open() {
+    core::Runtime& runtime = group_.runtime();
+    const core::Rank maker = group_.rank_of(group_.member_at(0));
+    opening_ = std::make_unique<Opening>();
+    Opening& opening = *opening_;
+    const auto new_name = [&]() -> core::Buffer {
+        return {reinterpret_cast<std::byte*>(&opening.names.emplace_back()),
+                sizeof(core::SharedMemory::Name)};
+    };
+    if (maker != runtime.rank()) {
+        state_ = State::opening;
+        runtime.receive(opening.receive, new_name(), maker, group_.context(), tag_);
+        return;
+    }
+    const std::size_t large = std::size_t(size_) * (mask_ + 1) * largest;
+    if (runtime.shared().make(block_, rings_bytes() + large, size_ - 1)) {
+        std::memset(block_.memory(), 0, rings_bytes());
+        use(block_.memory());
+    } else {
+        state_ = State::absent;
+    }
+    for (const core::Rank rank : group_.members()) {
+        if (rank == maker) continue;
+        const core::Buffer name = new_name();
+        if (possible()) opening.names.back() = runtime.shared().name_for(block_, rank);
+        runtime.send(opening.sends.emplace_back(), name, rank, group_.context(), tag_);
+    }
+}
+
+bool Area::settle() {
+    if (state_ == State::closed) open();
+    if (state_ != State::opening) return true;
+    if (!opening_->receive.complete()) return false;
+    const core::SharedMemory::Name& name = opening_->names.front();
+    const core::Rank maker = opening_->receive.peer();
+    if (opening_->receive.status().error != core::Error::none)
+        return false;  // a fault ends the call
+    if (name.length != 0 && group_.runtime().shared().map(block_, maker, name))
+        use(block_.memory());
+    else
+        state_ = State::absent;
+    opening_.reset();
+    return true;
+}
+
+void Area::leave_one(std::uint64_t call) {
+    const bool oldest = active_.front() == call;
+    active_.erase(std::find(active_.begin(), active_.end(), call));
+    if (oldest) say_done(active_.empty() ? newest_ : active_.front() - 1);
+    if (asleep_) set_asleep(false);
+}
+
+// Others learn it some calls at a time. That is soon enough for them: who waits for a slot waits
+// for calls of a whole ring ago, and each member begins this call, too.
+void Area::say_done(std::uint64_t call) {
+    if (call < say_at_ || state_ != State::ready || !block_.usable()) return;
+    const std::uint64_t step = std::max<std::uint64_t>(1, (mask_ + 1) / 4);
+    say_at_ = (call / step + 1) * step;
+    progress_[member_].done.store(call, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (int word = 0; word < words_; ++word) {
+        std::uint64_t waiting = head_->starved[std::size_t(word)].load(std::memory_order_relaxed) &
+                                sleepers(word).load(std::memory_order_relaxed);
+        for (; waiting != 0; waiting &= waiting - 1) wake(word * 64 + std::countr_zero(waiting));
+    }
+}
+
+bool Area::look_past(std::uint64_t call) {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int member = 0; member < size_; ++member)
+        if (member != member_)
+            least = std::min(least, progress_[member].done.load(std::memory_order_acquire));
+    others_done_ = least;
+    return least >= call;
+}
+
+bool Area::others_are_past(std::uint64_t call) {
+    auto& starved = head_->starved[std::size_t(member_ / 64)];
+    const std::uint64_t bit = std::uint64_t{1} << (member_ % 64);
+    bool past = look_past(call);
+    if (!past && !starved_) {
+        starved.fetch_or(bit, std::memory_order_seq_cst);
+        starved_ = true;
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        past = look_past(call);
+    }
+    if (past && starved_) {
+        starved.fetch_and(~bit, std::memory_order_relaxed);
+        starved_ = false;
+    }
+    return past;
+}
+
+void Area::wake(int member) {
+    if (member != member_) group_.runtime().shared().wake(group_.rank_of(member));
+}
+
+void Area::wake_all(int word) {
+    std::uint64_t bits = sleepers(word).load(std::memory_order_relaxed);
+    for (; bits != 0; bits &= bits - 1) wake(word * 64 + std::countr_zero(bits));
+}
+
+// The last look before a sleep comes after this, and a fence (Interface::prepare_sleep()).
+void Area::set_asleep(bool asleep) {
+    if (asleep == asleep_ || state_ != State::ready || !block_.usable()) return;
+    asleep_ = asleep;
+    const std::uint64_t bit = std::uint64_t{1} << (member_ % 64);
+    if (asleep)
+        sleepers(member_ / 64).fetch_or(bit, std::memory_order_seq_cst);
+    else
+        sleepers(member_ / 64).fetch_and(~bit, std::memory_order_relaxed);
+}
+
+}  // namespace torusmp::collectives

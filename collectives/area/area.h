@@ -1,0 +1,187 @@
+// The area of a group whose members share a host: memory in which they leave what the others need,
+// instead of sending it.
+//
+// Each member has a ring of slots which it alone writes and all others read. A collective of the
+// group has a number, the same on all members; its slot in a ring is the one of that number,
+// stamped with it when the contents are there. So a member reads what another has left for this
+// very call, in whatever order calls proceed, and may be as many calls ahead as the ring has slots.
+// Each member says up to which call it is done with everything; before a slot is written again, all
+// must be done with what it held.
+//
+// Nobody spins here: what is not there yet is looked for at the next turn of progress. A member
+// that goes to sleep leaves word, and whoever stamps a slot or finishes calls wakes it.
+//
+// The memory is made when the first call wants it, by the member at place 0, and let go with the
+// group. Used under the Runtime's lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/api.h"
+
+namespace torusmp::collectives {
+
+class Group;
+
+class Area {
+  public:
+    // What fits beside a stamp, and what fits at all.
+    static constexpr std::size_t inline_bytes = 112;
+    static constexpr std::size_t largest = 4096;
+    static constexpr int most_members = 256;
+
+    struct alignas(128) Slot {
+        std::atomic<std::uint64_t> stamp;  // the call whose contents these are
+        std::uint64_t what;                // what its writer has called; the algorithm's
+        std::byte payload[inline_bytes];
+    };
+    static_assert(sizeof(Slot) == 128);
+
+    // How many slots rings have: enough for calls in a row to pay for a switch between ranks that
+    // share a core; fewer where there are many rings.
+    static unsigned slots_of(int members) { return members <= 16 ? 32 : 16; }
+    // For calls that the members start again and again, each after the one before.
+    static constexpr unsigned slots_of_one = 4;
+
+    // tag: for the messages by which it is made; nothing else uses it. slots: of each ring, a power
+    // of two.
+    Area(Group& group, core::Tag tag, unsigned slots);
+    ~Area();
+    Area(const Area&) = delete;
+    Area& operator=(const Area&) = delete;
+
+    // Whether groups like this one can have areas.
+    static bool fits(const Group& group);
+
+    // False: there is no memory for it. The same on all members once it is settled.
+    bool possible() const { return state_ != State::absent; }
+    // Whether it is known if there is an area. The first to ask begins to make it.
+    bool settled() { return state_ == State::ready || state_ == State::absent || settle(); }
+
+    // A call of the group begins here, and ends: in the order of their numbers, 1 and up. Calls
+    // that do not use the area need not be told.
+    void enter(std::uint64_t call) {
+        active_.push_back(call);
+        newest_ = call;
+        if (active_.size() == 1 && call > say_at_) [[unlikely]]
+            say_done(call - 1);
+    }
+    void leave(std::uint64_t call) {
+        if (active_.size() == 1 && !asleep_ && call < say_at_) [[likely]]
+            active_.clear();
+        else
+            leave_one(call);
+    }
+
+    // ---- of calls that have begun, once the area is there ----
+    // Where this member's contents for a call go; null: the others are not done with what stands
+    // there.
+    std::byte* claim(std::uint64_t call, std::size_t bytes) {
+        const std::size_t lane = call & mask_;
+        if (written_[lane] > others_done_ && !others_are_past(written_[lane])) return nullptr;
+        written_[lane] = call;
+        return payload(member_, lane, bytes);
+    }
+    // They are there; `what` is for the readers to compare. To be followed by ring().
+    void stamp(std::uint64_t call, std::uint64_t what) {
+        Slot& slot = slot_of(member_, call & mask_);
+        slot.what = what;
+        slot.stamp.store(call, std::memory_order_release);
+    }
+    // Wakes this member if it sleeps, or all.
+    void ring(int member) {
+        fence();
+        const std::uint64_t bit = std::uint64_t{1} << (member % 64);
+        if ((sleepers(member / 64).load(std::memory_order_relaxed) & bit) != 0) [[unlikely]]
+            wake(member);
+    }
+    void ring() {
+        fence();
+        for (int word = 0; word < words_; ++word)
+            if (sleepers(word).load(std::memory_order_relaxed) != 0) [[unlikely]]
+                wake_all(word);
+    }
+    // What another member has left for a call; null: nothing yet.
+    const Slot* look(int member, std::uint64_t call) const {
+        const Slot& slot = slot_of(member, call & mask_);
+        return slot.stamp.load(std::memory_order_acquire) == call ? &slot : nullptr;
+    }
+    const std::byte* contents(int member, std::uint64_t call, std::size_t bytes) const {
+        return payload(member, call & mask_, bytes);
+    }
+
+    // See core::Task::set_asleep().
+    void set_asleep(bool asleep);
+
+  private:
+    enum class State { closed, opening, ready, absent };
+    struct Opening;
+    // Of a member, in a line of its own.
+    struct alignas(128) Progress {
+        std::atomic<std::uint64_t> done;  // with all calls up to this one
+    };
+    // By member, a bit each.
+    using Bits = std::array<std::atomic<std::uint64_t>, most_members / 64>;
+    struct alignas(128) Head {
+        Bits sleepers;  // asleep, or about to be
+        Bits starved;   // waiting for others to be done with a slot
+    };
+
+    bool settle();
+    void open();
+    void use(std::byte* memory);
+    std::size_t rings_bytes() const;
+    void leave_one(std::uint64_t call);
+    bool others_are_past(std::uint64_t call);
+    bool look_past(std::uint64_t call);
+    void say_done(std::uint64_t call);
+    void wake(int member);
+    void wake_all(int word);
+
+    void fence() const {
+        if (must_fence_)
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+        else
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    std::atomic<std::uint64_t>& sleepers(int word) const {
+        return head_->sleepers[std::size_t(word)];
+    }
+    Slot& slot_of(int member, std::size_t lane) const {
+        return slots_[std::size_t(member) * (mask_ + 1) + lane];
+    }
+    std::byte* payload(int member, std::size_t lane, std::size_t bytes) const {
+        if (bytes <= inline_bytes) return slot_of(member, lane).payload;
+        return large_ + (std::size_t(member) * (mask_ + 1) + lane) * largest;
+    }
+
+    Group& group_;
+    const core::Tag tag_;
+    const std::size_t mask_;  // slots of a ring less 1
+    const int member_;
+    const int size_;
+    const int words_;
+    State state_ = State::closed;
+    bool must_fence_ = true;
+    Slot* slots_ = nullptr;
+    Head* head_ = nullptr;
+    Progress* progress_ = nullptr;  // by member
+    std::byte* large_ = nullptr;
+    core::SharedBlock block_;
+    std::unique_ptr<Opening> opening_;
+
+    std::vector<std::uint64_t> written_;  // by slot of the own ring: the call it was last used for
+    std::uint64_t others_done_ = 0;       // all others are, at least, as far as seen
+    std::vector<std::uint64_t> active_;   // calls that have begun, in order
+    std::uint64_t newest_ = 0;
+    std::uint64_t say_at_ = 0;  // what is done is said when it comes to this
+    bool starved_ = false;
+    bool asleep_ = false;
+};
+
+}  // namespace torusmp::collectives

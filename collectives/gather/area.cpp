@@ -1,0 +1,88 @@
+// Every member leaves its block, if it is small, where the root takes it. A larger one it sends,
+// and says so there, since the root does not know how long it is.
+#include "collectives/algorithm/through_area.h"
+#include "collectives/gather/gather.h"
+
+namespace torusmp::collectives::gather {
+namespace {
+
+// What a member says instead of the length of its block.
+constexpr std::uint64_t sends = std::uint64_t{1} << 33;
+
+class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        begin_call(Kind::gather, call_.root);
+        expect(Fit::at_most);
+        next_ = 0;
+        coming_.clear();
+        cut_short_ = -1;
+        if (member() == call_.root && !call_.keep_own_block()) cut_short_ = member();
+    }
+
+  private:
+    bool move() override {
+        if (!(member() == call_.root ? take() : give()) || failed()) return false;
+        if (cut_short_ >= 0) fail(core::Error::truncated, group().rank_of(cut_short_));
+        return !failed();
+    }
+
+    bool give() {
+        if (call_.out_bytes <= Area::largest)
+            return leave_copy_for(call_.root, call_.out, call_.out_bytes);
+        if (!has_left()) {
+            if (claim(0) == nullptr) return false;
+            use_requests(1, 0);
+            send(0, call_.own_block(), group().rank_of(call_.root));
+            leave_for(call_.root, sends);
+        }
+        return sent(0);
+    }
+
+    bool take() {
+        for (; next_ < size(); ++next_) {
+            if (next_ == member()) continue;
+            const auto said = said_by(next_);
+            if (!said) return false;
+            const core::Buffer place = call_.place_of(next_);
+            if (*said == sends) {
+                expect_message(next_, place);
+            } else if (*said > place.bytes) {
+                cut_short(next_);
+            } else if (*said != 0) {
+                std::memcpy(call_.in + call_.in_blocks.offset(next_), contents_of(next_, *said),
+                            *said);
+            }
+        }
+        for (std::size_t i = 0; i < coming_.size(); ++i) {
+            const core::Status* const status = arrived(i);
+            if (status == nullptr) return false;
+            if (status->error == core::Error::truncated)
+                cut_short(coming_[i]);
+            else if (!received(i) || failed())
+                return false;
+        }
+        return true;
+    }
+    void expect_message(int from, core::Buffer place) {
+        coming_.push_back(from);
+        use_requests(0, coming_.size());
+        receive(coming_.size() - 1, place, group().rank_of(from));
+    }
+    // That concerns the root alone, and it takes all others first.
+    void cut_short(int from) {
+        if (cut_short_ < 0) cut_short_ = from;
+    }
+
+    int next_ = 0;             // the root: whose block comes next
+    std::vector<int> coming_;  // whose blocks come as messages, by request
+    int cut_short_ = -1;       // the first member whose block is longer than the room for it
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> area = make_algorithm<ByArea>;
+
+}  // namespace torusmp::collectives::gather

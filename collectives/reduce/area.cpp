@@ -1,0 +1,37 @@
+// Every member leaves its values where the root reads and adds them.
+#include "collectives/algorithm/through_area.h"
+#include "collectives/reduce/reduce.h"
+
+namespace torusmp::collectives::reduce {
+namespace {
+
+class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        begin_call(Kind::reduce, call_.root);
+        bytes_ = call_.bytes();
+    }
+
+  private:
+    bool move() override {
+        if (member() != call_.root) return leave_copy_for(call_.root, call_.values, bytes_);
+        if (!all_left(bytes_)) return false;
+        if (bytes_ == 0) return true;
+        std::byte* const own = own_.reserve(bytes_);
+        std::memcpy(own, call_.values, bytes_);
+        fold_grid(*call_.grid, call_.operation, call_.result, call_.count,
+                  [&](int from) { return from == member() ? own : left_by(from, bytes_); });
+        return true;
+    }
+
+    std::size_t bytes_ = 0;
+    Scratch own_;  // the root's values, which may lie where the result goes
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> area = make_algorithm<ByArea>;
+
+}  // namespace torusmp::collectives::reduce

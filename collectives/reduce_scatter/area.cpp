@@ -1,0 +1,43 @@
+// Every member leaves its vector, from which each other adds up its own block in member order.
+#include "collectives/algorithm/through_area.h"
+#include "collectives/reduce_scatter/reduce_scatter.h"
+
+namespace torusmp::collectives::reduce_scatter {
+namespace {
+
+class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override { begin_call(Kind::reduce_scatter); }
+
+  private:
+    bool move() override {
+        if (call_.bytes == 0) return true;
+        if (!leave_copy_for_all(call_.values, call_.bytes) || !all_left(call_.bytes)) return false;
+        const std::size_t own = call_.sizes[std::size_t(member())];
+        const std::size_t offset = call_.offsets[std::size_t(member())];
+        if (own == 0) return true;
+        const Operation& operation = call_.operation;
+        // The result may be part of the values.
+        std::byte* const sum = sum_.reserve(own);
+        for (int from = 0; from < size(); ++from) {
+            const std::byte* const values =
+                (from == member() ? call_.values : left_by(from, call_.bytes)) + offset;
+            if (from == 0)
+                std::memcpy(sum, values, own);
+            else
+                operation.combine(sum, values, own / operation.element, operation.closure);
+        }
+        std::memcpy(call_.result, sum, own);
+        return true;
+    }
+
+    Scratch sum_;
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> area = make_algorithm<ByArea>;
+
+}  // namespace torusmp::collectives::reduce_scatter

@@ -1,0 +1,117 @@
+// The root leaves small blocks where each member takes its own. Larger ones it sends, and says so
+// there, since the others do not know how long they are.
+#include <algorithm>
+
+#include "collectives/algorithm/through_area.h"
+#include "collectives/scatter/scatter.h"
+
+namespace torusmp::collectives::scatter {
+namespace {
+
+// What the root says: how far it is from block to block, all of which have that length unless each
+// says its own in front; or that it sends them.
+constexpr std::uint64_t uneven = std::uint64_t{1} << 32;
+constexpr std::uint64_t sends = std::uint64_t{1} << 33;
+constexpr std::size_t length_bytes = 16;  // keeps blocks aligned
+
+class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
+  public:
+    using AlgorithmOf::AlgorithmOf;
+
+    void start() override {
+        begin_call(Kind::scatter, call_.root);
+        expect(Fit::at_most);
+        posted_ = 0;
+        cut_short_ = member() == call_.root && !call_.keep_own_block();
+    }
+
+  private:
+    bool move() override {
+        if (!(member() == call_.root ? give() : take()) || failed()) return false;
+        if (cut_short_) fail(core::Error::truncated, group().rank_of(member()));
+        return !failed();
+    }
+
+    bool give() {
+        if (!has_left() && !leave_blocks()) return false;
+        for (std::size_t i = 0; i < posted_; ++i)
+            if (!sent(i)) return false;
+        return true;
+    }
+    bool leave_blocks() {
+        const Blocks& blocks = call_.out_blocks;
+        const std::size_t others = std::size_t(size() - 1);
+        std::size_t stride = blocks.size(call_.root == 0 ? 1 : 0);
+        std::uint64_t word = stride;
+        if (!blocks.is_even()) {
+            for (int to = 0; to < size(); ++to)
+                if (to != call_.root) stride = std::max(stride, blocks.size(to));
+            stride = length_bytes + Scratch::rounded(stride);
+            word = stride | uneven;
+        }
+        const bool fits = stride <= Area::largest / others;
+        std::byte* at = claim(fits ? stride * others : 0);
+        if (at == nullptr) return false;
+        if (!fits) {
+            send_blocks();
+            word = sends;
+        }
+        for (int to = 0; fits && to < size(); ++to) {
+            if (to == call_.root) continue;
+            const std::size_t bytes = blocks.size(to);
+            std::byte* block = at;
+            if (!blocks.is_even()) {
+                std::memcpy(block, &bytes, sizeof bytes);
+                block += length_bytes;
+            }
+            if (bytes != 0) std::memcpy(block, call_.out + blocks.offset(to), bytes);
+            at += stride;
+        }
+        leave_for_all(word);
+        return true;
+    }
+    void send_blocks() {
+        use_requests(std::size_t(size()), 0);
+        for (int to = 0; to < size(); ++to)
+            if (to != call_.root) send(posted_++, call_.block_of(to), group().rank_of(to));
+        use_requests(posted_, 0);
+    }
+
+    bool take() {
+        if (posted_ != 0) return take_message();
+        const auto said = said_by(call_.root);
+        if (!said) return false;
+        if (*said == sends) {
+            use_requests(0, posted_ = 1);
+            receive(0, {call_.in, call_.in_bytes}, group().rank_of(call_.root));
+            return take_message();
+        }
+        const std::size_t stride = *said & (uneven - 1);
+        const int index = member() < call_.root ? member() : member() - 1;
+        const std::byte* block =
+            contents_of(call_.root, stride * std::size_t(size() - 1)) + stride * std::size_t(index);
+        std::size_t bytes = stride;
+        if ((*said & uneven) != 0) {
+            std::memcpy(&bytes, block, sizeof bytes);
+            block += length_bytes;
+        }
+        cut_short_ = bytes > call_.in_bytes;
+        if (!cut_short_ && bytes != 0) std::memcpy(call_.in, block, bytes);
+        return true;
+    }
+    bool take_message() {
+        const core::Status* const status = arrived(0);
+        if (status == nullptr) return false;
+        cut_short_ = status->error == core::Error::truncated;
+        return cut_short_ || received(0);
+    }
+
+    std::size_t posted_ = 0;  // messages
+    bool cut_short_ = false;  // this member's block is longer than the room for it
+};
+
+}  // namespace
+
+extern AlgorithmMaker<Arguments> area = make_algorithm<ByArea>;
+
+}  // namespace torusmp::collectives::scatter

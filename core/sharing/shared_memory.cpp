@@ -1,0 +1,90 @@
+#include "core/sharing/shared_memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+namespace torusmp::core {
+
+struct alignas(128) SharedMemory::Header {
+    std::atomic<std::uint32_t> holders;
+};
+
+SharedBlock::SharedBlock(SharedMemory& owner) : owner_(&owner) {
+    owner.held_.push_back(this);
+}
+
+SharedBlock::~SharedBlock() {
+    if (owner_ != nullptr) owner_->let_go(*this);
+}
+
+SharedMemory::~SharedMemory() {
+    for (SharedBlock* block : held_) {
+        block->owner_ = nullptr;
+        block->memory_ = nullptr;
+    }
+}
+
+SharedMemory::Header& SharedMemory::header_of(std::byte* memory) {
+    return *reinterpret_cast<Header*>(memory - sizeof(Header));
+}
+
+bool SharedMemory::make(SharedBlock& block, std::size_t bytes, int others) {
+    free_abandoned();
+    transport::Interface& interface = *connections_.interfaces().front();
+    const std::size_t size = sizeof(Header) + bytes;
+    auto* const start = static_cast<std::byte*>(interface.allocate(size, alignof(Header)));
+    if (start == nullptr) return false;
+    Made made{{start, size}, {interface.register_memory({start, size}, nullptr)}};
+    const bool is_shared = interface.is_mapped(made.names.front());
+    made_.push_back(std::move(made));
+    ::new (start) Header{is_shared ? std::uint32_t(1 + others) : 0};
+    if (is_shared)
+        block.memory_ = start + sizeof(Header);
+    else
+        free_abandoned();  // private memory, since shared memory is used up
+    return is_shared;
+}
+
+SharedMemory::Name SharedMemory::name_for(const SharedBlock& block, Rank rank) {
+    const auto made = std::find_if(made_.begin(), made_.end(), [&](const Made& it) {
+        return it.memory.data() + sizeof(Header) == block.memory_;
+    });
+    const Connection& connection = connections_.to(connections_.peer(rank));
+    made->names.push_back(
+        connections_.interfaces().front()->register_memory(made->memory, connection.channel));
+    return made->names.back();
+}
+
+bool SharedMemory::map(SharedBlock& block, Rank maker, const Name& name) {
+    const Connection& connection = connections_.to(connections_.peer(maker));
+    std::byte* const start = connection.channel->map(name, 0, std::size_t(name.length));
+    if (start == nullptr || name.length < sizeof(Header)) return false;
+    block.memory_ = start + sizeof(Header);
+    return true;
+}
+
+void SharedMemory::wake(Rank rank) {
+    Peer& peer = connections_.peer(rank);
+    if (!peer.dead) connections_.to(peer).channel->wake_peer();
+}
+
+void SharedMemory::let_go(const SharedBlock& block) {
+    held_.erase(std::find(held_.begin(), held_.end(), &block));
+    if (block.memory_ != nullptr)
+        header_of(block.memory_).holders.fetch_sub(1, std::memory_order_acq_rel);
+    free_abandoned();
+}
+
+void SharedMemory::free_abandoned() {
+    transport::Interface& interface = *connections_.interfaces().front();
+    std::erase_if(made_, [&](const Made& made) {
+        const Header& header = *reinterpret_cast<const Header*>(made.memory.data());
+        if (header.holders.load(std::memory_order_acquire) != 0) return false;
+        for (const Name& name : made.names) interface.deregister_memory(name);
+        interface.free(made.memory.data());
+        return true;
+    });
+}
+
+}  // namespace torusmp::core

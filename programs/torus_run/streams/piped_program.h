@@ -1,0 +1,52 @@
+// A program whose standard streams are pipes to this process: a probe of torus-check, or the agent
+// that started one elsewhere. Text goes in and comes out without waiting.
+//
+// Used by the thread of the loop, which calls the handlers. The program hears the end of its
+// standard input when this is dropped or destroyed, and is killed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/agent.h"
+#include "programs/torus_run/streams/loop.h"
+
+namespace torusmp::launch {
+
+class PipedProgram {
+  public:
+    using Said = std::function<void(std::string_view text)>;
+    // Once, unless it was dropped; `why` completes "the agent ...". The handler may not destroy
+    // this.
+    using Ended = std::function<void(const std::string& why)>;
+
+    // Throws AgentError.
+    PipedProgram(const std::vector<std::string>& command, Loop& loop, Said said, Ended ended);
+    PipedProgram(const PipedProgram&) = delete;
+    PipedProgram& operator=(const PipedProgram&) = delete;
+    ~PipedProgram() { drop(); }
+
+    void send(std::string_view text);
+    void drop();
+    // For an owner who reaps all its children in one place. False: it was another child.
+    bool reaped(pid_t pid, int status);
+
+  private:
+    void write();
+    void read_output();
+    void read_errors();
+    void ended();
+
+    Loop& loop_;
+    const Said said_;
+    const Ended ended_;
+    std::optional<AgentProcess> process_;
+    std::string unsent_, errors_;
+};
+
+}  // namespace torusmp::launch
