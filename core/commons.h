@@ -22,8 +22,10 @@ struct Commons {
     const Options options;
     Pool pool;
     std::uint64_t open_requests = 0;
-    bool stirred = false;    // there is news other than packets
-    bool note_came = false;  // in this poll
+    bool stirred = false;  // there is news other than packets
+    // What is seldom to be done in a poll, so that a poll without any looks once.
+    enum Errand : std::uint8_t { note = 1, links = 2 };
+    std::uint8_t errands = 0;
 
     Rank rank() const { return options.rank; }
     const routing::Torus& torus() const { return options.torus; }

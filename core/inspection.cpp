@@ -41,6 +41,11 @@ bool Inspection::on_cables() const {
     return core_.links.on_cables();
 }
 
+LinkHoldings Inspection::link_holdings() const {
+    const Progress::Guard guard(core_.progress);
+    return core_.links.holdings();
+}
+
 std::string Inspection::report() const {
     return core_.report();
 }

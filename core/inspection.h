@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/connection/connection.h"
+#include "core/link/link_holdings.h"
 #include "core/request.h"
 
 namespace torusmp::core {
@@ -39,6 +40,8 @@ class Inspection {
     bool credits_home() const;
     // Every link goes over its own cable, none over a detour.
     bool on_cables() const;
+    // What is kept for links that died, or may die.
+    LinkHoldings link_holdings() const;
     // Every pending wait: what, rank, peer, link, credits held. Many lines.
     std::string report() const;
 

@@ -18,6 +18,8 @@ class FaultHandler {
                        std::string sight = {}) = 0;
     // Ends everything that waits for this peer.
     virtual void lose(Peer& peer, Error error, std::string why) = 0;
+    // Reports what went wrong to who knows whether it is news.
+    virtual void tell_fault(const std::string& text) = 0;
     // Ends the connections that could not be made.
     virtual void close_unreached() = 0;
 

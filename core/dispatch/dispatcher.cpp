@@ -140,7 +140,10 @@ void Dispatcher::on_notice(transport::Channel& channel, std::uint64_t notice) {
 void Dispatcher::on_transfer(transport::Channel& channel, std::uint64_t cookie, bool ok) {
     commons_.stirred = true;
     Connection& connection = connection_of(channel);
-    if (connection.end == nullptr) transfers_.on_transfer(connection, cookie, ok);
+    if (connection.end != nullptr)
+        links_.on_transfer(*connection.end, channel, cookie, ok);
+    else
+        transfers_.on_transfer(connection, cookie, ok);
 }
 
 void Dispatcher::on_connect(std::uint32_t port) {

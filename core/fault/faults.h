@@ -32,7 +32,7 @@ class Faults final : public FaultHandler {
                std::string sight = {}) override;
     void close_unreached() override;
     void lose(Peer& peer, Error error, std::string why) override;
-    void tell_fault(const std::string& text);
+    void tell_fault(const std::string& text) override;
     // While links are awaited, the first fault is the reason why they do not come up: between these
     // two calls faults are kept instead of reported.
     void begin_start();

@@ -34,17 +34,25 @@ bool LinkManager::emit(LinkEnd& end, Connection& out, Channel& cable) {
         const unsigned unsent = end.unsent(k);
         if (unsent == 0) continue;
         const Retained::Packet& packet = end.retained_.back(k, unsent);
-        std::byte* to = begin_frame(end, cable, header, Detoured::packet,
-                                    sizeof packet.header + packet.header.length);
+        const bool placed = packet.placed != 0;
+        const std::size_t bytes = packet.header.length + packet.placed;
+        std::byte* to =
+            begin_frame(end, cable, header, placed ? Detoured::placed : Detoured::packet,
+                        sizeof packet.header + (placed ? sizeof(PlacedBody) : 0) + bytes);
         std::memcpy(to, &packet.header, sizeof packet.header);
-        if (packet.header.length != 0)
-            std::memcpy(to + sizeof packet.header, packet.payload, packet.header.length);
+        to += sizeof packet.header;
+        if (placed) {
+            const PlacedBody body{packet.address, packet.key, packet.placed};
+            std::memcpy(to, &body, sizeof body);
+            to += sizeof body;
+        }
+        if (bytes != 0) std::memcpy(to, packet.payload, bytes);
         end.emitted_ = add_lanes(end.emitted_, transport::credit_of(k));
         end_frame(out, cable, header);
         return true;
     }
     if (end.write_ < end.writes_.size()) {
-        const LinkEnd::Write& write = end.writes_[end.write_];
+        const RetainedWrite& write = end.writes_[end.write_];
         const std::size_t most =
             commons_.options.body() + detour_room - sizeof(DetourBody) - sizeof(PieceBody);
         const std::size_t left = write.bytes() - end.written_;
@@ -140,7 +148,8 @@ bool LinkManager::arrive(LinkEnd& end, const DetourBody& body, ConstBytes conten
         case Detoured::nothing:
             return content.empty();
         case Detoured::packet:
-            return arrive_packet(end, content);
+        case Detoured::placed:
+            return arrive_packet(end, content, body.content == Detoured::placed);
         case Detoured::piece:
             return arrive_piece(end, content);
     }
@@ -148,20 +157,30 @@ bool LinkManager::arrive(LinkEnd& end, const DetourBody& body, ConstBytes conten
 }
 
 // It has a credit of the link's own, so there is room for it if core does not take it.
-bool LinkManager::arrive_packet(LinkEnd& end, ConstBytes content) {
+bool LinkManager::arrive_packet(LinkEnd& end, ConstBytes content, bool placed) {
     PacketHeader header;
-    if (content.size() < sizeof header) return false;
+    PlacedBody place{};
+    const std::size_t ahead = sizeof header + (placed ? sizeof place : 0);
+    if (content.size() < ahead) return false;
     std::memcpy(&header, content.data(), sizeof header);
-    if (header.length != content.size() - sizeof header || header.grants != 0 ||
-        header.virtual_channel >= end.connection_.virtual_channels)
+    if (placed) std::memcpy(&place, content.data() + sizeof header, sizeof place);
+    content = content.subspan(ahead);
+    if (content.size() != std::size_t(header.length) + place.bytes || header.grants != 0 ||
+        header.virtual_channel >= end.connection_.virtual_channels || placed != (place.bytes != 0))
         return false;
-    const std::byte* const payload = content.data() + sizeof header;
+    const std::byte* const payload = content.data();
+    if (placed) {
+        const ConstBytes bytes = content.subspan(header.length);
+        const transport::Bytes memory = end.connection_.interface->place(
+            {place.address, place.key}, std::uint32_t(end.connection_.link->index()), bytes.size());
+        if (!memory.empty()) std::copy(bytes.begin(), bytes.end(), memory.begin());
+    }
     auto& held = end.held_[header.virtual_channel];
     if (held.empty() && sink_.on_packet(end, header, payload) == Verdict::taken) return true;
     if (held.size() >= transport::credits_in(end.connection_.all_credits, header.virtual_channel))
         return false;
     held.push_back({header, {payload, payload + header.length}});
-    busy_ = true;
+    commons_.errands |= Commons::links;
     return true;
 }
 
@@ -174,7 +193,11 @@ bool LinkManager::arrive_piece(LinkEnd& end, ConstBytes content) {
     const transport::Bytes memory =
         end.connection_.interface->registered(body.memory, body.offset, bytes.size());
     if (!memory.empty()) std::copy(bytes.begin(), bytes.end(), memory.begin());
-    if (body.last != 0 && body.notifies != 0) on_notice(end, body.notice);
+    if (body.last == 0) return true;
+    if (body.notifies != 0)
+        on_notice(end, body.notice);
+    else if (!end.can().notifies)
+        count_write(end);
     return true;
 }
 

@@ -45,7 +45,12 @@ struct ConfirmBody {
     std::uint32_t unused;
 };
 
-enum class Detoured : std::uint32_t { nothing, packet, piece };
+enum class Detoured : std::uint32_t {
+    nothing,
+    packet,  // its header and its payload
+    placed,  // its header, PlacedBody, its payload, and the bytes that go to their place
+    piece    // PieceBody and its bytes
+};
 
 // A frame of a dead link. The header names the link like that of a setup, and numbers the frame.
 struct DetourBody {
@@ -54,7 +59,12 @@ struct DetourBody {
     std::uint32_t notices;  // as in ConfirmBody
     Detoured content;
 };
-// Of a remote write, its bytes behind it. A packet is its header and its payload.
+struct PlacedBody {
+    std::uint64_t address;
+    std::uint32_t key;
+    std::uint32_t bytes;
+};
+// Of a remote write.
 struct PieceBody {
     transport::RemoteMemory memory;
     std::uint64_t offset;
@@ -62,13 +72,15 @@ struct PieceBody {
     std::uint32_t last;  // of the write
     std::uint32_t notifies;
 };
+static_assert(sizeof(PlacedBody) == 16);
 
 static_assert(sizeof(NewsBody) == 16 && sizeof(HelloBody) == 8 && sizeof(SetupBody) == 24);
 static_assert(sizeof(ConfirmBody) == 8 && sizeof(DetourBody) == 24 &&
               sizeof(PieceBody) == sizeof(transport::RemoteMemory) + 24);
 
 // So much larger are slots where links have detours: a whole packet travels in one.
-inline constexpr std::size_t detour_room = sizeof(DetourBody) + sizeof(transport::PacketHeader);
+inline constexpr std::size_t detour_room =
+    sizeof(DetourBody) + sizeof(transport::PacketHeader) + sizeof(PlacedBody);
 inline constexpr int control_credits = 4;
 
 }  // namespace torusmp::core

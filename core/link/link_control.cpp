@@ -42,7 +42,7 @@ void LinkManager::send_control(Connection& connection, Channel& channel, LinkFra
     header.virtual_channel = std::uint8_t(control_vc_);
     header.source = std::uint32_t(setup != nullptr ? setup->source : commons_.rank());
     header.destination = std::uint32_t(setup != nullptr ? setup->destination : connection.peer);
-    header.tag = setup != nullptr ? setup->direction : 0;
+    header.tag = setup != nullptr ? setup->direction : connection.link->index();
     sender_.take_credit(connection, header);
     channel.send(header, body);
 }
@@ -100,18 +100,43 @@ Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const Pac
     const bool control = header.virtual_channel == control_vc_;
     const auto kind = LinkFrame(header.kind);
     if (!control && kind == LinkFrame::detour) return take_detoured(in, header, payload);
-    const bool well =
-        control && (kind == LinkFrame::news      ? take_news(in, header, payload)
-                    : kind == LinkFrame::hello   ? take_hello(in, channel, header, payload)
-                    : kind == LinkFrame::setup   ? take_setup(in, channel, header, payload)
-                    : kind == LinkFrame::confirm ? take_confirm(in, header, payload)
-                                                 : false);
+    const bool from_there = header.source == std::uint32_t(in.peer) &&
+                            header.destination == std::uint32_t(commons_.rank()) &&
+                            header.tag == in.link->opposite().index();
+    if (control && kind == LinkFrame::hello && !from_there && in.end != nullptr) {
+        refuse_cable(*in.end, channel, header);
+        return Verdict::taken;
+    }
+    const bool well = control && (from_there || kind == LinkFrame::setup) &&
+                      (kind == LinkFrame::news      ? take_news(in, header, payload)
+                       : kind == LinkFrame::hello   ? take_hello(in, channel, header, payload)
+                       : kind == LinkFrame::setup   ? take_setup(in, channel, header, payload)
+                       : kind == LinkFrame::confirm ? take_confirm(in, channel, header, payload)
+                                                    : false);
     if (!well)
         faults_.close(in, Error::protocol,
                       fmt::format("a packet about links of kind {} and {} B that the protocol does "
                                   "not allow",
                                   header.kind, header.length));
     return Verdict::taken;
+}
+
+// It was plugged in elsewhere, while it was away.
+void LinkManager::refuse_cable(LinkEnd& end, const Channel& channel, const PacketHeader& header) {
+    if (&channel != end.candidate_) return;
+    const int ports = 2 * commons_.torus().dimensions();
+    const std::string port =
+        header.tag < 0 || header.tag >= ports
+            ? fmt::format("port {}", header.tag)
+            : fmt::format("link {}{}", header.tag / 2, header.tag % 2 == 0 ? '+' : '-');
+    faults_.tell_fault(
+        fmt::format("{} stays without a cable: what is plugged in there leads to {} of {}; "
+                    "expected {}. Plug it in where the geometry file says.",
+                    commons_.name_of(end.connection_), port, commons_.name_of(Rank(header.source)),
+                    commons_.name_of(end.connection_.peer)));
+    end.give_candidate_up("it is not the cable of this link");
+    ++end.lost_;
+    look_again(end, true);
 }
 
 bool LinkManager::take_news(Connection& in, const PacketHeader& header, const std::byte* payload) {
@@ -163,61 +188,67 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
         return false;
     std::memcpy(&body, payload, sizeof body);
     const Rank source = Rank(header.source);
+    const Rank destination = Rank(header.destination);
     const auto direction = Direction::from_index(header.tag);
-    if (commons_.torus().neighbour(source, direction) != Rank(header.destination)) return false;
+    if (commons_.torus().neighbour(source, direction) != destination) return false;
     settle();
-    if (body.by_cable == 0 && Rank(header.destination) != commons_.rank()) {
-        // Who sent it under another state knows less than we do, and will send another.
-        if (body.state != states_.digest()) return true;
-        const auto path = states_.crossing(commons_.rank(), source, direction);
-        if (!path || !path->in || !path->out || *path->in != *in.link) return false;
-        hop(*path->out)->setups[{source, header.tag}] = {source, Rank(header.destination),
-                                                         header.tag, body};
-        busy_ = true;
+    if (body.by_cable != 0) {
+        LinkEnd* const end = in.end;
+        if (end == nullptr || destination != commons_.rank() || source != in.peer ||
+            direction.opposite() != *in.link)
+            return false;
+        if (&channel != end->cable_ || body.state != end->cable_version_) return true;
+        if (end->closed_ || end->agreed_ || end->on_cable()) return true;
+        if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
+        tell(*end, LinkNews::State::alive);
+        end->resume_on_cable();
+        commons_.stirred = true;
+        return true;
+    }
+    // Who sent it under another state knows less than we do, or its news are on their way.
+    if (body.state != states_.digest()) return true;
+    const auto path = states_.crossing(commons_.rank(), source, direction);
+    if (!path || !path->in || *path->in != *in.link) return false;
+    if (path->out) {
+        hop(*path->out)->setups[{source, header.tag}] = {source, destination, header.tag, body};
+        commons_.errands |= Commons::links;
         return true;
     }
     LinkEnd* const end = end_of(direction.opposite());
-    if (Rank(header.destination) != commons_.rank() || end == nullptr) return false;
-    if (end->closed_ || end->agreed_ || end->on_cable()) return true;
-    const bool fits = body.by_cable != 0
-                          ? &channel == end->cable_ && body.state == end->cable_version_
-                          : end->session_ != 0 && body.state == end->session_;
-    if (!fits) return true;
+    if (end == nullptr) return false;
+    if (end->closed_ || end->agreed_ || end->on_cable() || end->session_ != body.state) return true;
     if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
-    tell(*end, body.by_cable != 0 ? LinkNews::State::alive : LinkNews::State::detour);
-    if (body.by_cable != 0)
-        end->resume_on_cable();
-    else
-        pump(*end);
+    tell(*end, LinkNews::State::detour);
+    pump(*end);
     commons_.stirred = true;
     return true;
 }
 
-bool LinkManager::take_confirm(Connection& in, const PacketHeader& header,
+bool LinkManager::take_confirm(Connection& in, const Channel& channel, const PacketHeader& header,
                                const std::byte* payload) {
     ConfirmBody body;
     if (header.length != sizeof body || in.end == nullptr) return false;
     std::memcpy(&body, payload, sizeof body);
-    return confirm_writes(*in.end, body.notices);
+    return &channel != in.end->cable_ || confirm_writes(*in.end, body.notices);
 }
 
 // The far end has got so many of our writes.
 bool LinkManager::confirm_writes(LinkEnd& end, std::uint32_t notices) {
     std::uint32_t fresh = notices - end.confirmed_;
-    const auto open =
-        std::uint32_t(std::count_if(end.writes_.begin(), end.writes_.end(),
-                                    [](const auto& it) { return it.notice.has_value(); }));
+    std::uint32_t open = 0;
+    for (std::size_t i = 0; i < end.writes_.size(); ++i) open += end.counts(end.writes_[i]);
     if (fresh > open) return false;
     end.confirmed_ = notices;
     while (fresh != 0) {
-        const LinkEnd::Write write = std::move(end.writes_.front());
-        end.writes_.pop_front();
-        if (write.notice) --fresh;
+        const bool done = end.writes_[0].done;
+        const std::uint64_t cookie = end.writes_[0].cookie;
+        fresh -= end.counts(end.writes_[0]);
+        end.writes_.pop();
         if (end.write_ != 0)
             --end.write_;
         else
             end.written_ = 0;
-        transfers_.on_transfer(end.connection_, write.cookie, true);
+        if (!done) transfers_.on_transfer(end.connection_, cookie, true);
     }
     return true;
 }

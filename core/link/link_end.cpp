@@ -16,11 +16,10 @@ using transport::Transfer;
 
 namespace {
 
-// Remote writes are complete when the far end says so, by their notices.
+// Nothing is read: what is under way of a read when a cable dies cannot be told.
 transport::Capabilities capabilities_over(const transport::Capabilities& cable) {
     transport::Capabilities can = cable;
-    can.reads = can.reads_at_once = can.places = false;
-    if (!can.notifies) can.most_pieces = 1;
+    can.reads = can.reads_at_once = false;
     return can;
 }
 
@@ -72,45 +71,51 @@ CreditWord LinkEnd::collect_apart() {
 
 // ---- remote writes ----
 
-std::size_t LinkEnd::Write::bytes() const {
-    std::size_t sum = 0;
-    for (const ConstBytes& piece : local) sum += piece.size();
-    return sum;
-}
-
-void LinkEnd::Write::copy(std::size_t from, std::size_t bytes, std::byte* to) const {
-    for (const ConstBytes& piece : local) {
-        const std::size_t over = std::min(from, piece.size());
-        const std::size_t part = std::min(piece.size() - over, bytes);
-        if (part != 0) std::memcpy(to, piece.data() + over, part);
-        to += part;
-        from -= over;
-        bytes -= part;
-        if (bytes == 0) return;
-    }
-}
-
 bool LinkEnd::can_write(const RemoteMemory& remote) const {
-    return can().notifies && !closed_ && way_->can_write(remote);
+    return !closed_ && way_->can_write(remote);
 }
 
 Transfer LinkEnd::write(const RemoteMemory& remote, std::size_t offset,
                         std::span<const ConstBytes> local, std::uint64_t cookie,
                         std::optional<std::uint64_t> notice) {
     if (!can_write(remote) || offset > remote.length) return Transfer::refused;
-    Write write{remote, offset, {local.begin(), local.end()}, cookie, notice};
-    if (write.bytes() > remote.length - offset) return Transfer::refused;
-    writes_.push_back(std::move(write));
-    if (on_cable())
-        start(writes_.back());
-    else
+    RetainedWrite& write = writes_.push();
+    write.remote = remote;
+    write.offset = offset;
+    write.local.assign(local.begin(), local.end());
+    write.cookie = cookie;
+    write.notice = notice;
+    if (write.bytes() > remote.length - offset) {
+        writes_.drop_last();
+        return Transfer::refused;
+    }
+    if (!on_cable()) {
         manager_.pump(*this);
+        return Transfer::pending;
+    }
+    const Transfer transfer = start(writes_.size() - 1);
+    const bool over = transfer == Transfer::done && !can().notifies;
+    if (transfer == Transfer::refused || over) {
+        writes_.drop_last();
+        return transfer;
+    }
     return Transfer::pending;
 }
 
-// What the transport says of its end is not asked for: the far end tells.
-void LinkEnd::start(const Write& write) {
-    cable_->write(write.remote, write.offset, write.local, 0, write.notice);
+Transfer LinkEnd::start(std::size_t at) {
+    const RetainedWrite& write = writes_[at];
+    return cable_->write(write.remote, write.offset, write.local, writes_.number_of(at),
+                         write.notice);
+}
+
+// What failed is sent again when the link goes on: a write fails with its cable only.
+void LinkEnd::on_transfer(std::uint64_t number) {
+    RetainedWrite* const write = writes_.find(number);
+    if (write == nullptr || write->done) return;
+    write->done = true;
+    const std::uint64_t cookie = write->cookie;
+    while (!writes_.empty() && writes_[0].done) writes_.pop();
+    manager_.on_write_done(*this, cookie);
 }
 
 // ---- from way to way ----
@@ -127,6 +132,7 @@ void LinkEnd::part() {
     session_ = 0;
     number_ = expected_ = 0;
     write_ = written_ = 0;
+    writes_.drop_done();
     tell_ = false;
     // What core holds was not taken: it comes again.
     for (auto& held : held_) held.clear();
@@ -148,6 +154,14 @@ void LinkEnd::drop_cable(std::string_view why) {
 std::chrono::nanoseconds LinkEnd::hold_down() const {
     if (lost_ < 2) return std::chrono::nanoseconds{0};
     return manager_.hold_down() * (1 << std::min(lost_ - 2, 10u));
+}
+
+void LinkEnd::give_candidate_up(std::string_view why) {
+    if (candidate_ == nullptr) return;
+    std::exchange(candidate_, nullptr)->close(why);
+    connection_.credits &= lanes_;
+    connection_.owed &= lanes_;
+    connection_.held = std::uint8_t(connection_.held & ((1u << connection_.virtual_channels) - 1));
 }
 
 bool LinkEnd::take_granted(LaneCounts granted) {
@@ -175,9 +189,26 @@ void LinkEnd::resume_on_cable() {
     for (int k = 0; k < connection_.virtual_channels; ++k)
         for (unsigned back = unsent(k); back > 0; --back) {
             const Retained::Packet& packet = retained_.back(k, back);
-            cable_->send(packet.header, {packet.payload, packet.header.length});
+            if (packet.placed != 0)
+                cable_->send_placed(packet.header, packet.front(), packet.behind(),
+                                    packet.target());
+            else
+                cable_->send(packet.header, packet.front());
         }
-    for (const Write& write : writes_) start(write);
+    // The end of one may begin another, which starts by itself.
+    const std::uint64_t end = writes_.number_of(writes_.size());
+    for (std::uint64_t number = writes_.number_of(0); number != end; ++number)
+        if (start(std::size_t(number - writes_.number_of(0))) == Transfer::done && !can().notifies)
+            on_transfer(number);
+}
+
+void LinkEnd::add_to(LinkHoldings& sum) const {
+    for (int k = 0; k < connection_.virtual_channels; ++k) {
+        sum.packets += transport::credits_in(subtract_lanes(retained_.sent(), home_), k);
+        sum.held += held_[std::size_t(k)].size();
+    }
+    sum.writes += writes_.size();
+    sum.bytes += retained_.bytes();
 }
 
 // Core gives the link up. Its writes end at the next poll, as a transport's do.
@@ -186,7 +217,7 @@ void LinkEnd::close(std::string_view why) {
     closed_ = true;
     fail_writes_ = true;
     drop_cable(why);
-    if (candidate_ != nullptr) std::exchange(candidate_, nullptr)->close(why);
+    give_candidate_up(why);
     part();
     manager_.closed(*this);
 }

@@ -22,7 +22,9 @@
 
 #include "core/connection/connection.h"
 #include "core/link/frames.h"
+#include "core/link/link_holdings.h"
 #include "core/link/retained.h"
+#include "core/link/retained_writes.h"
 #include "routing/detours.h"
 
 namespace torusmp::core {
@@ -54,6 +56,12 @@ class LinkEnd final : public transport::Channel {
     void commit(const transport::PacketHeader& header) override {
         way_->send(header, retained_.keep_packed(header));
     }
+    void send_placed(const transport::PacketHeader& header, transport::ConstBytes front,
+                     transport::ConstBytes payload,
+                     const transport::RemoteAddress& target) override {
+        retained_.keep_placed(header, front, payload, target);
+        way_->send_placed(header, front, payload, target);
+    }
     void grant(transport::CreditWord credits) override;
     transport::CreditWord collect_grants() override {
         const transport::CreditWord word = way_->collect_grants();
@@ -71,18 +79,6 @@ class LinkEnd final : public transport::Channel {
   private:
     friend class LinkManager;
 
-    // A remote write that the far end has not confirmed.
-    struct Write {
-        transport::RemoteMemory remote;
-        std::size_t offset;
-        std::vector<transport::ConstBytes> local;
-        std::uint64_t cookie;
-        std::optional<std::uint64_t> notice;
-
-        std::size_t bytes() const;
-        // Puts [from, from + bytes) of it there.
-        void copy(std::size_t from, std::size_t bytes, std::byte* to) const;
-    };
     // What stands for the channel while there is no cable: all that is sent is kept anyway.
     class Apart final : public transport::Channel {
       public:
@@ -95,10 +91,15 @@ class LinkEnd final : public transport::Channel {
             return nullptr;
         }
         void commit(const transport::PacketHeader& /*header*/) override {}
+        void send_placed(const transport::PacketHeader& /*header*/, transport::ConstBytes /*front*/,
+                         transport::ConstBytes /*payload*/,
+                         const transport::RemoteAddress& /*target*/) override {
+            end_.stir();
+        }
         void grant(transport::CreditWord /*credits*/) override {}
         transport::CreditWord collect_grants() override { return end_.collect_apart(); }
         bool can_write(const transport::RemoteMemory& remote) const override {
-            return remote.length != 0;
+            return end_.can().notifies && remote.length != 0;  // else it goes in packets
         }
 
       private:
@@ -113,7 +114,14 @@ class LinkEnd final : public transport::Channel {
     bool on_cable() const { return way_ == cable_; }
     void stir();
     transport::CreditWord collect_apart();
-    void start(const Write& write);
+    transport::Transfer start(std::size_t write);
+    // The cable says that a write is complete.
+    void on_transfer(std::uint64_t number);
+    // Whether the far end counts it when it is complete: by its notice, or each that came by a
+    // detour, where the cable tells that of its own.
+    bool counts(const RetainedWrite& write) const {
+        return !write.done && (!can().notifies || write.notice);
+    }
     // What the far end has taken so far, all of its credits at home with that.
     LaneCounts settle_taken();
     // Nothing goes by the old way any more, or is taken that comes by it.
@@ -127,6 +135,8 @@ class LinkEnd final : public transport::Channel {
         return transport::credits_in(subtract_lanes(retained_.sent(), emitted_), virtual_channel);
     }
     void drop_cable(std::string_view why);
+    void give_candidate_up(std::string_view why);
+    void add_to(LinkHoldings& sum) const;
     // How long the next cable has to wait. The first that is lost may come back at once.
     std::chrono::nanoseconds hold_down() const;
 
@@ -155,7 +165,7 @@ class LinkEnd final : public transport::Channel {
     LaneCounts stashed_ = 0;       // that came by a cable which is not in use yet
     std::uint32_t notices_ = 0;    // of the far end's remote writes, that arrived
     std::uint32_t confirmed_ = 0;  // of ours
-    std::deque<Write> writes_;
+    RetainedWrites writes_;
 
     // On a detour.
     std::uint64_t session_ = 0;   // the state under which frames are taken; 0: none are

@@ -45,7 +45,7 @@ void LinkManager::adopt() {
 
 void LinkManager::learn(const Link& link, std::uint32_t version, const Connection* heard_from) {
     if (!states_.learn(link, version)) return;
-    busy_ = unsettled_ = true;
+    commons_.errands |= Commons::links;
     for (Hop& it : hops_)
         if (it.connection != nullptr && it.connection != heard_from && cable_of(it) != nullptr)
             it.news.insert(link);
@@ -54,8 +54,7 @@ void LinkManager::learn(const Link& link, std::uint32_t version, const Connectio
 // Follows what is known now. News are queued before any setup, and leave before it by every link:
 // so who gets a setup knows at least what its sender knew.
 void LinkManager::settle() {
-    if (!unsettled_) return;
-    unsettled_ = false;
+    if (std::exchange(changes_seen_, states_.changes()) == states_.changes()) return;
     for (bool again = true; std::exchange(again, false);)
         for_each_end([&](LinkEnd& end, Hop& it) { again |= follow_version(end, it); });
     if (!states_.hopes().connected()) give_up_parts();
@@ -70,7 +69,7 @@ void LinkManager::settle() {
 bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
     const std::uint32_t version = LinkStates::life(states_.version(end.link_));
     if (version == end.cable_version_) return false;
-    busy_ = true;
+    commons_.errands |= Commons::links;
     if (LinkStates::is_dead(version)) {
         end.cable_version_ = version;
         tell(end, LinkNews::State::dead);
@@ -84,7 +83,7 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
         if (connections_.peer(end.connection_.peer).dead)
             faults_.close(end.connection_, Error::unreachable, "its other end is dead");
         else if (end.candidate_ == nullptr)
-            look_again(end);
+            look_again(end, true);
         return false;
     }
     if (end.candidate_ == nullptr || !end.heard_ || end.candidate_->connecting()) {
@@ -103,12 +102,12 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
 }
 
 // Asks the transport for the cable again. It tells when it is back, or that it does not come.
-// A cable that flaps is held down, unless nothing else joins its ends.
-void LinkManager::look_again(LinkEnd& end) {
+// A cable that has worked and dies again is held down, unless nothing else joins its ends.
+void LinkManager::look_again(LinkEnd& end, bool had_met) {
     end.heard_ = false;
     end.greeted_ = 0;
-    const bool needed = states_.detours().parts().apart(end.link_);
-    const auto pause = needed ? std::chrono::nanoseconds{0} : end.hold_down();
+    const bool pauses = had_met && !states_.detours().parts().apart(end.link_);
+    const auto pause = pauses ? end.hold_down() : std::chrono::nanoseconds{0};
     end.held_down_ = pause.count() != 0;
     end.candidate_ = connections_.connect_again(end.connection_, pause);
     if (end.candidate_ != nullptr)
@@ -124,8 +123,8 @@ void LinkManager::begin_session(LinkEnd& end) {
     const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection_.link);
     if (!path || !path->out) {  // it waits for a cable, or is given up
         if (end.held_down_ && end.candidate_ != nullptr && end.candidate_->connecting()) {
-            std::exchange(end.candidate_, nullptr)->close("it is wanted at once");
-            look_again(end);
+            end.give_candidate_up("it is wanted at once");
+            look_again(end, false);
         }
         return;
     }
@@ -190,14 +189,14 @@ void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view
             ++end.lost_;
         else
             learn(end.link_, LinkStates::without_hope(version), nullptr);
-        look_again(end);
+        look_again(end, channel.has_met());
         settle();
     }
 }
 
 // For the others it is dead like any other link; what core had to say of it, it has said.
 void LinkManager::closed(LinkEnd& /*end*/) {
-    busy_ = true;
+    commons_.errands |= Commons::links;
 }
 
 void LinkManager::blame(LinkEnd& end, std::string_view what) {
@@ -205,14 +204,27 @@ void LinkManager::blame(LinkEnd& end, std::string_view what) {
 }
 
 void LinkManager::on_notice(LinkEnd& end, std::uint64_t notice) {
+    count_write(end);
+    transfers_.on_notice(end.connection_, notice);
+}
+
+// One of the far end's is complete, which is to hear of it.
+void LinkManager::count_write(LinkEnd& end) {
     ++end.notices_;
-    Hop& it = *hop(*end.connection_.link);
     if (end.cable_ != nullptr)
-        it.confirms = true;
+        hop(*end.connection_.link)->confirms = true;
     else
         end.tell_ = true;
-    busy_ = true;
-    transfers_.on_notice(end.connection_, notice);
+    commons_.errands |= Commons::links;
+}
+
+void LinkManager::on_transfer(LinkEnd& end, const Channel& channel, std::uint64_t number, bool ok) {
+    if (ok && !end.can().notifies && end.on_cable() && &channel == end.cable_)
+        end.on_transfer(number);
+}
+
+void LinkManager::on_write_done(LinkEnd& end, std::uint64_t cookie) {
+    transfers_.on_transfer(end.connection_, cookie, true);
 }
 
 // ---- progress ----
@@ -220,13 +232,15 @@ void LinkManager::on_notice(LinkEnd& end, std::uint64_t notice) {
 void LinkManager::fail_writes(LinkEnd& end) {
     end.fail_writes_ = false;
     while (!end.writes_.empty()) {
-        const std::uint64_t cookie = end.writes_.front().cookie;
-        end.writes_.pop_front();
-        transfers_.on_transfer(end.connection_, cookie, false);
+        const bool done = end.writes_[0].done;
+        const std::uint64_t cookie = end.writes_[0].cookie;
+        end.writes_.pop();
+        if (!done) transfers_.on_transfer(end.connection_, cookie, false);
     }
 }
 
 bool LinkManager::poll() {
+    commons_.errands &= ~Commons::links;
     bool moved = false;
     for (Hop& it : hops_)
         if (it.end != nullptr && it.end->fail_writes_) {
@@ -241,19 +255,30 @@ bool LinkManager::poll() {
         moved |= offer_held(end);
         pump(end);
     });
-    busy_ = false;
+    bool busy = false;
     for (Hop& it : hops_) {
         if (it.connection == nullptr) continue;
         moved |= flush(it);
-        busy_ |= !it.news.empty() || !it.setups.empty() || it.confirms;
-        busy_ |= it.end != nullptr && !it.end->closed_ && !it.end->on_cable();
+        busy |= !it.news.empty() || !it.setups.empty() || it.confirms;
+        busy |= it.end != nullptr && !it.end->closed_ && !it.end->on_cable();
     }
+    if (busy) commons_.errands |= Commons::links;
     return moved;
 }
 
 bool LinkManager::on_cables() const {
     return std::all_of(hops_.begin(), hops_.end(),
                        [](const Hop& it) { return it.end == nullptr || it.end->on_cable(); });
+}
+
+LinkHoldings LinkManager::holdings() const {
+    LinkHoldings sum;
+    for (const Hop& it : hops_) {
+        sum.news += it.news.size();
+        sum.setups += it.setups.size();
+        if (it.end != nullptr) it.end->add_to(sum);
+    }
+    return sum;
 }
 
 void LinkManager::report(std::string& text) const {

@@ -42,6 +42,8 @@ class LinkManager {
                                  const transport::PacketHeader& header, const std::byte* payload);
     void on_down(LinkEnd& end, const transport::Channel& channel, std::string_view why);
     void on_notice(LinkEnd& end, std::uint64_t notice);
+    void on_transfer(LinkEnd& end, const transport::Channel& channel, std::uint64_t number,
+                     bool ok);
 
     // Whether that channel carries the link, or may soon.
     bool in_use(const Connection& connection, const transport::Channel& channel) const {
@@ -54,16 +56,17 @@ class LinkManager {
     void pump(LinkEnd& end);
     void closed(LinkEnd& end);
     void blame(LinkEnd& end, std::string_view what);
+    void on_write_done(LinkEnd& end, std::uint64_t cookie);
 
     // --- progress ---
-    // Whether poll() has something to do now, or soon.
-    bool busy() const { return busy_; }
+    // Called while commons.errands asks for it.
     bool poll();
 
     const LinkStates& states() const { return states_; }
     std::chrono::nanoseconds hold_down() const { return commons_.options.hold_down; }
     // All links that have ends here go over their cables.
     bool on_cables() const;
+    LinkHoldings holdings() const;
     void report(std::string& text) const;
 
   private:
@@ -103,7 +106,7 @@ class LinkManager {
     void learn(const routing::Link& link, std::uint32_t version, const Connection* heard_from);
     void settle();
     bool follow_version(LinkEnd& end, Hop& hop);
-    void look_again(LinkEnd& end);
+    void look_again(LinkEnd& end, bool had_met);
     void begin_session(LinkEnd& end);
     void give_up_parts();
     std::string describe_cut() const;
@@ -120,16 +123,19 @@ class LinkManager {
                     const transport::PacketHeader& header, const std::byte* payload);
     bool take_setup(Connection& in, const transport::Channel& channel,
                     const transport::PacketHeader& header, const std::byte* payload);
-    bool take_confirm(Connection& in, const transport::PacketHeader& header,
-                      const std::byte* payload);
+    bool take_confirm(Connection& in, const transport::Channel& channel,
+                      const transport::PacketHeader& header, const std::byte* payload);
+    void refuse_cable(LinkEnd& end, const transport::Channel& channel,
+                      const transport::PacketHeader& header);
     bool confirm_writes(LinkEnd& end, std::uint32_t notices);
+    void count_write(LinkEnd& end);
 
     // --- frames of dead links ---
     std::optional<LinkStates::Crossing> crossing_of(const transport::PacketHeader& header) const;
     transport::Verdict take_detoured(Connection& in, const transport::PacketHeader& header,
                                      const std::byte* payload);
     bool arrive(LinkEnd& end, const DetourBody& body, transport::ConstBytes content);
-    bool arrive_packet(LinkEnd& end, transport::ConstBytes content);
+    bool arrive_packet(LinkEnd& end, transport::ConstBytes content, bool placed);
     bool arrive_piece(LinkEnd& end, transport::ConstBytes content);
     bool emit(LinkEnd& end, Connection& out, transport::Channel& cable);
     std::byte* begin_frame(LinkEnd& end, transport::Channel& cable, transport::PacketHeader& header,
@@ -149,9 +155,8 @@ class LinkManager {
     const int vc_count_;  // 0: links have no detours
     LinkStates states_;
     std::uint64_t settled_ = 0;  // digest of what settle() has followed
-    bool unsettled_ = false;     // something was learnt since
+    std::uint64_t changes_seen_ = 0;
     std::array<Hop, std::size_t(2 * routing::max_dimensions)> hops_;
-    bool busy_ = false;
 };
 
 }  // namespace torusmp::core

@@ -31,6 +31,7 @@ bool LinkStates::learn(const Link& link, std::uint32_t version) {
     if (version <= known) return false;
     digest_ += part_of_digest(link, version) - part_of_digest(link, known);
     versions_[link] = version;
+    ++changes_;
     hopes_.reset();
     if (life(version) == life(known)) return true;
     detours_.reset();

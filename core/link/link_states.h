@@ -55,6 +55,7 @@ class LinkStates {
         return is_dead(version) ? version / lives * lives + 1 : version;
     }
     const Versions& versions() const { return versions_; }  // of links that were dead once
+    std::uint64_t changes() const { return changes_; }      // how many learn() has made
     std::uint64_t digest() const { return digest_; }
 
     // True: that was new.
@@ -81,6 +82,7 @@ class LinkStates {
     const routing::Torus& torus_;
     Versions versions_;
     std::uint64_t digest_ = 0;
+    std::uint64_t changes_ = 0;
     mutable std::optional<routing::Detours> detours_;
     mutable std::optional<routing::Parts> hopes_;
     mutable std::map<std::pair<routing::Rank, int>, std::vector<routing::Hop>> paths_;

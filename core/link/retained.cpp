@@ -37,6 +37,25 @@ void Retained::keep(const PacketHeader& header, ConstBytes payload) {
     packet.payload = to;
 }
 
+void Retained::keep_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
+                           const transport::RemoteAddress& target) {
+    VirtualChannel& it = of(header.virtual_channel);
+    std::byte* const slot = far(it, it.next);
+    Packet& packet = take(it, header);
+    std::copy(payload.begin(), payload.end(), std::copy(front.begin(), front.end(), slot));
+    packet.payload = slot;
+    packet.address = target.address;
+    packet.key = target.key;
+    packet.placed = std::uint32_t(payload.size());
+}
+
+std::size_t Retained::bytes() const {
+    std::size_t sum = 0;
+    for (const VirtualChannel& it : virtual_channels_)
+        if (it.packets != nullptr) sum += it.count * (sizeof(Packet) + stride_);
+    return sum;
+}
+
 ConstBytes Retained::keep_packed(const PacketHeader& header) {
     VirtualChannel& it = of(header.virtual_channel);
     std::byte* const slot = far(it, it.next);

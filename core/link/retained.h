@@ -23,12 +23,21 @@ class Retained {
 
     struct alignas(64) Packet {
         transport::PacketHeader header{};
-        const std::byte* payload = nullptr;
-        std::array<std::byte, 80> near{};  // where the payload lies if it fits
+        const std::byte* payload = nullptr;  // header.length bytes, and behind them those to place
+        std::uint64_t address = 0;           // where these belong, see Channel::send_placed()
+        std::uint32_t key = 0;
+        std::uint32_t placed = 0;          // how many they are
+        std::array<std::byte, 64> near{};  // where the payload lies if it fits
+
+        transport::ConstBytes front() const { return {payload, header.length}; }
+        transport::ConstBytes behind() const { return {payload + header.length, placed}; }
+        transport::RemoteAddress target() const { return {address, key}; }
     };
 
     // Precondition, here and below: the packet has a credit.
     void keep(const transport::PacketHeader& header, transport::ConstBytes payload);
+    void keep_placed(const transport::PacketHeader& header, transport::ConstBytes front,
+                     transport::ConstBytes payload, const transport::RemoteAddress& target);
     // Room for the payload of the next packet of a virtual channel, and keeping what was packed
     // there.
     std::byte* room(int virtual_channel) {
@@ -37,6 +46,8 @@ class Retained {
     }
     transport::ConstBytes keep_packed(const transport::PacketHeader& header);
 
+    // Memory that was taken for them.
+    std::size_t bytes() const;
     // How many were sent so far.
     LaneCounts sent() const { return sent_; }
     // The one that was sent `back` packets ago: 1 is the last.
@@ -68,6 +79,7 @@ class Retained {
         it.next = it.next + 1 == it.count ? 0 : it.next + 1;
         sent_ = add_lanes(sent_, transport::credit_of(header.virtual_channel));
         packet.header = header;
+        packet.placed = 0;
         return packet;
     }
 

@@ -27,7 +27,7 @@ void Notes::send(Rank dest, Context context, Tag tag, transport::ConstBytes note
 
 bool Notes::on_note(Peer& peer, const transport::PacketHeader& header, const std::byte* payload) {
     if (header.length > longest) return false;
-    commons_.note_came = true;
+    commons_.errands |= Commons::note;
     for (const auto& [context, reader] : readers_)
         if (context == header.context &&
             !reader->on_note(peer.rank, header.tag, {payload, header.length}))

@@ -72,18 +72,24 @@ bool Progress::poll_unlocked() {
     }
     Loopback& loopback = connections_.loopback();
     if (!loopback.empty()) moved |= loopback.poll(sink_) > 0;
-    if (links_.busy()) [[unlikely]]
-        moved |= links_.poll();
+    if (commons_.errands != 0) [[unlikely]]
+        moved |= do_errands();
     if (sender_.has_backlog()) moved |= sender_.flush_backlog();
     if ((moved || looking_ != 0) && !tasks_.empty()) moved |= advance_tasks(moved);
-    if (std::exchange(commons_.note_came, false)) [[unlikely]]
-        notes_.fetch_add(1, std::memory_order_relaxed);
     if (moved) moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     if (asked_.load(std::memory_order_relaxed) != 0) [[unlikely]]
         answer_asked();
     // Others may sleep although what they wait for has just been done here.
     if (moved && (asleep_ || others_asleep_ != 0)) wake_sleepers();
     return moved;
+}
+
+bool Progress::do_errands() {
+    if ((commons_.errands & Commons::note) != 0) {
+        commons_.errands &= ~Commons::note;
+        notes_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return (commons_.errands & Commons::links) != 0 && links_.poll();
 }
 
 void Progress::wake_sleepers() noexcept {

@@ -105,6 +105,7 @@ class Progress {
 
   private:
     bool poll_unlocked();
+    bool do_errands();
     bool advance_tasks(bool moved);
     void set_tasks_asleep(bool asleep);
     void answer_asked();

@@ -53,6 +53,7 @@ Job::Job(const JobOptions& options)
     }
     for (auto& runtime : runtimes_) runtime->connect(addresses);
     alive_.assign(ranks, true);
+    stopped_.assign(ranks, false);
     is_ready_.assign(ranks, false);
 }
 
@@ -93,7 +94,7 @@ sim::Interface& Job::interface(Rank rank, std::uint32_t port) {
 }
 
 void Job::make_ready(std::size_t index) {
-    if (is_ready_[index] || !alive_[index]) return;
+    if (is_ready_[index] || !alive_[index] || stopped_[index]) return;
     is_ready_[index] = true;
     ready_.push_back(index);
 }
@@ -116,7 +117,7 @@ bool Job::turn() {
     ready_[pick] = ready_.back();
     ready_.pop_back();
     is_ready_[index] = false;
-    if (alive_[index] && runtimes_[index]->progress()) make_ready(index);
+    if (alive_[index] && !stopped_[index] && runtimes_[index]->progress()) make_ready(index);
     return true;
 }
 
@@ -124,7 +125,7 @@ bool Job::turn() {
 bool Job::sweep() {
     bool moved = false;
     for (std::size_t i = 0; i < runtimes_.size(); ++i)
-        if (alive_[i] && runtimes_[i]->progress()) {
+        if (alive_[i] && !stopped_[i] && runtimes_[i]->progress()) {
             make_ready(i);
             moved = true;
         }
@@ -139,6 +140,11 @@ void Job::kill(Rank rank) {
     // A rank without a connection to the dead one hears of it from the launcher, which is us.
     for (Rank other = 0; other < size(); ++other)
         if (alive(other)) (*this)[other].peer_died(rank, "the launcher says so");
+}
+
+void Job::go_on(Rank rank) {
+    stopped_[std::size_t(rank)] = false;
+    make_ready(std::size_t(rank));
 }
 
 void Job::capture(Rank rank) {

@@ -30,7 +30,7 @@ struct JobOptions {
     bool direct = false;  // all ranks reach each other without relay
     int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
     bool detour = false;
-    sim::Time hold_down{20'000};  // of cables that die again
+    sim::Time hold_down{20'000};       // of cables that die again
     std::vector<routing::Link> cut{};  // cables that are missing from the start
     int link_transports = 0;  // further interfaces, which share the links; 0: the first serves all
     sim::WorldOptions world{};
@@ -66,6 +66,9 @@ class Job {
 
     // In a direct job the launcher's part is played too: all are told.
     void kill(Rank rank);
+    // It computes, or its process is stopped: it is not called until it goes on.
+    void stop(Rank rank) { stopped_[std::size_t(rank)] = true; }
+    void go_on(Rank rank);
     // The rank is in an enemy's hands: its Runtime stops, but its links live.
     void capture(Rank rank);
     void end_captured(Rank rank);  // and then its links die
@@ -106,6 +109,7 @@ class Job {
     std::unique_ptr<sim::World> world_;
     std::vector<Opened> interfaces_;  // in the order of sim::Interface::index()
     std::vector<std::unique_ptr<Runtime>> runtimes_;
+    std::vector<bool> stopped_;
     std::vector<bool> alive_;
     std::vector<std::size_t> ready_;
     std::vector<bool> is_ready_;

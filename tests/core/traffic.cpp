@@ -97,14 +97,14 @@ void Traffic::check(const Message& message) {
     const Status& out = message.send.status();
     const Status& in = message.receive.status();
     if (message.sent && out.error != Error::none) {
-        if (faults_expected_ && out.error == Error::unreachable)
+        if (expected(out.error))
             ++unreachable_;
         else
             bad(fmt::format("the send ended with error '{}'", describe(out.error)));
     }
     if (!message.posted) return;
     if (in.error != Error::none) {
-        if (faults_expected_ && in.error == Error::unreachable)
+        if (expected(in.error))
             ++unreachable_;
         else
             bad(fmt::format("the receive ended with error '{}'", describe(in.error)));

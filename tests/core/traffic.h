@@ -54,6 +54,8 @@ class Traffic {
     // From now on a request may end as unreachable; how many did.
     std::uint64_t unreachable() const { return unreachable_; }
     void expect_faults() { faults_expected_ = true; }
+    // Or because somebody broke the protocol.
+    void expect_enemies() { faults_expected_ = enemies_expected_ = true; }
 
   private:
     struct Message;
@@ -65,6 +67,10 @@ class Traffic {
     void retire();
     bool over(const Request& request, bool issued, Rank on) const;
     void check(const Message& message);
+    bool expected(Error error) const {
+        return (faults_expected_ && error == Error::unreachable) ||
+               (enemies_expected_ && error == Error::protocol);
+    }
     std::string name(const Message& message) const;
 
     TrafficOptions options_;
@@ -80,6 +86,7 @@ class Traffic {
     std::uint64_t relayed_ = 0;
     std::uint64_t unreachable_ = 0;
     bool faults_expected_ = false;
+    bool enemies_expected_ = false;
     std::string failure_;
     std::unique_ptr<Job> job_;  // last: gone before the requests
 };

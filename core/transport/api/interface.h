@@ -77,6 +77,11 @@ class Interface {
                              std::size_t /*bytes*/) {
         return {};
     }
+    // The same of memory that a peer may place payload in over the channel of that port.
+    virtual Bytes place(const RemoteAddress& /*target*/, std::uint32_t /*port*/,
+                        std::size_t /*bytes*/) {
+        return {};
+    }
     // Whether peers reach this memory by plain stores, so that even small messages gain.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
     // Memory that peers reach at the lowest cost; null if there is no more. free() accepts nullptr.

@@ -33,6 +33,18 @@ class Exposures {
         if (offset > memory.size() || bytes > memory.size() - offset) return {};
         return memory.subspan(offset, bytes);
     }
+    // [address, address + bytes), if it lies in memory of an index that `fits` says yes to.
+    template <class Fits>
+    Bytes find_at(std::uint64_t address, std::uint64_t bytes, Fits&& fits) const {
+        for (std::size_t index = 0; index < entries_.size(); ++index) {
+            const Bytes memory = entries_[index].memory;
+            const std::uint64_t offset = address - reinterpret_cast<std::uintptr_t>(memory.data());
+            if (!memory.empty() && offset <= memory.size() && bytes <= memory.size() - offset &&
+                fits(index))
+                return memory.subspan(offset, bytes);
+        }
+        return {};
+    }
     void remove(std::uint64_t id) {
         const auto index = std::uint32_t(id);
         if (index >= entries_.size() || id_of(index) != id) return;

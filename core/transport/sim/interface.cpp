@@ -232,6 +232,17 @@ Bytes Interface::registered(const RemoteMemory& memory, std::size_t offset, std:
     return {reinterpret_cast<std::byte*>(std::uintptr_t(memory.address)) + offset, bytes};
 }
 
+Bytes Interface::place(const RemoteAddress& target, std::uint32_t port, std::size_t bytes) {
+    for (const auto& [seal, exposure] : exposed_) {
+        const std::uint64_t offset = target.address - exposure.address;
+        if (target.key != world_.port_seal(seal, port) || offset > exposure.length ||
+            bytes > exposure.length - offset)
+            continue;
+        return {reinterpret_cast<std::byte*>(std::uintptr_t(target.address)), bytes};
+    }
+    return {};
+}
+
 void Interface::deregister_memory(const RemoteMemory& memory) {
     const auto found = exposed_.find(world_.seal(index_, memory.address, memory.length));
     if (found != exposed_.end() && --found->second.times == 0) exposed_.erase(found);

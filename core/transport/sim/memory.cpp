@@ -111,17 +111,13 @@ void World::finish(End& end, std::uint64_t id) {
 // Puts the first bytes of a placed payload into this end's memory, unless that is no longer
 // exposed.
 void World::put_in_place(const End& end, const Placed& placed, std::size_t most) {
-    for (const auto& [seal, exposure] : end.interface->exposed_) {
-        const std::uint64_t offset = placed.target.address - exposure.address;
-        if (placed.target.key != port_seal(seal, end.port) || offset > exposure.length ||
-            placed.bytes.size() > exposure.length - offset)
-            continue;
-        std::memcpy(reinterpret_cast<std::byte*>(std::uintptr_t(placed.target.address)),
-                    placed.bytes.data(), most);
-        ++counters_.placed;
+    const Bytes memory = end.interface->place(placed.target, end.port, placed.bytes.size());
+    if (memory.empty()) {
+        ++counters_.misplaced;
         return;
     }
-    ++counters_.misplaced;
+    std::memcpy(memory.data(), placed.bytes.data(), most);
+    ++counters_.placed;
 }
 
 }  // namespace torusmp::transport::sim

@@ -204,6 +204,7 @@ class Interface final : public transport::Interface {
     void deregister_memory(const RemoteMemory& memory) override;
     RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
     Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override;
+    Bytes place(const RemoteAddress& target, std::uint32_t port, std::size_t bytes) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;

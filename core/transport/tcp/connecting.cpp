@@ -94,6 +94,8 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
         attempts_.push_back(std::move(*arrival));
         arrivals_.erase(arrival);
         accept(attempt, channel);
+    } else if (spared && options.pause.count() > 0) {
+        hold_down(channel, options.pause);
     } else if (spared) {
         await_cable(channel, Clock::now());
     } else if (!options.mutual || address_.id > peer.id) {

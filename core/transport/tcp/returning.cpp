@@ -51,6 +51,15 @@ void TcpInterface::await_cable(TcpChannel& channel, Clock::time_point now) {
     set_alarm(std::min(channel.call_at_, channel.give_up_at_));
 }
 
+// The cable has died often: it is looked for when the pause is over, unless the other end calls.
+void TcpInterface::hold_down(TcpChannel& channel, std::chrono::nanoseconds pause) {
+    channel.state_ = TcpChannel::State::waiting;
+    channel.trouble_ = "it has died too often";
+    channel.call_at_ = Clock::now() + pause;
+    if (channel.give_up_at_ != Clock::time_point::max()) channel.give_up_at_ += pause;
+    set_alarm(channel.call_at_);
+}
+
 // A call of ours has failed: the next one is made when it is due.
 void TcpInterface::begin_again(TcpChannel& channel, const std::string& why) {
     drop_calls(channel);

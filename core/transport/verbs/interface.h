@@ -54,6 +54,7 @@ class VerbsInterface final : public Network<VerbsChannel> {
     Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override {
         return exposures_.find(memory.handle, offset, bytes);
     }
+    Bytes place(const RemoteAddress& target, std::uint32_t port, std::size_t bytes) override;
     bool idle() const override;
     std::string statistics() const override;
     void say_goodbye() override;

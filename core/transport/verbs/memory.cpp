@@ -40,6 +40,15 @@ RemoteMemory VerbsInterface::register_memory(Bytes memory, const Channel* channe
     return remote;
 }
 
+Bytes VerbsInterface::place(const RemoteAddress& target, std::uint32_t port, std::size_t bytes) {
+    const auto channel = std::find_if(channels_.begin(), channels_.end(),
+                                      [&](const auto& it) { return it->port_.port == port; });
+    if (channel == channels_.end()) return {};
+    return exposures_.find_at(target.address, bytes, [&](std::size_t index) {
+        return exposed_by_[index]->remote_key((*channel)->device_) == target.key;
+    });
+}
+
 void VerbsInterface::deregister_memory(const RemoteMemory& memory) {
     if (memory.handle == 0) return;
     exposures_.remove(memory.handle);

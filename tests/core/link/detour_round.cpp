@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/link/cable_faults.h"
+#include "core/link/retained.h"
 #include "core/traffic.h"
 
 namespace torusmp::core::testing {
@@ -47,12 +48,38 @@ JobOptions job_of(std::uint64_t seed) {
     options.hold_down = sim::Time(hold_downs[big ? 2 : random.below(3)]);
     options.world.read = sim::Remote::refused;
     options.world.notifies = random.below(3) != 0;
-    options.world.write = options.world.notifies ? sim::Remote::pending : sim::Remote::refused;
+    // Without notices the cable itself says that a write is complete.
+    options.world.write = options.world.notifies || random.below(2) == 0 ? sim::Remote::pending
+                                                                         : sim::Remote::refused;
+    options.world.places = random.below(3) == 0;
     options.world.down_within = sim::Time(random.below(2) == 0 ? 1'000'000 : 20'000);
     if (random.below(3) == 0) options.world.packet.straggling = 0.02;
     options.world.packet.straggle = sim::Time(300'000);
     options.link_transports = random.below(4) == 0 ? 2 : 0;
     return options;
+}
+
+// What link ends keep has its bounds at any time, and nothing is left of it in the end.
+std::string kept_too_much(Job& job, const JobOptions& options, bool at_the_end) {
+    const std::size_t links = 2 * std::size_t(job.torus().dimensions());
+    const std::size_t most_packets =
+        links *
+        std::size_t(options.credits + (job.torus().dimensions() - 1) * options.relay_credits);
+    const std::size_t most_news = links * links / 2 * std::size_t(job.size());
+    const std::size_t most_bytes =
+        most_packets * (sizeof(Retained::Packet) + job[0].options().body() + 128);
+    for (Rank rank = 0; rank < job.size(); ++rank) {
+        const LinkHoldings it = job[rank].state().link_holdings();
+        const bool little = it.packets <= most_packets && it.held <= most_packets &&
+                            it.news <= most_news && it.setups <= 2 * most_news &&
+                            it.bytes <= most_bytes;
+        const bool nothing = it.held + it.writes + it.news + it.setups == 0;
+        if (!little || (at_the_end && !nothing))
+            return fmt::format(
+                "rank {} keeps {} packets, {} held, {} writes, {} news, {} setups, {} B", rank,
+                it.packets, it.held, it.writes, it.news, it.setups, it.bytes);
+    }
+    return {};
 }
 
 }  // namespace
@@ -84,6 +111,8 @@ DetourRound run_detour_round(std::uint64_t seed, std::uint64_t messages) {
                     round.cuts += cables.cut_one();
                 else
                     round.mends += cables.mend_one();
+                if (auto what = kept_too_much(job, options, false); !what.empty())
+                    return fail(what);
             }
             if (!traffic.step()) return fail("nothing moves any more");
         }
@@ -98,6 +127,7 @@ DetourRound run_detour_round(std::uint64_t seed, std::uint64_t messages) {
         job.settle();
         if (!job.on_cables()) return fail("a link is not back on its cable");
         if (!job.quiet() || !job.credits_home()) return fail("credits are missing on cables");
+        if (auto what = kept_too_much(job, options, true); !what.empty()) return fail(what);
     } catch (const std::exception& error) {
         return fail(error.what());
     }

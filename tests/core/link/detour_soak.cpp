@@ -2,14 +2,19 @@
 // and schedule. Every message must arrive, once, in order and right, and when all cables are back
 // every link must be back on its own.
 //
-//   detour_soak [--rounds 1000] [--seed 1] [--messages 400]
+//   detour_soak [FIRST [COUNT]] [--messages 400]
 //
-// Exit code: 0 all was right, 1 not (the seed is printed: --seed N --rounds 1 repeats that round),
+// runs the schedules of COUNT seeds from FIRST on.
+//
+// Exit code: 0 all was right, 1 not (the seed is printed: detour_soak SEED 1 repeats that round),
 // 2 bad arguments.
 
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/link/detour_round.h"
 #include "core/soak.h"
@@ -17,14 +22,20 @@
 using namespace torusmp::core::testing;
 
 int main(int argc, char** argv) {
-    std::uint64_t rounds = 1000, first = 1, messages = 400;
+    std::uint64_t first = 1, rounds = 1000, messages = 400;
     try {
-        const NumberArgument known[] = {
-            {"--rounds", &rounds}, {"--seed", &first}, {"--messages", &messages}};
-        read_numbers(argc, argv, known);
+        std::vector<char*> rest(argv, argv + argc);
+        const std::pair<std::uint64_t*, const char*> places[] = {{&first, "FIRST"},
+                                                                 {&rounds, "COUNT"}};
+        for (const auto& [number, name] : places) {
+            if (rest.size() < 2 || std::string_view(rest[1]).starts_with("--")) break;
+            *number = whole_number(name, rest[1], 1);
+            rest.erase(rest.begin() + 1);
+        }
+        const NumberArgument known[] = {{"--messages", &messages}};
+        read_numbers(int(rest.size()), rest.data(), known);
     } catch (const std::invalid_argument& error) {
-        fmt::print(stderr,
-                   "detour_soak: {}\nusage: detour_soak [--rounds N] [--seed N] [--messages N]\n",
+        fmt::print(stderr, "detour_soak: {}\nusage: detour_soak [FIRST [COUNT]] [--messages N]\n",
                    error.what());
         return 2;
     }
@@ -41,7 +52,9 @@ int main(int argc, char** argv) {
         sum.mends += round.mends;
         sum.messages += round.messages;
     }
-    fmt::print("detour_soak: {} rounds, {} cables cut, {} mended, {} messages: all arrived\n",
-               rounds, sum.cuts, sum.mends, sum.messages);
+    fmt::print(
+        "detour_soak: {} schedules from seed {} on, {} cables cut, {} mended, {} messages: all "
+        "arrived\n",
+        rounds, first, sum.cuts, sum.mends, sum.messages);
     return 0;
 }

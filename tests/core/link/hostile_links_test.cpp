@@ -1,0 +1,295 @@
+// What a rank says of links and detours and that cannot be: it is refused and named, and no message
+// is lost without a word, comes twice or goes astray.
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/link/frames.h"
+#include "core/traffic.h"
+#include "routing/detours.h"
+
+namespace hostile_links_test {
+
+using namespace torusmp;
+using namespace torusmp::core;
+using namespace torusmp::core::testing;
+using transport::PacketHeader;
+
+namespace {
+
+constexpr int dimensions = 2;
+constexpr Rank end = 0;
+constexpr routing::Direction direction{0, +1};
+
+JobOptions torus(std::uint64_t seed) {
+    JobOptions options;
+    options.dims = {4, 3};
+    options.seed = seed;
+    options.eager_limit = 512;
+    options.credits = options.relay_credits = 2;
+    options.detour = true;
+    options.world.read = sim::Remote::refused;
+    options.world.notifies = true;
+    return options;
+}
+
+bool is_link_frame(const PacketHeader& header, LinkFrame kind) {
+    return header.virtual_channel >= dimensions && header.kind == std::uint8_t(kind);
+}
+
+template <class Body>
+Body body_of(const std::vector<std::byte>& payload) {
+    Body body;
+    std::memcpy(&body, payload.data(), sizeof body);
+    return body;
+}
+template <class Body>
+void put(std::vector<std::byte>& payload, const Body& body) {
+    std::memcpy(payload.data(), &body, sizeof body);
+}
+
+struct Forgery {
+    const char* what;
+    LinkFrame kind;
+    // False: not this one.
+    std::function<bool(PacketHeader&, std::vector<std::byte>&)> forge;
+    const char* named;  // in what the ranks say about it
+};
+
+template <class Body>
+auto body_changed(std::function<void(Body&)> change) {
+    return [change](PacketHeader&, std::vector<std::byte>& payload) {
+        Body body = body_of<Body>(payload);
+        change(body);
+        put(payload, body);
+        return true;
+    };
+}
+
+std::vector<Forgery> forgeries() {
+    static std::optional<std::pair<PacketHeader, std::vector<std::byte>>> recorded;
+    recorded.reset();
+    const char* const frame = "a frame came by its detour";
+    const char* const control = "a packet about links";
+    std::vector<Forgery> all;
+    all.push_back({"a frame that comes again", LinkFrame::detour,
+                   [](PacketHeader& header, std::vector<std::byte>& payload) {
+                       if (!recorded) {
+                           recorded.emplace(header, payload);
+                           return false;
+                       }
+                       if (recorded->first.source != header.source ||
+                           recorded->first.sequence == header.sequence ||
+                           body_of<DetourBody>(payload).state !=
+                               body_of<DetourBody>(recorded->second).state)
+                           return false;
+                       header.sequence = recorded->first.sequence;
+                       payload = recorded->second;
+                       return true;
+                   },
+                   frame});
+    all.push_back({"a frame out of the row", LinkFrame::detour,
+                   [](PacketHeader& header, std::vector<std::byte>&) {
+                       header.sequence += 1000;
+                       return true;
+                   },
+                   frame});
+    all.push_back({"a frame of an unknown kind", LinkFrame::detour,
+                   body_changed<DetourBody>([](DetourBody& it) { it.content = Detoured(7); }),
+                   frame});
+    all.push_back({"credits that nobody spent", LinkFrame::detour,
+                   body_changed<DetourBody>([](DetourBody& it) { it.granted += 100; }), frame});
+    all.push_back({"writes confirmed that nobody made", LinkFrame::detour,
+                   body_changed<DetourBody>([](DetourBody& it) { it.notices += 1000; }), frame});
+    all.push_back({"a packet longer than its frame", LinkFrame::detour,
+                   [](PacketHeader&, std::vector<std::byte>& payload) {
+                       if (body_of<DetourBody>(payload).content != Detoured::packet) return false;
+                       payload.pop_back();
+                       return true;
+                   },
+                   frame});
+    all.push_back({"a frame that is cut short", LinkFrame::detour,
+                   [](PacketHeader&, std::vector<std::byte>& payload) {
+                       payload.resize(4);
+                       return true;
+                   },
+                   "a frame of a detour that is cut short"});
+    all.push_back({"a frame on another way than its detour", LinkFrame::detour,
+                   [](PacketHeader& header, std::vector<std::byte>&) {
+                       header.tag = header.tag == 2 ? 3 : 2;
+                       return true;
+                   },
+                   "does not lead this way"});
+    all.push_back({"packets confirmed that nobody sent", LinkFrame::setup,
+                   body_changed<SetupBody>([](SetupBody& it) { it.taken += 100; }), control});
+    all.push_back({"writes confirmed in a setup that nobody made", LinkFrame::setup,
+                   body_changed<SetupBody>([](SetupBody& it) { it.notices += 1000; }), control});
+    all.push_back({"a setup for another link's cable", LinkFrame::setup,
+                   [](PacketHeader& header, std::vector<std::byte>& payload) {
+                       auto body = body_of<SetupBody>(payload);
+                       if (body.by_cable != 0) return false;
+                       body.by_cable = 1;
+                       put(payload, body);
+                       return header.source == std::uint32_t(end);
+                   },
+                   control});
+    all.push_back({"news of a link that there is not", LinkFrame::news,
+                   body_changed<NewsBody>([](NewsBody& it) { it.rank = 1'000'000; }), control});
+    all.push_back({"news cut short", LinkFrame::news,
+                   [](PacketHeader&, std::vector<std::byte>& payload) {
+                       payload.pop_back();
+                       return true;
+                   },
+                   control});
+    all.push_back({"news in another rank's name", LinkFrame::news,
+                   [](PacketHeader& header, std::vector<std::byte>&) {
+                       header.source = (header.source + 1) % 12;
+                       return true;
+                   },
+                   control});
+    all.push_back({"a confirmation of writes that nobody made", LinkFrame::confirm,
+                   body_changed<ConfirmBody>([](ConfirmBody& it) { it.notices += 1000; }),
+                   control});
+    all.push_back({"a packet about links of a kind that there is not", LinkFrame::news,
+                   [](PacketHeader& header, std::vector<std::byte>&) {
+                       header.kind = 0x7f;
+                       return true;
+                   },
+                   control});
+    all.push_back({"a setup that comes another way", LinkFrame::setup,
+                   [](PacketHeader& header, std::vector<std::byte>& payload) {
+                       // As if it were that of the other way around, from its other end.
+                       if (body_of<SetupBody>(payload).by_cable != 0 ||
+                           header.source != std::uint32_t(end))
+                           return false;
+                       std::swap(header.source, header.destination);
+                       header.tag ^= 1;
+                       return true;
+                   },
+                   control});
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("what a rank says of links and cannot be is refused and named", "[core][detour]") {
+    const std::size_t which = GENERATE(range(0, 17));
+    const std::uint64_t seed = GENERATE(range(1, 5));
+    const std::vector<Forgery> all = forgeries();
+    REQUIRE(all.size() == 17);
+    const Forgery& forgery = all[which];
+    CAPTURE(seed, forgery.what);
+    TrafficOptions traffic_options;
+    traffic_options.messages = 400;
+    Traffic traffic(torus(seed), traffic_options);
+    traffic.expect_enemies();
+    Job& job = traffic.job();
+    int forged = 0;
+    job.world().set_interposer(
+        [&](std::size_t, PacketHeader& header, std::vector<std::byte>& payload) {
+            if (forged == 0 && is_link_frame(header, forgery.kind))
+                forged += forgery.forge(header, payload);
+        });
+    bool cut = false, mended = false;
+    while (traffic.arrived() < traffic_options.messages && traffic.failure().empty()) {
+        if (!cut && traffic.arrived() > 50) cut = job.cut_link(end, direction);
+        if (cut && !mended && traffic.arrived() > 200) {
+            job.revive_link(end, direction);
+            mended = true;
+        }
+        if (!traffic.step()) break;
+    }
+    INFO(traffic.stuck());
+    REQUIRE(traffic.failure() == "");
+    REQUIRE(traffic.arrived() == traffic_options.messages);
+    REQUIRE(forged == 1);
+    REQUIRE(job.report().find(forgery.named) != std::string::npos);
+}
+
+// The interposer plays a cable that was plugged in elsewhere: other ranks' hellos come by it.
+TEST_CASE("a cable that comes back with another rank at its end is refused and named",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 13));
+    CAPTURE(seed);
+    TrafficOptions traffic_options;
+    traffic_options.messages = 400;
+    Traffic traffic(torus(seed), traffic_options);
+    Job& job = traffic.job();
+    job.cut_link(end, direction);
+    int forged = 0;
+    job.world().set_interposer([&](std::size_t, PacketHeader& header, std::vector<std::byte>&) {
+        if (!is_link_frame(header, LinkFrame::hello) || forged >= 4) return;
+        ++forged;
+        if (seed % 2 == 0)
+            header.source = 7;
+        else
+            header.tag = 3;  // the same rank's other link
+    });
+    bool mended = false;
+    while (traffic.arrived() < traffic_options.messages && traffic.failure().empty()) {
+        if (!mended && traffic.arrived() > 100) {
+            job.revive_link(end, direction);
+            mended = true;
+        }
+        if (!traffic.step()) break;
+    }
+    job.settle();
+    INFO(traffic.stuck());
+    REQUIRE(traffic.failure() == "");
+    REQUIRE(traffic.arrived() == traffic_options.messages);
+    REQUIRE(forged == 4);
+    REQUIRE(job.report().find("what is plugged in there leads to") != std::string::npos);
+    REQUIRE(job.on_cables());  // it was the right one at last
+    REQUIRE(job.quiet());
+    REQUIRE(job.credits_home());
+}
+
+// Bits that change anywhere in what ranks say of links: at worst links are closed and requests end.
+TEST_CASE("whatever is said of links, no message comes twice, wrong or elsewhere",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 121));
+    CAPTURE(seed);
+    TrafficOptions traffic_options;
+    traffic_options.messages = 300;
+    Traffic traffic(torus(seed), traffic_options);
+    traffic.expect_enemies();
+    Job& job = traffic.job();
+    sim::Random random(seed);
+    job.world().set_interposer(
+        [&](std::size_t, PacketHeader& header, std::vector<std::byte>& payload) {
+            if (header.virtual_channel < dimensions || random.below(60) != 0) return;
+            // What is behind the body of a frame is a packet, which any relay may change.
+            const std::size_t bytes = std::min(
+                payload.size(), is_link_frame(header, LinkFrame::detour) ? sizeof(DetourBody) : 64);
+            switch (random.below(5)) {
+                case 0:
+                    header.sequence ^= 1u << random.below(32);
+                    break;
+                case 1:
+                    header.source = std::uint32_t(random.below(13));
+                    break;
+                case 2:
+                    header.tag = std::int32_t(random.below(6)) - 1;
+                    break;
+                default:
+                    if (bytes != 0)
+                        payload[random.below(bytes)] ^= std::byte(1u << random.below(8));
+            }
+        });
+    // Who drops what he should pass on can keep others waiting, as any relay can.
+    for (int turns = 0; turns < 40'000 && traffic.arrived() < traffic_options.messages; ++turns) {
+        if (random.below(400) == 0) {
+            const Rank rank = Rank(random.below(12));
+            const routing::Direction way{int(random.below(2)), +1};
+            if (!job.cut_link(rank, way)) job.revive_link(rank, way);
+        }
+        if (!traffic.step()) break;
+        REQUIRE(traffic.failure() == "");
+    }
+}
+
+}  // namespace hostile_links_test
