@@ -12,15 +12,18 @@
 namespace torusmp::transport {
 
 struct Patience {
-    bool again = false;  // its port has had a channel before
-    bool met = false;    // the two ends have met
+    bool again = false;              // its port has had a channel before
+    bool met = false;                // the two ends have met
+    Clock::time_point not_before{};  // it is not tried earlier (ChannelOptions::pause)
     Clock::time_point give_up_at = Clock::time_point::max();
 
-    // Its channel takes the place of that one.
-    void follow(const Patience& before, std::chrono::nanoseconds timeout) {
+    // Its channel takes the place of that one, and waits for so long at least.
+    void follow(const Patience& before, std::chrono::nanoseconds pause,
+                std::chrono::nanoseconds timeout) {
         again = true;
+        not_before = Clock::now() + pause;
         const bool awaited_before = before.again && !before.met;
-        if (!awaited_before) give_up_at = Clock::now() + timeout;
+        if (!awaited_before) give_up_at = not_before + timeout;
     }
 };
 

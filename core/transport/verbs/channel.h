@@ -177,7 +177,7 @@ class VerbsChannel final : public NetworkChannel {
     // Whether everything that was given to the device has come back. Precondition: it is down.
     bool returned();
     // Takes the place of one that has gone down, or that core has closed.
-    void follow(VerbsChannel& before);
+    void follow(VerbsChannel& before, std::chrono::nanoseconds pause);
     bool follow_silence(std::chrono::nanoseconds gap, std::chrono::nanoseconds timeout);
     CreditWord all_credits() const;
     void check(const Hello& hello) const;

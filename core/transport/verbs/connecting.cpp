@@ -68,7 +68,7 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
     channel.mutual_ = options.mutual;
     channel.hello_pause_ = first_hello_pause;
     if (again) {
-        channel.follow(**before);
+        channel.follow(**before, options.pause);
         // In its place, since core may be called from a loop over all channels.
         replaced_.push_back(std::exchange(*before, std::move(made)));
     } else {
@@ -83,6 +83,7 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
         pending_.erase(pending);
     }
     next_look_at_clock_ = {};
+    impatient_ = true;
     if (again) return channel;  // it says hello when it has a queue pair
     if (!try_to_reach(channel)) greet(channel);
     // A cable that is known to be dead is not waited for when all links come up.

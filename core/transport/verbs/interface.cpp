@@ -154,7 +154,7 @@ int VerbsInterface::poll(Sink& sink) {
             if (it->wants_push()) it->push();
     }
     if (every(turn_, descriptors_every)) look(0);
-    if (thorough || every(turn_, waiting_ != 0 ? greetings_every : descriptors_every))
+    if (thorough || every(turn_, impatient_ ? greetings_every : descriptors_every))
         look_at_the_clock();
     hand_over_all();
     for (const auto& [channel, why] : std::exchange(broken_, {})) {

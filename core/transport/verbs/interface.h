@@ -122,6 +122,7 @@ class VerbsInterface final : public Network<VerbsChannel> {
     std::vector<std::unique_ptr<VerbsChannel>> replaced_;
     Clock::time_point last_look_at_clock_{};
     Clock::time_point next_look_at_clock_{};
+    bool impatient_ = false;  // channels wait for their peers, so the clock is read often
     // Since the last look at all channels: how long this process would have noticed an answer.
     Clock::duration attended_{};
     Clock::duration slept_{};  // in sleep(), since the clock was read

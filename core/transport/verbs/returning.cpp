@@ -28,10 +28,10 @@ constexpr int silent_part = 4;
 
 }  // namespace
 
-void VerbsChannel::follow(VerbsChannel& before) {
+void VerbsChannel::follow(VerbsChannel& before, std::chrono::nanoseconds pause) {
     before.close("it is connected again");
     before.closed_by_core();
-    patience_.follow(before.patience_, interface_.options_.timeout);
+    patience_.follow(before.patience_, pause, interface_.options_.timeout);
     serial_ = before.serial_ + 1;
     outdated_ = std::max(before.outdated_, before.bound_);
     if (before.heard_ && before.heard_->serial > outdated_) heard_ = before.heard_;
@@ -54,6 +54,7 @@ bool VerbsChannel::returned() {
 // Makes the queue pair, if that is possible by now.
 bool VerbsInterface::begin_again(VerbsChannel& channel) {
     if (channel.queue_pair_) return true;
+    if (channel.patience_.again && Clock::now() < channel.patience_.not_before) return false;
     const auto blocks = [&](const auto& it) { return it->index_ == channel.index_; };
     if (std::any_of(replaced_.begin(), replaced_.end(), blocks) ||
         !slots_.has(channel.device_, channel.receives()))
@@ -82,7 +83,9 @@ void VerbsInterface::bury() {
         std::erase(dirty_, it);
         VerbsChannel* const next = channel_of(it->port_.port);
         replaced_.erase(replaced_.begin() + std::ptrdiff_t(i));
-        if (next->state_ == VerbsChannel::State::waiting && begin_again(*next)) try_to_reach(*next);
+        if (next->state_ == VerbsChannel::State::waiting && begin_again(*next) &&
+            !try_to_reach(*next))
+            greet(*next);
     }
 }
 
@@ -141,6 +144,7 @@ void VerbsInterface::look_at_the_clock() {
     const auto gap = std::exchange(attended_, {});
     const Clock::duration apart = std::min<Clock::duration>(close_look, options_.timeout / 8);
     next_look_at_clock_ = now + options_.timeout / silent_part;
+    impatient_ = false;
     for (const auto& it : channels_) {
         if (it->state_ < VerbsChannel::State::open)
             await_peer(*it, now, gap);
@@ -156,15 +160,17 @@ void VerbsInterface::await_peer(VerbsChannel& channel, Clock::time_point now, Cl
         return channel.fail(fmt::format("not connected within {} s (transport.timeout){}{}",
                                         std::chrono::duration<double>(options_.timeout).count(),
                                         channel.trouble_.empty() ? "" : ": ", channel.trouble_));
-    if (now >= channel.patience_.give_up_at)
-        return channel.fail("there is no cable: " +
-                            (channel.trouble_.empty() ? "nobody answers" : channel.trouble_));
     if (now >= channel.next_hello_ && begin_again(channel) &&
         (channel.state_ == VerbsChannel::State::meeting || !try_to_reach(channel)))
         greet(channel);
-    next_look_at_clock_ =
-        std::min({next_look_at_clock_, std::max(channel.next_hello_, now + shortest_pause),
-                  channel.patience_.give_up_at});
+    if (now >= channel.patience_.give_up_at)
+        return channel.fail("there is no cable: " +
+                            (channel.trouble_.empty() ? "nobody answers" : channel.trouble_));
+    impatient_ = true;
+    next_look_at_clock_ = std::min(
+        {next_look_at_clock_,
+         std::max({channel.next_hello_, channel.patience_.not_before, now + shortest_pause}),
+         channel.patience_.give_up_at});
 }
 
 // Whether the peer's device owes us an answer. Any frame is one, and any request that it has

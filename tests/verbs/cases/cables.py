@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-TIMEOUT = 1     # seconds, transport.timeout: a silent cable is dead after so long
+TIMEOUT = 5     # seconds, transport.timeout: a silent cable is dead after so long
 PATIENCE = 240  # seconds, against hangs
 EVENTS = 8
 
@@ -114,7 +114,7 @@ def run(seed):
         wait(job, ready.exists, "before any fault")
         for _ in range(EVENTS):
             cables.step()
-            time.sleep(dice.choice((0, 0.1, 0.5, 1.5)))
+            time.sleep(dice.choice((0, 0.1, 0.5, 1.5, TIMEOUT + 2)))
             if job.poll() is not None:
                 raise Wrong(f"the job ended with {job.returncode}")
         if dice.random() < 0.5:
