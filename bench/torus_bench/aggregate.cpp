@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -141,6 +142,73 @@ std::vector<Figure> exchange_rates(const Context& context, Raw& raw, std::size_t
     return figures;
 }
 
+// ---- Each link by itself ----
+
+// Seconds from the start of an exchange over all links until each message has come, by rank and
+// direction of the link at its receiver; zero: nothing comes there. The same on every rank.
+std::vector<double> seconds_of_links(const Context& context, std::size_t bytes, int dimensions) {
+    constexpr int rounds = 4;
+    using Clock = std::chrono::steady_clock;
+    const Part part = part_of(context, rank(), dimensions);
+    const int directions = 2 * context.torus.dimensions();
+    const auto axis = [&](const routing::Direction& link) {
+        return context.torus.dimensions() - 1 - link.dimension;
+    };
+    std::vector<Buffer> buffers;
+    std::vector<Channel> receives, sends;
+    for (const auto& link : part.receives) {
+        buffers.emplace_back(bytes);
+        receives.push_back(Channel::receive_relative(buffers.back(), bytes, axis(link), link.sign));
+    }
+    for (const auto& link : part.sends) {
+        buffers.emplace_back(bytes);
+        sends.push_back(Channel::send_relative(buffers.back(), bytes, axis(link), link.sign));
+    }
+    std::vector<double> seconds(std::size_t(ranks() * directions), 0.0);
+    for (int round = -1; round < rounds; ++round) {  // the first one warms up
+        std::vector<bool> done(receives.size(), false);
+        barrier();
+        const auto start = Clock::now();
+        for (Channel& channel : receives) channel.start();
+        for (Channel& channel : sends) channel.start();
+        for (std::size_t open = receives.size(); open > 0;)
+            for (std::size_t n = 0; n < receives.size(); ++n) {
+                if (done[n] || !receives[n].done()) continue;
+                done[n] = true;
+                --open;
+                const std::chrono::duration<double> elapsed = Clock::now() - start;
+                if (round >= 0)
+                    seconds[std::size_t(rank() * directions + part.receives[n].index())] +=
+                        elapsed.count() / rounds;
+            }
+        for (Channel& channel : receives) channel.wait();
+        for (Channel& channel : sends) channel.wait();
+    }
+    sum_over_ranks(seconds);
+    return seconds;
+}
+
+// The slowest link and its share of what the others carry.
+std::string describe_slowest(const Context& context, std::size_t bytes, int dimensions) {
+    const int directions = 2 * context.torus.dimensions();
+    const std::vector<double> seconds = seconds_of_links(context, bytes, dimensions);
+    std::vector<std::pair<double, int>> rates;  // MB/s, place in `seconds`
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+        if (seconds[i] > 0) rates.push_back({double(bytes) / megabyte / seconds[i], int(i)});
+    if (rates.empty()) return {};
+    std::sort(rates.begin(), rates.end());
+    const auto [slowest, place] = rates.front();
+    const double usual = rates[rates.size() / 2].first;
+    const int receiver = place / directions;
+    const auto link = routing::Direction::from_index(place % directions);
+    return fmt::format(
+        "Slowest link at {}, {}-D: rank {} to rank {}, which receives on its {}{}, with {} MB/s: "
+        "{:.0f} % of the {} MB/s that half of the links exceed; the fastest has {}.",
+        base::format_size(bytes), dimensions, *context.torus.neighbour(receiver, link), receiver,
+        link.dimension, link.sign > 0 ? '+' : '-', shorten(slowest), 100 * slowest / usual,
+        shorten(usual), shorten(rates.back().first));
+}
+
 std::vector<Column> columns_for(int dimensions, bool raw) {
     std::vector<Column> columns;
     for (int n = 1; n <= dimensions; ++n) {
@@ -198,6 +266,12 @@ Table measure_aggregate(const Context& context) {
                 row.figures.push_back(std::move(figure));
         }
         table.rows.push_back(std::move(row));
+    }
+    if (!context.options.sizes.empty()) {
+        context.progress("each link");
+        const std::size_t largest =
+            *std::max_element(context.options.sizes.begin(), context.options.sizes.end());
+        table.notes.push_back(describe_slowest(context, largest, dimensions));
     }
     return table;
 }

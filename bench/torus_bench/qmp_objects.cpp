@@ -99,6 +99,10 @@ double sum_over_ranks(double value) {
     return value;
 }
 
+void sum_over_ranks(std::vector<double>& values) {
+    check(QMP_sum_double_array(values.data(), int(values.size())), "QMP_sum_double_array");
+}
+
 double maximum_over_ranks(double value) {
     check(QMP_max_double(&value), "QMP_max_double");
     return value;

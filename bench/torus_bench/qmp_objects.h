@@ -60,6 +60,7 @@ class Channel {
 
     void start() { check(QMP_start(handle_.get()), "QMP_start"); }
     void wait() { check(QMP_wait(handle_.get()), "QMP_wait"); }
+    bool done() { return QMP_is_complete(handle_.get()); }
 
   private:
     struct Free {
@@ -73,6 +74,7 @@ int rank();
 int ranks();
 void barrier();
 double sum_over_ranks(double value);
+void sum_over_ranks(std::vector<double>& values);  // as many on every rank
 double maximum_over_ranks(double value);
 
 }  // namespace torusmp::bench

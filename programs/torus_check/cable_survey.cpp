@@ -28,8 +28,8 @@ constexpr double together_seconds = 0.05;
 constexpr std::uint64_t least_alone = std::uint64_t(384) << 10, most_alone = std::uint64_t(32)
                                                                              << 20;
 constexpr double alone_seconds = 0.002;
-constexpr auto stream_time = std::chrono::milliseconds(10);
-// Comparisons last longer; but every second is by a short stream where that takes no time, which
+constexpr auto transfer_time = std::chrono::milliseconds(10);
+// Comparisons last longer; but every second is by a short transfer where that takes no time, which
 // most likely runs between two interruptions of the hosts.
 constexpr auto compare_time = std::chrono::milliseconds(50);
 constexpr int comparisons_of_fast = 12, comparisons_of_others = 6, comparisons_if_far_behind = 5;
@@ -125,7 +125,7 @@ class CableSurvey {
         for (std::size_t node = 0; node < reports.size(); ++node)
             survey_.hosts[node].report = reports[node];
         survey_.cables = judge(settings_, survey_.hosts, options_.expectation);
-        if (options_.streams) measure();
+        if (options_.transfers) measure();
         judge_counters(before, coordinator_.ask_reports());
         return std::move(survey_);
     }
@@ -156,7 +156,7 @@ class CableSurvey {
         return reports;
     }
 
-    // ---- Streams ----
+    // ---- Transfers ----
 
     void measure() {
         std::vector<std::optional<int>> megabits;
@@ -207,17 +207,17 @@ class CableSurvey {
 
     Pushed push_alone(Speeds::Way way, bool brief) {
         constexpr auto pace = Coordinator::Pace::in_turns;
-        Coordinator::Order stream = order(way, pace, 1);
-        stream.push.time = compare_time;
-        if (brief) stream.push.bytes = least_alone;
-        return coordinator_.push({stream}, pace).front();
+        Coordinator::Order transfer = order(way, pace, 1);
+        transfer.push.time = compare_time;
+        if (brief) transfer.push.bytes = least_alone;
+        return coordinator_.push({transfer}, pace).front();
     }
 
     Coordinator::Order order(Speeds::Way way, Coordinator::Pace pace, std::size_t ways) const {
         const CableResult& cable = survey_.cables[way / 2];
         const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
         const double rate = slower_end(cable).value_or(default_megabits) * 1e6 / 8;
-        Push push{0, from.device, to.node, to.device, 0, 0, stream_time};
+        Push push{0, from.device, to.node, to.device, 0, 0, transfer_time};
         if (pace == Coordinator::Pace::in_turns) {
             push.least = least_alone;
             push.bytes = std::clamp(std::uint64_t(alone_seconds * rate), least_alone, most_alone);

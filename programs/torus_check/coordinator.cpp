@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto slice = std::chrono::milliseconds(100);
 constexpr auto soon = std::chrono::seconds(3);
 constexpr std::size_t most_names = 8;
-constexpr int streams_a_machine = 4;
+constexpr int transfers_a_machine = 4;
 
 }  // namespace
 
@@ -95,7 +95,7 @@ std::vector<Pushed> Coordinator::push(const std::vector<Order>& orders, Pace pac
     };
     const auto has_room = [&](int node) {
         return busy[std::size_t(node)] == 0 &&
-               ends_busy[machines[std::size_t(node)]] < 2 * streams_a_machine;
+               ends_busy[machines[std::size_t(node)]] < 2 * transfers_a_machine;
     };
     const auto finish = [&](std::map<int, std::size_t>::iterator at, const Pushed& pushed) {
         occupy(orders[at->second], -1);
@@ -119,7 +119,7 @@ std::vector<Pushed> Coordinator::push(const std::vector<Order>& orders, Pace pac
             return true;
         });
         progress_("measuring cables", orders.size() - waiting.size() - running.size(),
-                  orders.size(), "streams", {});
+                  orders.size(), "transfers", {});
         if (running.empty() || !keep_waiting(left)) break;
         for (Worker& worker : workers_)
             for (const Pushed& pushed : worker.take_pushed())

@@ -51,8 +51,8 @@ class Coordinator : private Reach::Listener {
         int node = 0;
         Push push;  // its id is given here
     };
-    // Streams over cables: all at once, or such that no host has more than one at a time, and hosts
-    // that share a machine have only a few. Results in the order of the orders.
+    // Transfers over cables: all at once, or such that no host has more than one at a time, and
+    // hosts that share a machine have only a few. Results in the order of the orders.
     enum class Pace { together, in_turns };
     std::vector<Pushed> push(const std::vector<Order>& orders, Pace pace);
 

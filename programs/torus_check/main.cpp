@@ -1,6 +1,5 @@
 // torus-check: tests every cable of a geometry file at once, or writes the file from the cabling.
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -22,14 +22,18 @@
 #include "config/raw.h"
 #include "core/transport/machine.h"
 #include "job/settings.h"
+#include "launch/agent.h"
 #include "launch/settings.h"
 #include "programs/torus_check/cable_survey.h"
 #include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/discover.h"
+#include "programs/torus_check/options.h"
 #include "programs/torus_check/probe.h"
 #include "programs/torus_check/reach.h"
 #include "programs/torus_check/report.h"
+#include "programs/torus_check/torus_reach.h"
 #include "programs/torus_check/verdict.h"
+#include "programs/torus_check/watch.h"
 
 namespace po = boost::program_options;
 using namespace torusmp;
@@ -39,91 +43,10 @@ namespace {
 
 constexpr int large_probes = 8;  // of MTU size; more might overrun small buffers
 
-constexpr const char* examples = R"(
-Examples:
-  torus-check --config cluster.toml                 test every cable
-  torus-check --config cluster.toml --json -        the same for a script
-  torus-check --discover cluster.toml --hosts n0,n1,n2,n3
-                                                    write a geometry file from the cabling
-
-Every host sends its name out of every device and tells what it heard. A table names each cable
-that is crossed, swapped, misplaced, missing, slow, lossy or has a small MTU, by host and device.
-Nothing needs to be configured on the links: they only have to be up.
-
-Exit codes: 0 all cables are good (or a file was written), 1 something is wrong, 2 a setting or an
-option is wrong.
-)";
-
-po::options_description make_options() {
-    po::options_description options("Options");
-    config::add_common_options(options);
-    const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-    options.add_options()  //
-        ("discover", text("FILE"),
-         "write a geometry file from what is found on the cables; - is standard output")      //
-        ("hosts", text("A,B,C"), "the hosts to ask with --discover, instead of nodes.hosts")  //
-        ("devices", text("GLOBS"),
-         "with --discover: only devices like these, for example \"enp*,eth1\"")               //
-        ("agent", text("COMMAND"), "short for --set launch.agent=COMMAND")                    //
-        ("program", text("PATH"), "torus-check on the other hosts; otherwise the same path")  //
-        ("probes", text("N")->default_value("500"), "packets to send on each device")         //
-        ("speed", text("MBIT"), "expected speed of links; otherwise what most have")          //
-        ("mtu", text("BYTES"), "expected MTU of links; otherwise what most have")             //
-        ("timeout", text("TIME")->default_value("30s"), "how long to wait for hosts")         //
-        ("all", "list good cables too")                                                       //
-        ("json", text("FILE"), "write the same as JSON; - is standard output, instead of the text");
-    return options;
-}
-
-int print_help(const po::options_description& options) {
-    std::ostringstream text;
-    text << options;
-    fmt::print(
-        "Usage: torus-check [options]\nTests every cable of a geometry file at once.\n\n{}{}",
-        text.str(), examples);
-    return config::exit_ok;
-}
-
-// ---- Options ----
-
-std::optional<int> number_option(const po::variables_map& given, const char* option, int low,
-                                 int high) {
-    if (!given.count(option)) return std::nullopt;
-    const std::string text = given[option].as<std::string>();
-    const auto value = base::parse_integer(text);
-    if (!value || *value < low || *value > high)
-        throw UsageError(fmt::format("--{} is \"{}\": expected a whole number from {} to {}",
-                                     option, base::printable(text), low, high));
-    return int(*value);
-}
-
-std::chrono::milliseconds timeout_option(const po::variables_map& given) {
-    const std::string text = given["timeout"].as<std::string>();
-    const auto time = base::parse_time(text);
-    if (!time || *time < std::chrono::milliseconds(1) || *time > std::chrono::hours(24))
-        throw UsageError(
-            fmt::format("--timeout is \"{}\": expected a time like 30s", base::printable(text)));
-    return std::chrono::ceil<std::chrono::milliseconds>(*time);
-}
-
-std::vector<std::string> split_list(const std::string& text) {
-    std::vector<std::string> parts;
-    std::istringstream in(text);
-    for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
-    return parts;
-}
-
-config::Settings load_settings(const po::variables_map& given) {
-    config::LoadRequest request = config::request_from(given);
-    if (given.count("agent"))
-        request.flags.push_back({"launch.agent", given["agent"].as<std::string>(), "--agent"});
-    return config::load(job::schema(), request);
-}
-
 std::vector<std::string> hosts_to_discover(const po::variables_map& given,
                                            const config::Settings& settings) {
     std::vector<std::string> hosts = host_names(settings);
-    if (given.count("hosts")) hosts = split_list(given["hosts"].as<std::string>());
+    if (given.count("hosts")) hosts = check::split_list(given["hosts"].as<std::string>());
     if (hosts.empty()) throw UsageError("--discover needs hosts to ask: expected --hosts a,b,c");
     for (std::size_t i = 0; i < hosts.size(); ++i) {
         if (!config::legal_host_name(hosts[i]))
@@ -184,7 +107,7 @@ check::SurveyPlan make_plan(const po::variables_map& given, const config::Settin
                             const std::vector<std::string>& hosts) {
     check::SurveyPlan plan;
     plan.hosts = hosts;
-    plan.timeout = timeout_option(given);
+    plan.timeout = check::timeout_option(given);
     check::Job job;
     job.nonce = check::random_nonce();
     // Away from well-known and ephemeral ports; another job would have to pick the same port, and
@@ -202,12 +125,46 @@ check::SurveyPlan make_plan(const po::variables_map& given, const config::Settin
     return plan;
 }
 
+// Where this host stands among the others; nothing: it is none of them.
+std::optional<int> own_place(const po::variables_map& given,
+                             const std::vector<std::string>& hosts) {
+    char name[256] = {};
+    if (given.count("here") == 0) {
+        (void)::gethostname(name, sizeof name - 1);
+        return check::find_host(hosts, name);
+    }
+    const std::string& here = given["here"].as<std::string>();
+    const auto place = check::find_host(hosts, here);
+    if (!place)
+        throw UsageError(fmt::format("--here {}: there is no such host among those to ask",
+                                     base::printable(here)));
+    return place;
+}
+
 std::unique_ptr<check::Reach> make_reach(const po::variables_map& given,
                                          const config::Settings& settings,
                                          const std::vector<std::string>& hosts) {
     const std::string program =
         given.count("program") ? given["program"].as<std::string>() : own_path();
-    return check::reach_by_agents(settings[launch::setting::agent], program, hosts);
+    if (settings[launch::setting::through] == launch::Through::network) {
+        for (const char* option : {"here", "torus-run"})
+            if (given.count(option))
+                throw UsageError(fmt::format("--{} goes with --set launch.through=torus", option));
+        return check::reach_by_agents(settings[launch::setting::agent], program, hosts);
+    }
+    check::TorusPlan plan;
+    plan.hosts = hosts;
+    plan.here = own_place(given, hosts);
+    plan.program = program;
+    plan.torus_run = given.count("torus-run")
+                         ? given["torus-run"].as<std::string>()
+                         : std::filesystem::path(own_path()).replace_filename("torus-run").string();
+    plan.links_known = !given.count("discover");
+    if (!plan.links_known && launch::wants_address(settings[launch::setting::agent]))
+        throw UsageError(
+            "launch.agent has {address}, but --discover does not know yet which link leads to "
+            "whom: expected an agent that takes the names of neighbours");
+    return check::reach_through_torus(settings, std::move(plan));
 }
 
 // Only the devices named in the geometry file send; all listen.
@@ -246,7 +203,7 @@ check::Survey survey_hosts(const po::variables_map& given, const config::Setting
 }
 
 int test_cables(const po::variables_map& given) {
-    const config::Settings settings = load_settings(given);
+    const config::Settings settings = check::load_settings(given);
     if (host_names(settings).empty())
         throw UsageError(
             "no hosts are named: expected a geometry file with nodes.hosts (--config FILE), or "
@@ -254,9 +211,9 @@ int test_cables(const po::variables_map& given) {
     check::SurveyPlan plan = make_plan(given, settings, host_names(settings));
     restrict_devices(settings, plan);
     check::SurveyOptions options;
-    options.expectation = {number_option(given, "speed", 1, 10'000'000),
-                           number_option(given, "mtu", 68, 65536), 0.003};
-    options.small_probes = *number_option(given, "probes", 1, check::most_probes);
+    options.expectation = {check::number_option(given, "speed", 1, 10'000'000),
+                           check::number_option(given, "mtu", 68, 65536), 0.003};
+    options.small_probes = *check::number_option(given, "probes", 1, check::most_probes);
     options.large_probes = large_probes;
     const check::Survey survey = survey_hosts(given, settings, plan, options);
     check::CheckReport report;
@@ -285,7 +242,7 @@ std::vector<check::HostResult> who_hears_whom(const po::variables_map& given,
     const auto reach = make_reach(given, settings, plan.hosts);
     check::Coordinator coordinator(plan, *reach, progress);
     coordinator.ask_hosts();
-    const int probes = *number_option(given, "probes", 1, check::most_probes);
+    const int probes = *check::number_option(given, "probes", 1, check::most_probes);
     const auto reports = coordinator.send_round([probes](int) {
         return check::Round{0, probes, large_probes, true, {}};
     });
@@ -295,16 +252,9 @@ std::vector<check::HostResult> who_hears_whom(const po::variables_map& given,
 }
 
 int discover_torus(const po::variables_map& given) {
-    const config::Settings settings = load_settings(given);
+    const config::Settings settings = check::load_settings(given);
     const std::vector<std::string> hosts = hosts_to_discover(given, settings);
-    const std::vector<std::string> globs = given.count("devices")
-                                               ? split_list(given["devices"].as<std::string>())
-                                               : std::vector<std::string>{"*"};
-    const auto wanted = [&](const std::string& device) {
-        return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-            return ::fnmatch(glob.c_str(), device.c_str(), 0) == 0;
-        });
-    };
+    const auto wanted = check::wanted_devices(given);
     const bool own_agent =
         settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
     const check::Discovery found =
@@ -330,20 +280,58 @@ int discover_torus(const po::variables_map& given) {
     return code;
 }
 
+// ---- Health ----
+
+// The links of this host: by the geometry file, by --devices, or both.
+std::vector<std::string> links_to_watch(const po::variables_map& given,
+                                        const config::Settings& settings) {
+    std::vector<std::string> found;
+    if (given.count("devices")) {
+        const auto wanted = check::wanted_devices(given);
+        for (const config::Device& device : config::this_host().devices)
+            if (!device.loopback && wanted(device.name)) found.push_back(device.name);
+        if (found.empty())
+            throw UsageError(fmt::format("--devices {}: this host has no such device",
+                                         base::printable(given["devices"].as<std::string>())));
+        return found;
+    }
+    if (host_names(settings).empty())
+        throw UsageError(
+            "--watch needs the links of this host: expected a geometry file with nodes.hosts and "
+            "[links] (--config FILE), or --devices GLOBS");
+    const auto node = own_place(given, host_names(settings));
+    if (!node)
+        throw UsageError(
+            "this host is not in nodes.hosts: expected --here NAME, or --devices GLOBS");
+    found = config::link_devices(settings, *node);
+    if (found.empty())
+        throw UsageError(
+            fmt::format("[links] gives {} no devices: expected some, or --devices GLOBS",
+                        host_names(settings)[std::size_t(*node)]));
+    return found;
+}
+
+int watch(const po::variables_map& given) {
+    check::WatchOptions options;
+    options.state_file = given["watch"].as<std::string>();
+    options.devices = links_to_watch(given, check::load_settings(given));
+    options.all = given.count("all") != 0;
+    return check::watch_links(options);
+}
+
 int run(int argc, const char* const* argv) {
     // Only torus-check itself passes this option, alone.
     if (argc == 2 && std::string_view(argv[1]) == "--probe") return check::run_probe();
-    const po::options_description options = make_options();
+    const po::options_description options = check::make_options();
     const po::variables_map given = config::parse_options(argc, argv, options);
-    if (given.count("help")) return print_help(options);
+    if (given.count("help")) return check::print_help(options);
     if (given.count("version")) {
         config::print_version("torus-check");
         return config::exit_ok;
     }
-    for (const char* option : {"hosts", "devices"})
-        if (given.count(option) && !given.count("discover"))
-            throw UsageError(fmt::format("--{} goes with --discover", option));
+    check::check_options(given);
     ::signal(SIGPIPE, SIG_IGN);  // the end of its output tells that an agent is gone
+    if (given.count("watch")) return watch(given);
     return given.count("discover") ? discover_torus(given) : test_cables(given);
 }
 

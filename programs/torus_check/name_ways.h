@@ -13,11 +13,11 @@ namespace torusmp::check {
 
 class NameWays {
   public:
-    // `start`: this host.
+    // `start`: this host; -1: it is none of them, and tries all by itself first.
     NameWays(int hosts, int start);
 
-    // For each host the one that starts its daemon; nobody does for `start`, nor for those that
-    // wait until another host is reached.
+    // For each host the one that starts its daemon (-1: this process itself); nobody does for
+    // `start`, nor for those that wait until another host is reached.
     const std::vector<int>& parents() const { return parents_; }
 
     // Its daemon runs, and may start others.
@@ -34,7 +34,7 @@ class NameWays {
 
     static constexpr int nobody = -2;
     std::vector<int> parents_;
-    std::vector<int> reached_;  // in this order; the latest tries first
+    std::vector<int> reached_;             // in this order; the latest tries first
     std::set<std::pair<int, int>> tried_;  // parent and child
 };
 

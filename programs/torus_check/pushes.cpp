@@ -22,7 +22,7 @@ constexpr int chunks_a_turn = 8;    // so that one fast cable does not hold up t
 constexpr int unsent = 128 * 1024;  // that may wait in the kernel
 constexpr std::size_t most_incoming = 256;
 // A cable that has not taken the bytes by then is measured by what it took.
-constexpr auto stream_patience = std::chrono::milliseconds(1500);
+constexpr auto transfer_patience = std::chrono::milliseconds(1500);
 
 // Of any family; the port is the job's.
 void set_port(sockaddr_storage& address, int port) {
@@ -199,7 +199,7 @@ void Pushes::hear_confirmation(Outgoing& to) {
 void Pushes::tick() {
     const auto now = Clock::now();
     for (Outgoing& to : outgoing_) {
-        if (to.over || now - to.started < stream_patience + to.push.time) continue;
+        if (to.over || now - to.started < transfer_patience + to.push.time) continue;
         const std::uint64_t acked = to.connected ? ask_tcp(to.socket.get()).tcpi_bytes_acked : 0;
         end(to, acked,
             acked > 0      ? ""

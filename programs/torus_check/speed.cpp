@@ -10,13 +10,13 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr double promise = 0.7;     // of what the driver says: headers, and the start of a stream
+constexpr double promise = 0.7;     // of what the driver says: headers, and the start of a transfer
 constexpr double suspicious = 0.7;  // of what fellows carry
 constexpr double slow = 0.6;        // the same, in every comparison
 constexpr double fast = 5e8;
 constexpr double very_slow = 0.1;
 constexpr int few = 3;          // fewer fellows say nothing
-constexpr double lossy = 0.02;  // of a slow stream's segments sent again: that is why it is slow
+constexpr double lossy = 0.02;  // of a slow transfer's segments sent again: that is why it is slow
 // A round trip that is longer by so much is no matter of scheduling.
 constexpr int late_factor = 4;
 constexpr microseconds late_by{500};
@@ -177,7 +177,7 @@ Finding Speeds::finding(Way way, const std::string& from, const std::string& to)
     const std::string ends = fmt::format("from {} to {}", from, to);
     if (measured.best.bytes_per_second <= 0)
         return {Fault::slow,
-                fmt::format("packets arrive {}, but no stream does: {}", ends, measured.trouble)};
+                fmt::format("packets arrive {}, but no transfer does: {}", ends, measured.trouble)};
     const Rate expected = fellows(way);
     const std::string rates =
         fmt::format("{}, its fellows {}", megabytes(measured.compared.bytes_per_second),

@@ -1,8 +1,8 @@
-// Which cables are slow, judged by streams that were sent over them.
+// Which cables are slow, judged by transfers that were sent over them.
 //
 // A busy host makes a good cable look slow, but nothing makes a slow one look fast. So a cable
-// counts as it did in its best stream, is compared with what its fellows carried, and is named only
-// if it stays behind when it is measured alone, again and again, in turns with a good one.
+// counts as it did in its best transfer, is compared with what its fellows carried, and is named
+// only if it stays behind when it is measured alone, again and again, in turns with a good one.
 // Pure bookkeeping; used by one thread.
 #pragma once
 
@@ -38,7 +38,7 @@ class Speeds {
     std::optional<Way> reference(Way way) const;
     // Whether it was behind in every comparison.
     bool stays_behind(Way way) const;
-    // Whether its fellows send a short stream within a time slice of a busy host.
+    // Whether its fellows send a short transfer within a time slice of a busy host.
     bool are_fast(Way way) const;
     // Whether it is so slow that a busy host hardly explains it.
     bool far_behind(Way way) const;
@@ -52,10 +52,10 @@ class Speeds {
   private:
     struct Measured {
         std::optional<int> megabits;
-        Rate best;  // the fastest stream, the shortest round trip
+        Rate best;  // the fastest transfer, the shortest round trip
         int segments = 0, again = 0;
         bool asked = false;
-        std::string trouble;           // of the last stream, unless one worked
+        std::string trouble;           // of the last transfer, unless one worked
         Rate compared;                 // the best of comparisons
         std::vector<Rate> references;  // beside it
     };

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import pty
 import signal
 import subprocess
@@ -162,6 +163,14 @@ class Aggregate(Program):
                 link, node, every = (f["median"] for f in row["figures"][3 * n - 3:3 * n])
                 self.assertAlmostEqual(node / link, 2 * n, places=5)
                 self.assertAlmostEqual(every / link, 2 * n * 8, places=5)
+
+    def test_the_slowest_link_is_named_with_its_share(self):
+        document = self.measure("aggregate", "--sizes", "1:32KiB", "--step", "32")
+        found = re.search(r"^Slowest link at 32KiB, 3-D: rank (\d) to rank (\d), which receives on its [012][+-], "
+                          r"with [0-9.]+ MB/s: (\d+) % of ", document["notes"][-1])
+        self.assertTrue(found, document["notes"])
+        self.assertNotEqual(found[1], found[2])
+        self.assertTrue(0 < int(found[3]) <= 100)
 
     def test_a_dimension_of_one_has_no_links(self):
         document = self.measure("aggregate", "--torus", "2x1x3", "--sizes", "64:64")

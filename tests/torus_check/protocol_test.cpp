@@ -23,9 +23,17 @@ std::vector<std::byte> bytes_of(const ProbePacket& packet) {
     return bytes;
 }
 
+torusmp::base::LinkCounters some_counters() {
+    torusmp::base::LinkCounters counters;
+    for (std::size_t i = 0; i < counters.values().size(); ++i)
+        counters.set(i, i == 0 ? 0xffffffff : std::uint32_t(i * 1000));
+    return counters;
+}
+
 ProbeReport some_report() {
     return {{{"eth1", 200, 8, 9000, 0, ""}, {"eth2", 3, 0, 1500, 7, "cannot send: it is down"}},
-            {{"eth1", 3, "enp1s0f1", 200, 8}, {"eth2", 0, "eth9", 0, 1}}};
+            {{"eth1", 3, "enp1s0f1", 200, 8}, {"eth2", 0, "eth9", 0, 1}},
+            {{"eth1", some_counters()}}};
 }
 
 template <class Read>
@@ -86,7 +94,7 @@ TEST_CASE("A nonce is printed and read, and two are never the same") {
 }
 
 TEST_CASE("A job is read back as it was given") {
-    Job job{some_nonce(), 3, 8, 23456, 200, 8, true, "/tmp/a folder/torus.toml", {"eth1", "eth2"}};
+    Job job{some_nonce(), 3, 8, 23456, true, "/tmp/a folder/torus.toml", {"eth1", "eth2"}};
     Job back;
     read_lines(format_job(job),
                [&](const std::string& line) { return parse_job_line(line, back); });
@@ -94,8 +102,6 @@ TEST_CASE("A job is read back as it was given") {
     CHECK(back.node == 3);
     CHECK(back.nodes == 8);
     CHECK(back.port == 23456);
-    CHECK(back.small_probes == 200);
-    CHECK(back.large_probes == 8);
     CHECK(back.routes);
     CHECK(back.geometry == job.geometry);
     CHECK(back.devices == job.devices);
@@ -117,9 +123,34 @@ TEST_CASE("A report is read back as it was given, and one with lines lost is ref
     CHECK_THROWS_AS(parse_report_line("heard eth1 3 eth1 1 1", 3, outsider), ProtocolError);
 }
 
+TEST_CASE("Rounds and transfers are read back as they were given") {
+    const auto line = [](std::string text) {
+        REQUIRE(text.ends_with('\n'));
+        text.pop_back();
+        return text;
+    };
+    for (const Round& round :
+         {Round{0, 500, 8, true, {}}, Round{7, 600, 60, false, {"eth1", "eth2"}},
+          Round{1023, 0, 0, false, {}}})
+        CHECK(parse_round(line(format_round(round))) == round);
+    const Push push{17, "eth1", 3, "enp1s0f1", 1 << 20, 4096, std::chrono::milliseconds(10)};
+    CHECK(parse_push(line(format_push(push)), 4) == push);
+    CHECK_THROWS_AS(parse_push(line(format_push(push)), 3), ProtocolError);  // there is no node 3
+    using std::chrono::microseconds;
+    for (const Pushed& pushed :
+         {Pushed{17, 1 << 20, microseconds(900), microseconds(30), 117, 2, ""},
+          Pushed{18, 0, microseconds(0), microseconds(0), 0, 0, "no connection: it is off"}})
+        CHECK(parse_pushed(line(format_pushed(pushed))) == pushed);
+    for (const char* wrong : {"send", "send 1 2", "send 1024 1 1 *", "send 0 -1 1 *",
+                              "send 0 1 1 a/very/long/device/name", "push 1 eth1 0 eth1 5 5",
+                              "push 1 eth1 0 eth1 -5 5 5", ""})
+        CHECK_THROWS_AS(wrong[0] == 's' ? (void)parse_round(wrong) : (void)parse_push(wrong, 4),
+                        ProtocolError);
+}
+
 TEST_CASE("Damaged jobs and reports are refused or mean something that prints the same") {
     const std::string report = format_report(some_report());
-    Job whole{some_nonce(), 3, 8, 23456, 200, 8, false, "torus.toml", {"eth1"}};
+    Job whole{some_nonce(), 3, 8, 23456, false, "torus.toml", {"eth1"}};
     const std::string job = format_job(whole);
     std::mt19937 random(2);
     for (int round = 0; round < 20000; ++round) {

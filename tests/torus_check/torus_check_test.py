@@ -17,6 +17,8 @@ AGENT = "ip netns exec"
 
 
 class CheckTest(TestbedTest):
+    before = []   # words before torus-check, to run it on a node
+
     def up(self, dims, *options, **planned):
         """A testbed to be checked; self.plan and self.geometry are its."""
         self.testbed = self.name()
@@ -25,7 +27,8 @@ class CheckTest(TestbedTest):
         self.geometry = Testbed(self.testbed).geometry_file
 
     def check(self, *options, status=0, config=None):
-        words = [TORUS_CHECK] + (["--config", config or self.geometry] if config != "" else []) + list(options)
+        words = self.before + [TORUS_CHECK] + (["--config", config or self.geometry] if config != "" else [])
+        words += list(options)
         done = subprocess.run(words, text=True, capture_output=True, timeout=200)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
@@ -39,6 +42,23 @@ class CheckTest(TestbedTest):
             if cable["findings"]:
                 bad[cable["a"]["node"], cable["a"]["device"]] = [(f["fault"], f["text"]) for f in cable["findings"]]
         return report, bad
+
+    def only_through_the_torus(self):
+        """torus-check runs on node 0, with an agent that reaches neighbours only; returns its options."""
+        pairs = {f"{self.plan.host(a)} {self.plan.host(b)}" for c in self.plan.cables
+                 for a, b in ((c[0], c[2]), (c[2], c[0]))}
+        agent = self.path("neighbours")
+        with open(agent, "w") as f:
+            f.write('#!/bin/sh\ncase "$(ip netns identify $$) $1" in\n' +
+                    "|".join(f'"{pair}"' for pair in sorted(pairs)) + f') exec {AGENT} "$@";;\nesac\n'
+                    'echo "no way to $1" >&2\nexit 255\n')
+        os.chmod(agent, 0o755)
+        self.before = ["ip", "netns", "exec", self.plan.host(0)]
+        return ["--here", self.plan.host(0), "--set", "launch.through=torus", "--agent", agent]
+
+    def expect_no_process(self):
+        ids = {kernel.namespace_id(host) for host in self.plan.namespaces() if kernel.namespace_id(host)}
+        eventually("all processes are gone", lambda: not kernel.processes_in(ids))
 
     def everywhere(self, command):
         for node in self.plan.nodes():
@@ -153,6 +173,151 @@ class Cables(CheckTest):
         message, = report["messages"]
         self.assertIn("10.99.0.1/30", message)
         self.assertIn("one network", message)
+
+
+class Speed(CheckTest):
+    def test_slow_lossy_and_half_dead_cables_are_named_with_their_direction_and_no_others(self):
+        for dims in ("2x2x2", "3x3x2"):
+            with self.subTest(dims):
+                self.up(dims)
+                self.assertIn("all are good", self.check().stdout)
+                tool("set", self.testbed, "3", "d0p", "rate", "20")
+                tool("set", self.testbed, "4", "d1m", "rate", "200")
+                tool("set", self.testbed, "1", "d2p", "loss", "5")
+                tool("set", self.testbed, "5", "d0p", "loss", "100")
+                _, bad = self.judged()
+                # A cable goes by the end that it leaves upwards.
+                expected = {}
+                for node, device, fault in ((3, "d0p", "slow"), (4, "d1m", "slow"), (1, "d2p", "lossy"),
+                                            (5, "d0p", "lossy")):
+                    end = (node, device) if device.endswith("p") else tuple(self.plan.peer(node, device))
+                    expected[end] = [fault]
+                self.assertEqual({end: [fault for fault, _ in found] for end, found in bad.items()}, expected)
+                peer = self.plan.peer(3, "d0p")
+                self.assertRegex(bad[3, "d0p"][0][1], r"^[0-9.]+ MB/s, its fellows [0-9]+ MB/s from "
+                                 f"{self.plan.host(3)} d0p .* to {self.plan.host(peer[0])} d0m ")
+                self.assertIn("this direction is dead", bad[5, "d0p"][0][1])
+                tool("heal", self.testbed)
+                self.check()
+
+    def test_half_of_the_rate_is_slow_where_all_are_shaped(self):
+        self.up("2x2x2", "--mbit", "200")
+        self.check()
+        tool("set", self.testbed, "6", "d1p", "rate", "100")
+        _, bad = self.judged()
+        self.assertEqual({end: [fault for fault, _ in found] for end, found in bad.items()}, {(6, "d1p"): ["slow"]})
+
+    def test_rates_are_told_of_good_cables_as_well(self):
+        self.up("3")
+        report, _ = self.judged(0)
+        for cable in report["cables"]:
+            for way in ("forth", "back"):
+                self.assertGreater(cable[way]["megabytes_per_second"], 1)
+                self.assertGreater(cable[way]["round_trip_us"], 0)
+        self.assertRegex(self.check("--all").stdout, r"good +[0-9]+ MB/s, [0-9]+ back\n")
+
+
+class NoManagement(CheckTest):
+    def test_all_faults_are_named_through_the_torus_and_nothing_is_left(self):
+        for dims in ("2x2x2", "3x3x2"):
+            with self.subTest(dims):
+                self.up(dims, "--no-management", "--no-routes", "--ipv6-only", ipv4=False, management=False)
+                through = self.only_through_the_torus()
+                size = len(list(self.plan.nodes()))
+                self.assertEqual(self.check(*through).stdout,
+                                 f"{size} hosts, {len(self.plan.cables)} cables: all are good\n")
+                self.expect_no_process()
+                tool("set", self.testbed, "3", "d0p", "rate", "20")
+                tool("set", self.testbed, "1", "d2p", "loss", "5")
+                tool("set", self.testbed, "2", "d0p", "mtu", "1500")
+                tool("cut", self.testbed, "4:d1p")
+                _, bad = self.judged(1, *through)
+                self.assertEqual({end: {fault for fault, _ in found} for end, found in bad.items()},
+                                 {(3, "d0p"): {"slow"}, (1, "d2p"): {"lossy"}, (2, "d0p"): {"small MTU"},
+                                  (4, "d1p"): {"missing"}})
+                self.expect_no_process()
+                tool("heal", self.testbed)
+                tool("swap", self.testbed, "0:d2p", "5:d0p")
+                _, bad = self.judged(1, *through)
+                self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"swapped"})
+                self.assertEqual(set(bad), {(0, "d2p"), (5, "d0p")})
+
+    def test_a_host_that_all_its_cables_cut_off_is_named(self):
+        self.up("3", "--open", "0", "--no-management", "--ipv6-only", open_dims=[0], ipv4=False, management=False)
+        through = self.only_through_the_torus()
+        tool("cut", self.testbed, "2:d0m")
+        report, bad = self.judged(1, *through)
+        troubles = [host["trouble"] for host in report["hosts"]]
+        self.assertEqual(troubles[:2], ["", ""])
+        self.assertIn("cannot be reached", troubles[2])
+        self.assertEqual(set(bad), {(1, "d0p")})
+        self.expect_no_process()
+
+    def test_the_torus_is_discovered_through_itself(self):
+        self.up("3x2x2", "--no-management", "--no-routes", "--ipv6-only", ipv4=False, management=False)
+        through = self.only_through_the_torus()
+        file = self.path("found.toml")
+        hosts = ",".join(self.plan.host(node) for node in self.plan.nodes())
+        done = self.check("--discover", file, "--hosts", hosts, *through, config="")
+        self.assertIn(f"{len(self.plan.cables)} cables", done.stdout)
+        self.expect_no_process()
+        self.assertIn("all are good", self.check(*through, config=file).stdout)
+
+    def test_options_that_cannot_work_say_so(self):
+        self.before = []
+        for words, said in ((["--discover", "-", "--hosts", "a,b", "--here", "c", "--set", "launch.through=torus"],
+                             "--here c"),
+                            (["--discover", "-", "--hosts", "a,b", "--here", "a", "--set", "launch.through=torus",
+                              "--agent", "ssh {address}"], "{address}"),
+                            (["--discover", "-", "--hosts", "a,b", "--here", "a"], "launch.through=torus")):
+            done = self.check(*words, config="", status=2)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+class Watch(CheckTest):
+    def watch(self, *options, status=0, node=0):
+        self.before = ["ip", "netns", "exec", self.plan.host(node)]
+        return self.check("--watch", self.path("state"), "--here", self.plan.host(node), *options,
+                          status=status).stdout
+
+    def test_what_changes_is_told_once_and_stays_wrong(self):
+        self.up("2x2")
+        self.assertEqual(self.watch(), "")
+        tool("cut", self.testbed, "0:d0p")
+        self.assertEqual(self.watch(status=1), "d0p is down\n")
+        self.assertEqual(self.watch(status=1), "")
+        self.assertEqual(self.watch("--all", status=1), "d0p is down\n")
+        tool("heal", self.testbed)
+        self.assertRegex(self.watch(), r"^d0p is back, at [0-9]+ Mbit/s\n$")
+        tool("cut", self.testbed, "{}:{}".format(*self.plan.peer(0, "d1m")))
+        self.assertEqual(self.watch(status=1), "d1m has no carrier\n")
+        tool("heal", self.testbed)
+        self.watch()
+        subprocess.run(["ip", "-n", self.plan.host(0), "link", "set", "d1p", "mtu", "1500"], check=True)
+        self.assertEqual(self.watch(), "d1p has MTU 1500, before 9000\n")
+        self.assertEqual(self.watch(), "")
+
+    def test_a_state_that_is_none_is_told_and_begun_anew(self):
+        self.up("2")
+        with open(self.path("state"), "w") as f:
+            f.write("\x00nonsense\n")
+        self.before = ["ip", "netns", "exec", self.plan.host(0)]
+        done = self.check("--watch", self.path("state"), "--devices", "d*")
+        self.assertIn("begins anew", done.stderr)
+        self.assertEqual(self.check("--watch", self.path("state"), "--devices", "d*").stderr, "")
+
+    def test_mistakes_are_one_message(self):
+        self.before = []
+        for words, status, said in ((["--watch", self.path("s")], 2, "--devices"),
+                                    (["--watch", self.path("s"), "--devices", "nothing*"], 2, "nothing*"),
+                                    (["--watch", self.path("s"), "--discover", "-"], 2, "--discover"),
+                                    (["--watch", "", "--devices", "*"], 2, "file"),
+                                    (["--watch", "/nonexistent/s", "--devices", "*"], 1, "/nonexistent/s")):
+            self.geometry = None
+            done = self.check(*words, config="", status=status)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
 
 class Hosts(CheckTest):

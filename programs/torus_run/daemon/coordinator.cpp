@@ -114,6 +114,13 @@ void Coordinator::stop(int code) {
     kill_now_ = true;
 }
 
+void Coordinator::link_trouble(int node, const std::string& what) {
+    outputs_.say(
+        fmt::format("torus-run: warning: the kernel of host {} counts {}; torus-check tests "
+                    "the cables\n",
+                    job_.hosts[std::size_t(node)].name, what));
+}
+
 void Coordinator::user_signal(int signal) {
     if (ends_programs(signal)) {
         if (alive_ == 0) return stop(exit_signal_base + signal);

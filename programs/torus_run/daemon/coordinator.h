@@ -41,6 +41,9 @@ class Coordinator {
     // A host that can no longer be reached; `why` completes "host qcd001 ...". Ranks on it are
     // dead, and so are those of hosts that are reached only through it.
     void host_lost(int node, const std::string& why, const std::vector<int>& behind = {});
+    // What the kernel of a node counts on one of its links, "12 rx_errors in 81733 packets on
+    // eth1".
+    void link_trouble(int node, const std::string& what);
     void user_signal(int signal);
     // Ends the job at once, before or after its start.
     void stop(int code);

@@ -16,6 +16,7 @@
 #include "programs/torus_run/daemon/coordinator.h"
 #include "programs/torus_run/daemon/daemon_tree.h"
 #include "programs/torus_run/daemon/descendants.h"
+#include "programs/torus_run/daemon/link_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/front/order.h"
@@ -136,6 +137,8 @@ class Head : private Attention::Listener,
         child_daemons_.tick(now, pulse_.asleep());
         child_daemons_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
+        for (const std::string& what : links_.look(now))
+            coordinator_.link_trouble(head_node(job_), what);
         coordinator_.tick(now);
         outputs_.pump();
     }
@@ -203,6 +206,8 @@ class Head : private Attention::Listener,
                 return;
             case DaemonFrame::unheard:
                 return unheard(node);
+            case DaemonFrame::link_trouble:
+                return coordinator_.link_trouble(node, body.text());
             case DaemonFrame::lost:
                 return daemon_lost(node, body.text());
             default:
@@ -422,6 +427,7 @@ class Head : private Attention::Listener,
     DaemonTree ways_;  // whose parents are those of the tree
     ChildDaemons child_daemons_;
     Preflight preflight_;
+    LinkWatch links_{job_.settings, job_.hosts.size() > 1 ? head_node(job_) : -1};
     Pulse pulse_;
     std::optional<HostOrder> own_;
     std::vector<config::CpuList> cpus_;

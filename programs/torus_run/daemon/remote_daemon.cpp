@@ -11,15 +11,19 @@
 #include <stdexcept>
 
 #include "base/descriptor.h"
+#include "config/load.h"
+#include "job/settings.h"
 #include "programs/torus_run/daemon/attention.h"
 #include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/head_daemon.h"
+#include "programs/torus_run/daemon/link_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/streams/input.h"
 #include "programs/torus_run/streams/packing.h"
+#include "programs/torus_run/streams/piped_program.h"
 #include "programs/torus_run/streams/text.h"
 
 namespace torusmp::launch {
@@ -89,7 +93,13 @@ class RemoteDaemon : private Attention::Listener,
             child_daemons_->tick(now, pulse_.asleep());
             child_daemons_->drop(false);
         }
-        if (ranks_) ranks_->tick(now, pulse_.asleep());
+        if (!ranks_) return;
+        ranks_->tick(now, pulse_.asleep());
+        for (const std::string& what : links_->look(now)) {
+            Packer packer;
+            packer.add(what);
+            tell_head(DaemonFrame::link_trouble, share(packer.take()));
+        }
     }
 
     // It may only be stopped, and read this later.
@@ -105,6 +115,7 @@ class RemoteDaemon : private Attention::Listener,
     void front_gone() override { alone_ = true; }
     void child_changed(pid_t pid, int status) override {
         if (ranks_ && ranks_->reaped(pid, status)) return;
+        if (probe_ && probe_->reaped(pid, status)) return;
         if (child_daemons_) child_daemons_->reaped(pid, status);
     }
 
@@ -153,6 +164,9 @@ class RemoteDaemon : private Attention::Listener,
             finishing_ = true;
             return;
         }
+        if (kind == DaemonFrame::probe && order_) return start_probe(body.text());
+        if (kind == DaemonFrame::probe_input && probe_) return probe_->send(text_of(body.rest()));
+        if (kind == DaemonFrame::probe_over) return probe_.reset();
         if (kind == DaemonFrame::start && order_) return start(decode_start(frame.body));
         if (!ranks_) return;
         switch (kind) {
@@ -213,8 +227,34 @@ class RemoteDaemon : private Attention::Listener,
                        RankWiring{context_.lifeline_read.get(), attention_.null(), standard_input,
                                   &context_.signals, &context_.files},
                        listener);
+        links_.emplace(config::load_for_rank(job::schema(), {}, order_->job.environment),
+                       order_->job.node);
         ranks_->start_all();
         if (input_) input_->let_go();
+    }
+
+    // For a torus-check at the head, which lets no ranks be started.
+    void start_probe(const std::string& program) {
+        const auto tell_end = [this](const std::string& why) {
+            Packer packer;
+            packer.add(why);
+            tell_head(DaemonFrame::probe_ended, share(packer.take()));
+        };
+        try {
+            probe_.emplace(
+                std::vector<std::string>{program, "--probe"}, loop_,
+                [this](std::string_view text) {
+                    Packer packer;
+                    packer.append(std::as_bytes(std::span(text)));
+                    tell_head(DaemonFrame::probe_output, share(packer.take()));
+                },
+                [tell_end](const std::string& how) { tell_end("its probe " + how); });
+        } catch (const AgentError& error) {
+            tell_end(error.what());
+        }
+    }
+    static std::string_view text_of(std::span<const std::byte> bytes) {
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     }
 
     void tell_head(DaemonFrame kind, SharedBytes bytes) {
@@ -279,6 +319,7 @@ class RemoteDaemon : private Attention::Listener,
         HostEnd end;
         if (finishing_ && (!ranks_ || ranks_->running() == 0)) end.left_behind = orphans();
         if (ranks_) ranks_->kill();
+        probe_.reset();
         end_child_daemons();
         for (const pid_t pid : kill_descendants(kill_patience)) end.stuck.push_back(pid);
         while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->streams().drain()) step();
@@ -317,6 +358,8 @@ class RemoteDaemon : private Attention::Listener,
     std::optional<ChildDaemons> child_daemons_;
     std::optional<InputSink> input_;
     std::optional<LocalRanks> ranks_;
+    std::optional<LinkWatch> links_;  // once there are ranks
+    std::optional<PipedProgram> probe_;
     std::uint64_t on_the_way_[streams] = {0, 0};  // output that the head has not acknowledged
     bool finishing_ = false;
     bool alone_ = false;  // the head, or the front, is gone

@@ -16,7 +16,7 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 4;
+inline constexpr std::uint32_t daemon_protocol = 5;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
@@ -35,6 +35,9 @@ enum class DaemonFrame : std::uint32_t {
     output_taken,  // uint32 stream, uint64 bytes that may follow
     close_output,  // uint32 stream: nobody reads it any more
     ping,
+    probe,        // text: the path of torus-check, which starts its probe there
+    probe_input,  // bytes
+    probe_over,   // end it
     // from a host to the head
     greeted = 96,  // a daemon further on has greeted and waits for its plan
     facts,         // HostFacts
@@ -46,7 +49,10 @@ enum class DaemonFrame : std::uint32_t {
     done,          // HostEnd
     alive,
     unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
-    lost,     // text: why the node of this frame, and what lies behind it, cannot be reached
+    link_trouble,  // text: what the kernel counts on a link
+    probe_output,  // bytes
+    probe_ended,   // text: how
+    lost,          // text: why the node of this frame, and what lies behind it, cannot be reached
 };
 
 // ---- what happens to a rank ----

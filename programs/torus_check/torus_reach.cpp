@@ -1,0 +1,263 @@
+#include "programs/torus_check/torus_reach.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "config/load.h"
+#include "core/transport/common/settings.h"
+#include "programs/torus_check/name_ways.h"
+#include "programs/torus_run/daemon/child_daemons.h"
+#include "programs/torus_run/daemon/daemon_tree.h"
+#include "programs/torus_run/daemon/pulse.h"
+#include "programs/torus_run/front/order.h"
+#include "programs/torus_run/streams/packing.h"
+#include "programs/torus_run/streams/piped_program.h"
+
+namespace torusmp::check {
+
+namespace {
+
+using launch::DaemonFrame;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto patience_at_end = std::chrono::seconds(3);
+
+// A job without ranks.
+launch::Job make_job(const config::Settings& settings, const TorusPlan& plan) {
+    launch::Job job;
+    job.settings = settings;
+    for (int node = 0; node < int(plan.hosts.size()); ++node)
+        job.hosts.push_back({plan.hosts[std::size_t(node)], "", plan.here == node, {}});
+    job.common.environment = config::export_environment(settings);
+    job.common.timeout = settings[transport::setting::timeout];
+    job.working_directory = std::filesystem::current_path();
+    job.torus_run = plan.torus_run;
+    return job;
+}
+
+class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
+  public:
+    TorusReach(const config::Settings& settings, TorusPlan plan)
+        : plan_(std::move(plan)),
+          job_(make_job(settings, plan_)),
+          tree_(launch::make_tree(job_)),
+          pulse_(job_.common.timeout),
+          unsent_(plan_.hosts.size()) {
+        tree_.routes = false;  // the probes tell
+        if (plan_.links_known) {
+            if (tree_.parents.empty()) tree_.parents = {-1};
+            ways_.emplace(tree_.parents, launch::launch_torus(job_));
+        } else {
+            names_.emplace(int(plan_.hosts.size()), plan_.here.value_or(-1));
+            tree_.over_links = false;
+            tree_.parents = names_->parents();
+        }
+        launch::ChildDaemons::Listener& listener = *this;
+        daemons_.emplace(loop_, plan_.here.value_or(-1), tree_, job_.common.timeout, listener);
+    }
+
+    // Every host ends what runs there, and says so.
+    ~TorusReach() override {
+        listener_ = nullptr;
+        own_.reset();
+        daemons_->give_up_waiting();
+        daemons_->send(DaemonFrame::finish, launch::every_node, nullptr);
+        const auto end = Clock::now() + patience_at_end;
+        while (!daemons_->all_gone() && Clock::now() < end) serve(std::chrono::milliseconds(20));
+        daemons_->drop(true);
+    }
+
+    void start(Reach::Listener& listener) override {
+        listener_ = &listener;
+        if (plan_.here) {
+            if (ways_) ways_->greeted(*plan_.here);
+            start_own();
+        }
+        daemons_->start();
+        tell_hopeless();
+    }
+
+    void send(int node, const std::string& text) override {
+        if (plan_.here == node) {
+            if (own_) own_->send(text);
+        } else if (reached_.count(node)) {
+            send_input(node, text);
+        } else {
+            unsent_[std::size_t(node)] += text;
+        }
+    }
+
+    void drop(int node) override {
+        if (plan_.here == node)
+            own_->drop();
+        else if (reached_.count(node))
+            daemons_->send(DaemonFrame::probe_over, std::uint32_t(node), nullptr);
+    }
+
+    void serve(std::chrono::milliseconds wait) override {
+        const int beat = pulse_.wait(std::nullopt, true);
+        loop_.step(std::min(beat, int(wait.count())), [] {});
+        const auto now = Clock::now();
+        if (pulse_.beat(now)) daemons_->send(DaemonFrame::ping, launch::every_node, nullptr);
+        for (const pid_t agent : daemons_->agents()) {
+            int status = 0;
+            if (::waitpid(agent, &status, WNOHANG) == agent) daemons_->reaped(agent, status);
+        }
+        daemons_->tick(now, pulse_.asleep());
+        daemons_->drop(false);
+    }
+
+  private:
+    void start_own() {
+        const int node = *plan_.here;
+        try {
+            own_.emplace(
+                std::vector<std::string>{plan_.program, "--probe"}, loop_,
+                [this, node](std::string_view text) { said(node, text); },
+                [this, node](const std::string& how) { lost(node, "its probe " + how); });
+        } catch (const launch::AgentError& error) {
+            lost(node, error.what());
+        }
+    }
+
+    void send_input(int node, std::string_view text) {
+        launch::Packer packer;
+        packer.append(std::as_bytes(std::span(text)));
+        daemons_->send(DaemonFrame::probe_input, std::uint32_t(node), launch::share(packer.take()));
+    }
+
+    void said(int node, std::string_view text) {
+        if (listener_) listener_->said(node, text);
+    }
+    void lost(int node, const std::string& why) {
+        if (listener_ && lost_.insert(node).second) listener_->lost(node, why);
+    }
+
+    // ---- the daemons ----
+
+    void daemon_greeted(int node) override {
+        launch::HostOrder order = launch::make_order(job_, tree_, node);
+        order.parents = tree_.parents;  // any host may have to start others
+        order.hosts = tree_.hosts;
+        daemons_->send(DaemonFrame::plan, std::uint32_t(node), launch::share(encode(order)));
+    }
+
+    void daemon_ready(int node, const launch::HostFacts& facts) {
+        // A cable may lead to another host than it should.
+        const auto found = find_host(plan_.hosts, facts.name);
+        if (found.value_or(node) != node) {
+            daemons_->send(DaemonFrame::finish, std::uint32_t(node), nullptr);
+            return daemon_lost(node, "cannot be reached: who answers in its place is " +
+                                         plan_.hosts[std::size_t(*found)]);
+        }
+        if (!reached_.insert(node).second) return;
+        launch::Packer packer;
+        packer.add(plan_.program);
+        daemons_->send(DaemonFrame::probe, std::uint32_t(node), launch::share(packer.take()));
+        send_input(node, std::exchange(unsent_[std::size_t(node)], {}));
+        if (ways_) return ways_->greeted(node);
+        names_->greeted(node);
+        follow(names_->parents());
+    }
+
+    void daemon_frame(launch::Frame& frame) override {
+        const int node = int(frame.header.sequence);
+        if (node < 0 || node >= int(plan_.hosts.size())) return;
+        try {
+            launch::Unpacker body(frame.body);
+            switch (DaemonFrame(frame.header.kind)) {
+                case DaemonFrame::greeted:
+                    return daemon_greeted(node);
+                case DaemonFrame::facts:
+                    return daemon_ready(node, launch::decode_facts(frame.body));
+                case DaemonFrame::lost:
+                    return daemon_lost(node, body.text());
+                case DaemonFrame::probe_ended:
+                    return lost(node, body.text());
+                case DaemonFrame::probe_output: {
+                    const auto text = body.rest();
+                    return said(node, {reinterpret_cast<const char*>(text.data()), text.size()});
+                }
+                default:
+                    return;  // what is of interest to a job
+            }
+        } catch (const launch::PackingError& error) {
+            daemon_lost(node, error.what());
+        }
+    }
+
+    void daemon_lost(int node, const std::string& why) override {
+        if (!listener_) return;
+        why_[node] = why;
+        if (reached_.count(node)) {
+            for (const int behind : ways_ ? ways_->behind(node) : names_->lost(node))
+                if (behind != node)
+                    lost(behind, "it was reached through " + plan_.hosts[std::size_t(node)] +
+                                     ", which is lost");
+            return lost(node, why);
+        }
+        if (names_) {
+            names_->failed(node);
+            follow(names_->parents());
+            return tell_hopeless();
+        }
+        const bool another_way = tree_.over_links && ways_->failed(node);
+        if (tree_.over_links) follow(ways_->parents());
+        if (another_way) return;
+        for (const int behind : ways_->behind(node))
+            lost(behind, "it would be reached through " + plan_.hosts[std::size_t(node)]);
+        lost(node, why);
+    }
+
+    void daemon_muttered(int, const std::string&) override {}
+
+    void follow(const std::vector<int>& parents) {
+        if (parents == tree_.parents) return;
+        tree_.parents = parents;
+        daemons_->follow(parents);
+        launch::Packer packer;
+        packer.add(parents);
+        daemons_->send(DaemonFrame::ways, launch::every_node, launch::share(packer.take()));
+    }
+
+    void tell_hopeless() {
+        if (!names_) return;
+        for (const int node : names_->unreached())
+            lost(node, "no host that was reached could reach it" +
+                           (why_.count(node) ? ": it " + why_[node] : std::string()));
+    }
+
+    const TorusPlan plan_;
+    const launch::Job job_;
+    launch::HostOrder tree_;
+    launch::Loop loop_;
+    launch::Pulse pulse_;
+    std::optional<launch::DaemonTree> ways_;  // of one of them the parents are those of the tree
+    std::optional<NameWays> names_;
+    std::optional<launch::ChildDaemons> daemons_;
+    std::optional<launch::PipedProgram> own_;
+    std::vector<std::string> unsent_;  // by node, until its daemon greets
+    std::set<int> reached_, lost_;
+    std::map<int, std::string> why_;
+    Reach::Listener* listener_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Reach> reach_through_torus(const config::Settings& settings, TorusPlan plan) {
+    return std::make_unique<TorusReach>(settings, std::move(plan));
+}
+
+std::optional<int> find_host(const std::vector<std::string>& hosts, const std::string& name) {
+    const auto short_name = [](const std::string& host) { return host.substr(0, host.find('.')); };
+    for (std::size_t node = 0; node < hosts.size(); ++node)
+        if (hosts[node] == name || short_name(hosts[node]) == short_name(name)) return int(node);
+    return std::nullopt;
+}
+
+}  // namespace torusmp::check

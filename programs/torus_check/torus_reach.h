@@ -1,0 +1,31 @@
+// The probes where no network but the torus joins the hosts: started by torus-run's node daemons,
+// each of which is started by a neighbour, and which carry what the probes say.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "programs/torus_check/reach.h"
+
+namespace torusmp::check {
+
+struct TorusPlan {
+    std::vector<std::string> hosts;  // by node
+    std::optional<int> here;         // this host among them; nothing: it is not in the torus
+    std::string program;             // torus-check and torus-run, as the hosts know them
+    std::string torus_run;
+    // Whether the links of the settings tell who is whose neighbour. Otherwise each host tries all
+    // others by their names.
+    bool links_known = true;
+};
+
+// `settings` must outlive it.
+std::unique_ptr<Reach> reach_through_torus(const config::Settings& settings, TorusPlan plan);
+
+// Which of the hosts a name means, with or without the domain.
+std::optional<int> find_host(const std::vector<std::string>& hosts, const std::string& name);
+
+}  // namespace torusmp::check

@@ -1,0 +1,61 @@
+#include "programs/torus_run/daemon/link_watch.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "config/geometry.h"
+#include "config/network.h"
+
+namespace torusmp::launch {
+namespace {
+
+using base::LinkCounters;
+
+constexpr std::chrono::seconds interval{5};
+// A single packet is no news, and kernels also drop what nobody asked for.
+constexpr std::uint32_t fewest_damaged = 3, packets_for_one_damaged = 1'000'000;
+constexpr std::uint32_t fewest_dropped = 100, packets_for_one_dropped = 100;
+
+bool is_news(const LinkCounters& counted) {
+    const std::uint32_t dropped =
+        counted[LinkCounters::rx_dropped] + counted[LinkCounters::tx_dropped];
+    return (counted.damaged() >= fewest_damaged &&
+            counted.damaged() > counted.packets() / packets_for_one_damaged) ||
+           (dropped >= fewest_dropped && dropped > counted.packets() / packets_for_one_dropped);
+}
+
+}  // namespace
+
+LinkWatch::LinkWatch(const config::Settings& settings, int node) {
+    if (node >= 0 && node_torus(settings)) devices_ = config::link_devices(settings, node);
+}
+
+std::vector<std::string> LinkWatch::look(Clock::time_point now) {
+    if (devices_.empty() || now < next_) return {};
+    next_ = now + interval;
+    try {
+        return compare(base::read_counters());
+    } catch (const std::system_error&) {
+        return {};
+    }
+}
+
+std::vector<std::string> LinkWatch::compare(const std::map<std::string, LinkCounters>& now) {
+    std::vector<std::string> news;
+    for (const std::string& device : devices_) {
+        const auto found = now.find(device);
+        if (found == now.end()) continue;
+        const auto before = before_.find(device);
+        if (before != before_.end()) {
+            const LinkCounters counted = found->second.since(before->second);
+            if (is_news(counted) && told_.insert(device).second)
+                news.push_back(fmt::format("{} in {} packets on {}", counted.describe(),
+                                           counted.packets(), device));
+        }
+        before_[device] = found->second;
+    }
+    return news;
+}
+
+}  // namespace torusmp::launch
