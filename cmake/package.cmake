@@ -4,16 +4,21 @@ set(CPACK_GENERATOR RPM)
 set(CPACK_PACKAGE_VENDOR "The torusmp authors")
 set(CPACK_PACKAGE_DESCRIPTION_FILE ${CMAKE_CURRENT_LIST_DIR}/package.txt)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE BSD-3-Clause)
 set(CPACK_RPM_PACKAGE_RELEASE 1)
-# Debug symbols go into packages of their own.
-set(CPACK_RPM_DEBUGINFO_PACKAGE ON)
-set(CPACK_RPM_DEBUGINFO_SINGLE_PACKAGE ON)
-set(CPACK_RPM_BUILD_SOURCE_DIRS_PREFIX /usr/src/debug/torusmp)
-set(CPACK_BUILD_SOURCE_DIRS ${PROJECT_SOURCE_DIR};${PROJECT_BINARY_DIR})
+set(CPACK_STRIP_FILES ON)
+# On a system of RPM's own, rpmbuild can split the debug symbols off instead. CPack writes another path
+# over that of the sources, which must not be longer than theirs.
+option(TORUSMP_RPM_DEBUGINFO "A package torusmp-debuginfo beside the others, by cpack -G RPM" OFF)
+if(TORUSMP_RPM_DEBUGINFO)
+  set(CPACK_STRIP_FILES OFF)
+  set(CPACK_RPM_DEBUGINFO_PACKAGE ON)
+  set(CPACK_RPM_DEBUGINFO_SINGLE_PACKAGE ON)
+  set(CPACK_RPM_BUILD_SOURCE_DIRS_PREFIX /usr/src)
+  set(CPACK_BUILD_SOURCE_DIRS ${PROJECT_SOURCE_DIR})
+endif()
 # Folders that others own.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/man/man3
   /usr/share/man/man5 /usr/share/man/man7 /usr/share/bash-completion /usr/share/bash-completion/completions

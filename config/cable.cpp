@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "config/geometry.h"
 
@@ -29,12 +31,14 @@ std::string describe_link(const Settings& settings, const CableEnd& one, const C
 }
 
 std::vector<routing::Link> links_over(const Settings& settings, const routing::Torus& ranks,
-                                      const routing::Link& cable) {
+                                      std::span<const routing::Link> cables) {
     std::vector<routing::Link> links;
+    if (cables.empty()) return links;
     for (routing::Rank rank = 0; rank < ranks.size(); ++rank)
-        if (node_of(settings, rank) == cable.rank &&
-            cable_under(settings, ranks, rank, cable.direction()))
-            links.push_back({rank, cable.dimension});
+        for (int d = 0; d < ranks.dimensions(); ++d)
+            if (const auto cable = cable_under(settings, ranks, rank, {d, +1});
+                cable && std::find(cables.begin(), cables.end(), *cable) != cables.end())
+                links.push_back({rank, d});
     return links;
 }
 

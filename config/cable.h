@@ -30,9 +30,9 @@ std::string describe_link(const Settings& settings, const CableEnd& one, const C
 // Cables are links of the torus of nodes; precondition of what follows: the settings have one.
 // `ranks`: rank_torus().
 
-// The links between ranks that a cable carries.
+// The links between ranks that these cables carry.
 std::vector<routing::Link> links_over(const Settings& settings, const routing::Torus& ranks,
-                                      const routing::Link& cable);
+                                      std::span<const routing::Link> cables);
 // The cable that carries a link; nothing: it stays inside a node.
 std::optional<routing::Link> cable_under(const Settings& settings, const routing::Torus& ranks,
                                          routing::Rank rank, routing::Direction direction);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "collectives/settings.h"
+#include "config/cable.h"
 #include "config/cpus.h"
 #include "config/geometry.h"
 #include "config/load.h"
@@ -25,23 +26,6 @@ namespace {
 
 bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
-}
-
-// The links between ranks that go over these cables between nodes.
-std::vector<routing::Link> links_over(const std::vector<routing::Link>& cables,
-                                      const config::Settings& settings,
-                                      const routing::Torus& ranks) {
-    std::vector<routing::Link> links;
-    if (cables.empty()) return links;
-    for (routing::Rank rank = 0; rank < ranks.size(); ++rank)
-        for (int d = 0; d < ranks.dimensions(); ++d) {
-            const auto next = ranks.neighbour(rank, {d, +1});
-            const int node = node_of(settings, rank);
-            if (!next || node_of(settings, *next) == node) continue;
-            if (std::find(cables.begin(), cables.end(), routing::Link{node, d}) != cables.end())
-                links.push_back({rank, d});
-        }
-    return links;
 }
 
 // Processors on which the ranks of this host run. Each rank may be bound to a part of them, so the
@@ -108,7 +92,7 @@ core::Options Process::options(bool threads) {
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.log_link = [this](const core::LinkNews& news) { report(news); };
-    options.dead_links = links_over(bootstrap_->dead_cables(), settings_, options.torus);
+    options.dead_links = config::links_over(settings_, options.torus, bootstrap_->dead_cables());
     if (!host_names(settings_).empty() && !settings_[config::setting::dims].empty())
         options.name_of = [this](core::Rank rank) {
             return fmt::format("rank {} ({})", rank,

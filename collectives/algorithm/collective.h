@@ -31,21 +31,21 @@ class Collective : public Schedule {
     // that does not fit, by the next one that does.
     void run(std::string_view name, const Call& call, const Conditions& conditions,
              const AlgorithmRow* wanted) {
-        const int first = wanted != nullptr ? table_->index_of(*wanted)
-                                            : choice_->pick(group().situation(), conditions.bytes);
-        Conditions here = conditions;
         Area* const area = this->area();
+        Conditions here = conditions;
         here.area = area != nullptr && area->possible();
-        const int row = table_->fitting(first, wanted != nullptr, here);
-        if (!table_->rows()[std::size_t(row)].area) {
-            take_row(row);
-            return begin(name, call);
+        if (const Key key(wanted, here); key != chosen_for_) {
+            first_ = wanted != nullptr ? table_->index_of(*wanted)
+                                       : choice_->pick(group().situation(), here.bytes);
+            chosen_ = table_->fitting(first_, wanted != nullptr, here);
+            chosen_for_ = key;
         }
-        if (area->settled()) [[likely]]
-            take_row(row);
+        const bool through_area = table_->rows()[std::size_t(chosen_)].area;
+        if (!through_area || area->settled()) [[likely]]
+            take_row(chosen_);
         else
-            wait_for_area(first, wanted != nullptr, here);
-        begin(name, call, area);
+            wait_for_area(wanted != nullptr, here);
+        begin(name, call, through_area ? area : nullptr);
     }
     // Begins the call over hosts. What the operation does there, its OverHosts, is made once.
     template <class ByHosts>
@@ -72,8 +72,8 @@ class Collective : public Schedule {
     }
     // The choice is made when it is known whether there is an area: then it is the same on all
     // members.
-    void wait_for_area(int first, bool asked, const Conditions& conditions) {
-        waiting_.emplace(Waiting{first, asked, conditions});
+    void wait_for_area(bool asked, const Conditions& conditions) {
+        waiting_.emplace(Waiting{first_, asked, conditions});
         take(*this);
     }
     bool move() final {
@@ -95,6 +95,25 @@ class Collective : public Schedule {
         Conditions conditions;
     };
     std::optional<Waiting> waiting_;  // for the area
+
+    // All that the choice of a row depends on: calls in a row are often alike.
+    struct Key {
+        Key() = default;
+        Key(const AlgorithmRow* row, const Conditions& c)
+            : wanted(row),
+              bytes(c.bytes),
+              share(c.share),
+              flags(unsigned(c.commutative) | unsigned(c.whole) << 1 | unsigned(c.even) << 2 |
+                    unsigned(c.area) << 3) {}
+        friend bool operator==(const Key&, const Key&) = default;
+        const AlgorithmRow* wanted = nullptr;
+        std::size_t bytes = 0;
+        std::size_t share = 0;
+        unsigned flags = ~0u;  // none has these
+    };
+    Key chosen_for_;
+    int first_ = 0;   // the row to begin with
+    int chosen_ = 0;  // and the first from there that fits
     Schedule* part_ = nullptr;
 };
 

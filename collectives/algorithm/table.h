@@ -25,8 +25,8 @@ struct Conditions {
     bool commutative = true;  // of reductions: the operation may be taken in any order
     bool whole = false;       // and must see all elements at once
     bool even = true;         // of blocks: all have one size
-    // The most that a member would leave in an area for the others, where that is known; and whether
-    // there is an area.
+    // The most that a member would leave in an area for the others, where that is known; and
+    // whether there is an area.
     std::size_t share = 0;
     bool area = false;
 };

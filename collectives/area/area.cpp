@@ -104,21 +104,11 @@ bool Area::settle() {
     return true;
 }
 
-void Area::enter(std::uint64_t call) {
-    active_.push_back(call);
-    newest_ = call;
-    if (active_.size() == 1) say_done(call - 1);
-}
-
-void Area::leave(std::uint64_t call) {
-    if (active_.front() == call) {
-        active_.erase(active_.begin());
-        say_done(active_.empty() ? newest_ : active_.front() - 1);
-    } else {
-        active_.erase(std::find(active_.begin(), active_.end(), call));
-    }
-    if (asleep_) [[unlikely]]
-        set_asleep(false);
+void Area::leave_one(std::uint64_t call) {
+    const bool oldest = active_.front() == call;
+    active_.erase(std::find(active_.begin(), active_.end(), call));
+    if (oldest) say_done(active_.empty() ? newest_ : active_.front() - 1);
+    if (asleep_) set_asleep(false);
 }
 
 // Others learn it some calls at a time. That is soon enough for them: who waits for a slot waits

@@ -65,8 +65,18 @@ class Area {
 
     // A call of the group begins here, and ends: in the order of their numbers, 1 and up. Calls
     // that do not use the area need not be told.
-    void enter(std::uint64_t call);
-    void leave(std::uint64_t call);
+    void enter(std::uint64_t call) {
+        active_.push_back(call);
+        newest_ = call;
+        if (active_.size() == 1 && call > say_at_) [[unlikely]]
+            say_done(call - 1);
+    }
+    void leave(std::uint64_t call) {
+        if (active_.size() == 1 && !asleep_ && call < say_at_) [[likely]]
+            active_.clear();
+        else
+            leave_one(call);
+    }
 
     // ---- of calls that have begun, once the area is there ----
     // Where this member's contents for a call go; null: the others are not done with what stands
@@ -126,6 +136,7 @@ class Area {
     void open();
     void use(std::byte* memory);
     std::size_t rings_bytes() const;
+    void leave_one(std::uint64_t call);
     bool others_are_past(std::uint64_t call);
     bool look_past(std::uint64_t call);
     void say_done(std::uint64_t call);

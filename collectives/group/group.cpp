@@ -115,13 +115,12 @@ Group& Group::ordered() {
     return *ordered_;
 }
 
-Hosts* Group::hosts() {
-    if (hosts_known_ || kind_ != Kind::whole) return hosts_.get();
+void Group::find_hosts() {
     hosts_known_ = true;
+    if (kind_ != Kind::whole) return;
     std::set<Rank> hosts;
     for (const Rank rank : members_) hosts.insert(runtime_->state().host_of(rank));
     if (hosts.size() > 1 && hosts.size() < members_.size()) hosts_ = std::make_unique<Hosts>(*this);
-    return hosts_.get();
 }
 
 namespace {

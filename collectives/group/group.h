@@ -110,7 +110,11 @@ class Group {
     Group& ordered();
     // The members by hosts; null where all are on one host, or each on one of its own. Made on
     // first use.
-    Hosts* hosts();
+    Hosts* hosts() {
+        if (!hosts_known_) [[unlikely]]
+            find_hosts();
+        return hosts_.get();
+    }
 
   private:
     friend struct Hosts;
@@ -120,6 +124,7 @@ class Group {
     void find_places();
     void find_grid();
     void find_neighbours();
+    void find_hosts();
 
     struct Neighbour {
         Rank rank = core::any_source;

@@ -32,24 +32,14 @@ Ledger::~Ledger() {
 
 // ---- this member's own calls ----
 
-void Ledger::enter(core::Tag tag, std::string_view name, const Call& call) {
-    if (!Tags::is_fixed(tag)) last_ = tag;
-    entry_of(tag) = {tag, false, name, call};
-    if (asked_ != tag) return;
+void Ledger::answer(core::Tag tag) {
     asked_ = -1;
     send(clerk(), tag, statement_of(tag));
 }
 
-void Ledger::leave(core::Tag tag) {
-    if (Entry& entry = entry_of(tag); entry.tag == tag) entry.done = true;
-    if (cases_.empty() && overviews_.empty()) [[likely]]
-        return;
+void Ledger::forget_case(core::Tag tag) {
     cases_.erase(tag);
     overviews_.erase(tag);
-}
-
-std::size_t Ledger::place_of(core::Tag tag) {
-    return std::size_t(tag >> Tags::shift) % remembered;
 }
 
 const Ledger::Entry* Ledger::find(core::Tag tag) const {

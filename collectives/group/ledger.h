@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "collectives/group/call.h"
+#include "collectives/group/tags.h"
 #include "core/api.h"
 
 namespace torusmp::collectives {
@@ -51,8 +52,17 @@ class Ledger final : private core::NoteReader {
     Ledger& operator=(const Ledger&) = delete;
 
     // The member begins a collective, named by its tag, and ends it.
-    void enter(core::Tag tag, std::string_view name, const Call& call);
-    void leave(core::Tag tag);
+    void enter(core::Tag tag, std::string_view name, const Call& call) {
+        if (!Tags::is_fixed(tag)) last_ = tag;
+        entry_of(tag) = {tag, false, name, call};
+        if (asked_ == tag) [[unlikely]]
+            answer(tag);
+    }
+    void leave(core::Tag tag) {
+        if (Entry& entry = entry_of(tag); entry.tag == tag) entry.done = true;
+        if (!cases_.empty() || !overviews_.empty()) [[unlikely]]
+            forget_case(tag);
+    }
     // The member has waited long in it, for the round-th time, counted from 0.
     void inquire(core::Tag tag, int round);
     // The collective cannot end here, and so must not on the others.
@@ -101,7 +111,11 @@ class Ledger final : private core::NoteReader {
     bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) override;
     void on_end() override { runtime_ = nullptr; }
 
-    static std::size_t place_of(core::Tag tag);
+    static std::size_t place_of(core::Tag tag) {
+        return std::size_t(tag >> Tags::shift) % remembered;
+    }
+    void answer(core::Tag tag);  // the clerk has asked before it began
+    void forget_case(core::Tag tag);
     Entry& entry_of(core::Tag tag) { return entries_[place_of(tag)]; }
     const Entry* find(core::Tag tag) const;
     bool is_later(core::Tag tag) const;

@@ -67,6 +67,7 @@ class Messages {
     core::SendRequest& send_at(std::size_t index) { return sends_.requests[index]; }
     core::ReceiveRequest& receive_at(std::size_t index) { return receives_.requests[index]; }
     void use_requests(std::size_t sends, std::size_t receives);
+    void use_none() { begin_batch(); }
 
     void post(core::SendRequest& request, core::Buffer buffer, Rank dest, int stream) {
         ++posts_;

@@ -92,7 +92,7 @@ bool Schedule::advance() {
     // Posting a request may complete others, and so re-enter this function.
     if (advancing_) return false;
     advancing_ = true;
-    if (!has_begun()) {
+    if (!begun_ && !has_begun()) {
         advancing_ = false;
         return false;
     }
@@ -111,7 +111,7 @@ bool Schedule::advance() {
         tell_all();
     advancing_ = false;
     if (!finished) return false;
-    use_requests(0, 0);
+    messages_.use_none();
     if (Area* const area = messages_.area()) {
         area->leave(messages_.call());
         messages_.use_area(nullptr, 0);
@@ -124,7 +124,6 @@ bool Schedule::advance() {
 
 // Whether the comparison of calls, if there is one, has ended. Fails the schedule if calls differ.
 bool Schedule::has_begun() {
-    if (begun_) return true;
     if (!entered_) group().ledger().enter(messages_.tag(), name_, call_);
     entered_ = true;
     if (group().policy().check) {

@@ -38,6 +38,7 @@ class Schedule : public core::Task, protected Steps {
     }
     // Blocks until complete.
     void wait() {
+        if (complete()) return;
         group().runtime().wait_until([this] { return complete(); }, name_);
     }
     // fix() gives this schedule a tag of its own: its starts then match those of the schedules that

@@ -222,6 +222,7 @@ int test_cables(const po::variables_map& given) {
     report.notes.insert(report.notes.end(), survey.notes.begin(), survey.notes.end());
     for (const check::HostResult& host : survey.hosts) report.troubles.push_back(host.trouble);
     report.cables = survey.cables;
+    report.outlook = check::outlook_for_jobs(settings, report.cables);
     const std::string json = given.count("json") ? given["json"].as<std::string>() : "";
     if (json == "-")
         fmt::print("{}", check::report_json(report));

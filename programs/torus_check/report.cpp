@@ -91,7 +91,7 @@ std::string verdict_line(const CheckReport& report) {
         line += fmt::format(", {} {}", number, name_of(fault));
     if (faults.empty() && !report.messages.empty())
         line += ", but the settings do not fit the hosts";
-    return line;
+    return report.outlook.empty() ? line : line + "; " + report.outlook;
 }
 
 std::string report_text(const CheckReport& report, bool all) {

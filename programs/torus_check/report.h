@@ -14,6 +14,7 @@ struct CheckReport {
     std::vector<std::string> messages;  // settings that do not match the hosts
     std::vector<std::string> notes;     // what works, but could be better
     std::vector<CableResult> cables;
+    std::string outlook;  // what faults of cables mean for jobs, as outlook_for_jobs() has it
 
     bool good() const;
 };

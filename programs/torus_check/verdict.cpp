@@ -6,8 +6,11 @@
 #include <map>
 #include <set>
 
+#include "config/cable.h"
 #include "config/geometry.h"
 #include "config/network.h"
+#include "core/settings.h"
+#include "routing/detours.h"
 
 namespace torusmp::check {
 
@@ -305,6 +308,29 @@ std::vector<CableResult> judge(const config::Settings& settings,
                                const std::vector<HostResult>& results,
                                const Expectation& expectation) {
     return Judge(settings, results, expectation).run();
+}
+
+std::string outlook_for_jobs(const config::Settings& settings,
+                             const std::vector<CableResult>& cables) {
+    const auto has = [](const CableResult& cable, auto&& wanted) {
+        return std::any_of(cable.findings.begin(), cable.findings.end(),
+                           [&](const Finding& finding) { return wanted(finding.fault); });
+    };
+    std::vector<routing::Link> dead;
+    for (const CableResult& cable : cables) {
+        if (has(cable, [](Fault fault) { return fault == Fault::unknown; })) return {};
+        // Links are not made over cables that lead elsewhere.
+        if (has(cable,
+                [](Fault fault) { return fault >= Fault::missing && fault <= Fault::shared; }))
+            dead.push_back({cable.a.node, cable.a.direction.dimension});
+    }
+    if (dead.empty()) return {};
+    const routing::Parts parts(*node_torus(settings), dead);
+    if (!parts.connected()) return "no job can start: " + config::describe_parts(settings, parts);
+    if (!settings[core::setting::detour]) return "no job can start: routing.detour = false";
+    if (settings[config::setting::forward] == config::Forward::kernel)
+        return "no job can start: routing.forward = \"kernel\"";
+    return dead.size() == 1 ? "jobs go around the dead one" : "jobs go around the dead ones";
 }
 
 }  // namespace torusmp::check

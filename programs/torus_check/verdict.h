@@ -63,4 +63,9 @@ std::vector<CableResult> judge(const config::Settings& settings,
                                const std::vector<HostResult>& results,
                                const Expectation& expectation);
 
+// What dead cables mean for jobs: that they go around them, or which hosts these keep apart. Empty
+// without dead cables, and if a host could not be asked.
+std::string outlook_for_jobs(const config::Settings& settings,
+                             const std::vector<CableResult>& cables);
+
 }  // namespace torusmp::check

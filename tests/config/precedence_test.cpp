@@ -40,7 +40,7 @@ const std::vector<Variant> variants{
     {"transport.checksum", "checksum = true", "false", "true"},
     {"verbs.gid_index", "gid_index = 0", "auto", "3"},
     {"verbs.ack_timeout", "ack_timeout = 14", "auto", "0"},
-    {"verbs.retries", "retries = 6", "0", "7"},
+    {"verbs.retries", "retries = 5", "0", "7"},
     {"verbs.rnr_timer", "rnr_timer = 0", "31", "1"},
     {"verbs.rnr_retries", "rnr_retries = 0", "6", "7"},
     {"verbs.cache", "cache = \"4KiB\"", "0", "1TiB"},

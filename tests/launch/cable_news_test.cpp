@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "grid.h"
+#include "launch/bootstrap.h"
 
 namespace torusmp::launch::test::cable_news_test {
 namespace {
@@ -202,6 +204,42 @@ TEST_CASE("Reports of links that do not exist, or of ways that lead elsewhere, a
     CHECK_FALSE(heard({up, 1, State::alive, {{down, 2}, {down, 1}}, ""}));
     CHECK(scene.wait(1min).empty());
     CHECK(heard({up, 1, State::detour, {{down, 2}, {down, 1}}, ""}));
+}
+
+TEST_CASE("Without a launcher one end prints what becomes of a link, and not for ever") {
+    struct Alone final : Bootstrap {
+        std::string_view name() const override { return "alone"; }
+        int rank() const override { return 0; }
+        int size() const override { return 3; }
+        const std::vector<int>& local_ranks() const override { return local; }
+        std::span<const std::byte> secret() const override { return {}; }
+        std::vector<std::vector<std::byte>> exchange(std::span<const std::byte>) override {
+            return {};
+        }
+        void barrier() override {}
+        void note(std::string_view text) override { said.emplace_back(text); }
+        [[noreturn]] void abort(int, std::string_view) override { std::abort(); }
+        void finalize() override {}
+
+        std::vector<int> local{0};
+        Lines said;
+    } alone;
+    CHECK(alone.dead_cables().empty());
+    alone.report_link({up, 1, State::dead, {}, "no carrier"});  // a detour comes, or an error
+    alone.report_link({down, 2, State::detour, {{up, 1}, {up, 2}}, ""});  // the other end says it
+    CHECK(alone.said.empty());
+    alone.report_link({up, 1, State::detour, {{down, 2}, {down, 1}}, "no carrier"});
+    alone.report_link({up, 1, State::alive, {}, ""});
+    alone.report_link({up, 1, State::detour, {{down, 1}}, ""});
+    CHECK(alone.said ==
+          Lines{"the link between rank 0 and rank 1 goes around its dead cable, over rank 2; no "
+                "carrier",
+                "the link between rank 0 and rank 1 goes over its cable again",
+                "the link between rank 0 and rank 1 goes around its dead cable, over the other "
+                "one"});
+    for (int i = 0; i < 1000; ++i) alone.report_link({up, 1, State::alive, {}, ""});
+    CHECK(alone.said.size() == 21);
+    CHECK(alone.said.back() == "more of links that die and come back is not printed");
 }
 
 TEST_CASE(

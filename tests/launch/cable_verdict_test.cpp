@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "config/cable.h"
+#include "core/transport/list.h"
 #include "grid.h"
 
 namespace torusmp::launch::test::cable_verdict_test {
@@ -147,6 +148,21 @@ TEST_CASE("Kernels that forward do not know a detour") {
                         ":11) lets no job go around a dead cable"));
 }
 
+TEST_CASE("A transport that does not connect links again does not go around a dead cable") {
+    for (const transport::Descriptor* it : transport::transports()) {
+        if (!it->needs_devices) continue;
+        const Grid grid({3, 3}, fmt::format("[transport]\nuse = \"{}\"\n", it->name));
+        std::vector<config::MachineFault> faults(1);
+        faults[0].text = "host n0: device d1p is down";
+        faults[0].of_cable = {{0, 1}, config::MachineFault::Cable::down, "d1p of n0 is down"};
+        const CableVerdict found = judge_cables(grid.settings, grid.ranks(), faults);
+        CHECK(found.dead.size() == (it->capabilities.reconnects ? 1 : 0));
+        CHECK(found.refusal.empty() == it->capabilities.reconnects);
+        if (!it->capabilities.reconnects)
+            CHECK_THAT(found.refusal, Contains(fmt::format("transport.use = \"{}\" (", it->name)));
+    }
+}
+
 TEST_CASE("What is wrong beside the cables refuses the job, with all that was found") {
     Grid grid({3, 3});
     grid.device(0, "d1p").up = false;
@@ -176,7 +192,7 @@ TEST_CASE("A cable carries the links between the blocks of ranks at its ends, an
     for (int node = 0; node < grid.torus.size(); ++node)
         for (int d = 0; d < 2; ++d) {
             const routing::Link cable{node, d};
-            const auto links = config::links_over(grid.settings, ranks, cable);
+            const auto links = config::links_over(grid.settings, ranks, {&cable, 1});
             CHECK(links.size() == 2);
             for (const routing::Link& link : links) {
                 ++carried;

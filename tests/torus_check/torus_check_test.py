@@ -125,6 +125,7 @@ class Cables(CheckTest):
         self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"missing"})
         self.assertIn("is down", bad[2, "d1p"][0][1])
         self.assertIn("has no device d0p", bad[0, "d0p"][0][1])
+        self.assertTrue(report["verdict"].endswith("2 missing; jobs go around the dead ones"), report["verdict"])
         with open(self.geometry) as f:
             line = next(i for i, text in enumerate(f, 1) if text.startswith('"0+"'))
         self.assertTrue(any(f"{self.geometry}:{line}: host {self.plan.host(0)}: device d0p" in message

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/settings.h"
 #include "programs/torus_check/report.h"
 #include "tests/torus_check/made_up.h"
 
@@ -156,7 +157,7 @@ TEST_CASE(
 
 TEST_CASE("torus-check: the report says in one line how it stands, and exits accordingly") {
     MadeUp machine({2, 2});
-    check::CheckReport report{machine.names, std::vector<std::string>(4), {}, {}, {}};
+    check::CheckReport report{machine.names, std::vector<std::string>(4), {}, {}, {}, {}};
     report.cables = check::judge(machine.settings(), machine.results, {});
     CHECK(report.good());
     CHECK(check::verdict_line(report) == "4 hosts, 8 cables: all are good");
@@ -174,10 +175,39 @@ TEST_CASE("torus-check: the report says in one line how it stands, and exits acc
     report.cables = check::judge(machine.settings(), machine.results, {});
     CHECK_FALSE(report.good());
     CHECK(check::verdict_line(report) == "4 hosts, 8 cables: 7 good, 1 missing");
+    report.outlook = check::outlook_for_jobs(machine.settings(), report.cables);
+    CHECK(check::verdict_line(report) ==
+          "4 hosts, 8 cables: 7 good, 1 missing; jobs go around the dead one");
+    report.outlook.clear();
     report.cables = check::judge(MadeUp({2, 2}).settings(), MadeUp({2, 2}).results, {});
     report.messages = {"torus.toml:3: a \"quoted\" word"};
     CHECK_FALSE(report.good());
     CHECK_THAT(check::verdict_line(report), Contains("settings do not fit"));
     CHECK_THAT(check::report_json(report),
                Contains("\\\"quoted\\\"") && Contains("\"good\": false"));
+}
+
+TEST_CASE("torus-check: says of dead cables whether jobs can start") {
+    MadeUp machine({3, 3});
+    const auto outlook = [&](config::Settings settings) {
+        return check::outlook_for_jobs(settings, check::judge(settings, machine.results, {}));
+    };
+    CHECK(outlook(machine.settings()).empty());
+    machine.device({0, "up0"}).mtu = 1500;  // it works
+    CHECK(outlook(machine.settings()).empty());
+    machine.device({0, "up1"}).up = false;
+    machine.pull({4, "up0"}, {7, "dn0"});
+    CHECK(outlook(machine.settings()) == "jobs go around the dead ones");
+    config::Settings settings = machine.settings();
+    settings.set(core::setting::detour, false);
+    CHECK(outlook(settings) == "no job can start: routing.detour = false");
+    settings = machine.settings();
+    settings.set(config::setting::forward, config::Forward::kernel);
+    CHECK(outlook(settings) == "no job can start: routing.forward = \"kernel\"");
+    for (const char* device : {"up0", "dn0", "up1", "dn1"})
+        machine.device({4, device}).carrier = false;
+    CHECK(outlook(machine.settings()) ==
+          "no job can start: h0, h1, h2, h3, h5, h6, h7 and h8 on one side, h4 on the other");
+    machine.host(4).trouble = "no such host";
+    CHECK(outlook(machine.settings()).empty());
 }

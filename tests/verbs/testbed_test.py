@@ -89,6 +89,9 @@ def cases(wiring):
     yield Case("soak", 1500, f"for i in $(seq 20); do {run} {qmp} || exit 1; done", ("qmp_cases",),
                long=True)
     end = wiring.ends(size - 1)[0]
+    cables = f"python3 {HERE}/cases/cables.py"
+    yield Case("cables", 600, f"{cables} 2", ("cable_traffic",), ("one",))
+    yield Case("cables.long", 3000, f"{cables} 20 10", ("cable_traffic",), long=True)
     yield Case("fault.device-down", 200, f"sh {HERE}/cases/device_down.sh {end.node} {end.device} {wiring.far[end].node}",
                ("fault_rank",))
     yield Case("fault.guest-killed", 220, f"sh {HERE}/cases/guest_killed.sh {size - 1}", ("fault_rank",), ("many",))

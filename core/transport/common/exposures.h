@@ -12,6 +12,9 @@ namespace torusmp::transport {
 
 class Exposures {
   public:
+    // For what belongs to an id: small numbers, used again when it has been removed.
+    static std::size_t index_of(std::uint64_t id) { return std::uint32_t(id); }
+
     std::uint64_t add(Bytes memory) {
         if (free_.empty()) {
             free_.push_back(std::uint32_t(entries_.size()));

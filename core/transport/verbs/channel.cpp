@@ -46,26 +46,36 @@ std::uint8_t ack_code(const InterfaceOptions& options) {
 VerbsChannel::VerbsChannel(VerbsInterface& interface, std::uint32_t index, Device& device,
                            const PortOptions& port)
     : NetworkChannel(interface.can(), port), interface_(interface), index_(index), device_(device) {
-    const int slots = slots_of(port);
     send_queue_.resize(std::min<std::uint32_t>(
         send_queue_requests, std::bit_floor(std::uint32_t(device.limits().max_qp_wr))));
     piece_bytes_ = write_piece;
-    const int receives = slots + int(spare_slots);
-    device.add_room(receives, int(send_queue_.size()));
-    make_queue_pair(std::uint32_t(receives));
-    interface.slots_.add(device, std::size_t(receives + std::min(slots, most_send_slots)));
-    for (int i = 0; i < receives; ++i) post_again(interface.slots_.take(device));
+}
+
+VerbsChannel::~VerbsChannel() = default;
+
+std::uint32_t VerbsChannel::receives() const {
+    return std::uint32_t(slots_of(port_)) + spare_slots;
+}
+
+void VerbsChannel::make_room() {
+    device_.add_room(int(receives()), int(send_queue_.size()));
+    const int to_send = std::min(slots_of(port_), most_send_slots);
+    interface_.slots_.add(device_, receives() + std::size_t(to_send));
+}
+
+void VerbsChannel::begin() {
+    make_queue_pair();
+    for (std::uint32_t i = 0; i < receives(); ++i) post_again(interface_.slots_.take(device_));
     post_slots();
     draw(std::as_writable_bytes(std::span(&first_packet_, 1)));
     first_packet_ &= sequence_bits;
 }
 
-VerbsChannel::~VerbsChannel() = default;
-
-void VerbsChannel::make_queue_pair(std::uint32_t receives) {
+void VerbsChannel::make_queue_pair() {
     const auto refuse = [&](std::string_view what) {
+        queue_pair_.reset();
         throw std::runtime_error(fmt::format("RDMA device {}: {} ({} receives, {} sends): {}",
-                                             device_.text(), what, receives, send_queue_.size(),
+                                             device_.text(), what, receives(), send_queue_.size(),
                                              std::strerror(errno)));
     };
     ibv_qp_init_attr options{};
@@ -73,7 +83,7 @@ void VerbsChannel::make_queue_pair(std::uint32_t receives) {
     options.send_cq = device_.queue(Device::sends);
     options.recv_cq = device_.queue(Device::receives);
     options.cap = {.max_send_wr = std::uint32_t(send_queue_.size()),
-                   .max_recv_wr = receives,
+                   .max_recv_wr = receives(),
                    .max_send_sge = 1,
                    .max_recv_sge = 1,
                    .max_inline_data = std::uint32_t(most_inline)};
@@ -151,13 +161,16 @@ bool VerbsChannel::reach(const Hello& hello) {
         throw std::runtime_error(
             fmt::format("the queue pair cannot send: {}", std::strerror(error)));
     state_ = State::meeting;
+    bound_ = hello.serial;
     return true;
 }
 
 void VerbsChannel::open() {
     if (state_ != State::meeting) return;
     state_ = State::open;
-    --interface_.waiting_;
+    patience_.met = true;
+    patience_.give_up_at = Clock::time_point::max();
+    if (!patience_.again) --interface_.waiting_;
     // The peer may not know yet that this end receives, and a datagram may be lost, which its
     // process need not notice: a frame arrives in any case.
     post_control({.frame = Frame::grant});
@@ -166,12 +179,14 @@ void VerbsChannel::open() {
 
 void VerbsChannel::fail(std::string why) {
     if (state_ >= State::finished) return;
-    if (state_ < State::open) --interface_.waiting_;
+    if (state_ < State::open && !patience_.again) --interface_.waiting_;
     why_ = std::move(why) + what_is_lost();
     state_ = State::down;
-    ibv_qp_attr state{};
-    state.qp_state = IBV_QPS_ERR;
-    ibv_modify_qp(queue_pair_.get(), &state, IBV_QP_STATE);
+    if (queue_pair_) {
+        ibv_qp_attr state{};
+        state.qp_state = IBV_QPS_ERR;
+        ibv_modify_qp(queue_pair_.get(), &state, IBV_QP_STATE);
+    }
     give_up_waiting();
     interface_.fallen_.push_back(this);
 }
@@ -345,12 +360,15 @@ void VerbsChannel::post_again(Slot* slot) {
 void VerbsChannel::post_slots() {
     if (again_count_ == 0) return;
     for (std::size_t i = 0; i + 1 < again_count_; ++i) again_[i].next = &again_[i + 1];
-    again_count_ = 0;
+    receiving_ += std::uint32_t(std::exchange(again_count_, 0));
     ibv_recv_wr* bad = nullptr;
     const int error = ibv_post_recv(queue_pair_.get(), &again_[0], &bad);
-    if (error != 0)
-        interface_.broken_.emplace_back(this,
-                                        fmt::format("cannot post slots: {}", std::strerror(error)));
+    if (error == 0) [[likely]]
+        return;
+    interface_.broken_.emplace_back(this,
+                                    fmt::format("cannot post slots: {}", std::strerror(error)));
+    for (; bad != nullptr; bad = bad->next, --receiving_)
+        interface_.slots_.give(reinterpret_cast<Slot*>(std::uintptr_t(bad->wr_id)));
 }
 
 }  // namespace torusmp::transport::verbs

@@ -10,6 +10,9 @@
 //   down     ERR: work under way is flushed and reported as failed; Sink::on_down() says why.
 // It goes from each state to the next, and to down from all but finished.
 //
+// A link that has died is connected again: another channel takes its port, and makes its queue pair
+// when everything that the former one had given to the device has come back (returning.cpp).
+//
 // What is sent becomes work requests in a send queue. Small frames go inline. Larger ones are
 // copied into a slot, unless they lie in the slot that is being delivered: then that slot is sent,
 // and another one is posted in its place. One request in a few is signalled. During a poll,
@@ -21,12 +24,14 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/transport/common/fifo.h"
 #include "core/transport/common/network.h"
+#include "core/transport/common/patience.h"
 #include "core/transport/verbs/frame.h"
 #include "core/transport/verbs/registrations.h"
 #include "core/transport/verbs/slots.h"
@@ -44,7 +49,7 @@ struct ChannelStatistics {
 };
 
 inline constexpr Capabilities capabilities{
-    .notifies = true, .places = true, .separate_links = true};
+    .notifies = true, .places = true, .separate_links = true, .reconnects = true};
 
 class VerbsChannel final : public NetworkChannel {
   public:
@@ -52,6 +57,7 @@ class VerbsChannel final : public NetworkChannel {
                  const PortOptions& port);
     ~VerbsChannel() override;
 
+    bool has_met() const override { return patience_.met; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
@@ -162,7 +168,17 @@ class VerbsChannel final : public NetworkChannel {
     std::string what_is_lost() const;
 
     // --- life ---
-    void make_queue_pair(std::uint32_t receives);
+    // Makes room for its requests and what they carry. Throws std::runtime_error.
+    void make_room();
+    std::uint32_t receives() const;
+    // Makes the queue pair, and posts slots. Throws std::runtime_error.
+    void begin();
+    void make_queue_pair();
+    // Whether everything that was given to the device has come back. Precondition: it is down.
+    bool returned();
+    // Takes the place of one that has gone down, or that core has closed.
+    void follow(VerbsChannel& before);
+    bool follow_silence(std::chrono::nanoseconds gap, std::chrono::nanoseconds timeout);
     CreditWord all_credits() const;
     void check(const Hello& hello) const;
     bool reach(const Hello& hello);
@@ -170,21 +186,25 @@ class VerbsChannel final : public NetworkChannel {
     void give_up_waiting();
 
     VerbsInterface& interface_;
-    const std::uint32_t index_;  // among the interface's channels; part of the numbers of requests
+    const std::uint32_t index_;  // of its port; part of the numbers of requests
     Device& device_;
-    QueuePair queue_pair_;
-    bool peer_ready_ = false;
+    QueuePair queue_pair_;  // null: not yet
+    std::uint32_t serial_ = 1;
+    std::uint32_t bound_ = 0;     // the peer's queue pair to which ours is connected: its serial
+    std::uint32_t outdated_ = 0;  // no queue pair of the peer up to this serial is meant any more
 
     // The other end, as given to connect().
+    Endpoint theirs_;
+    std::optional<Pair> pair_;
     ibv_ah_attr path_{};
     AddressHandle greets_;  // its datagram queue pair
-    std::uint32_t greeter_ = 0;
     std::uint32_t first_packet_ = 0;
-    std::optional<Hello> heard_;  // the peer's, not yet acted upon
+    std::optional<Hello> heard_;  // the peer's last one
     Clock::time_point next_hello_{};
     std::chrono::milliseconds hello_pause_{};
     bool mutual_ = false;                // then both ends are polling
     std::chrono::nanoseconds waited_{};  // for the peer, while this end was looking
+    Patience patience_;
 
     // Out.
     std::vector<Out> send_queue_;
@@ -203,10 +223,13 @@ class VerbsChannel final : public NetworkChannel {
     std::uint32_t controls_home_ = 0;  // our control frames that the peer has taken
     Slot* reserved_ = nullptr;
     std::vector<std::byte> reserved_apart_;  // used if no slot is free
+    bool recalled_ = false;                  // a request that brings the others back is under way
     bool alive_asked_ = false;               // a sign of life is under way
     bool heard_something_ = false;           // since the clock was last read
+    std::chrono::nanoseconds silence_{};     // of the peer's device, while this end was looking
 
     // In.
+    std::uint32_t receiving_ = 0;  // slots that the device has
     std::array<Held, max_virtual_channels> held_;
     std::size_t held_count_ = 0;
     std::uint32_t controls_taken_ = 0;

@@ -13,11 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A longer time without a look at the clock means that this process had other things to do; no more
-// than this of it counts as waiting.
-constexpr milliseconds longest_gap(100);
 constexpr milliseconds first_hello_pause(10);
-constexpr milliseconds longest_hello_pause(500);
+constexpr milliseconds longest_hello_pause(250);
 
 // The addresses over which two ends talk: over a cable or, if there is none between them, by routed
 // addresses.
@@ -44,58 +41,109 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
     Device& device = device_of(options.local_port);
     const Endpoint& own = address_.endpoint(options.local_port);
     const Endpoint& theirs = peer.endpoint(options.remote_port);
+    const bool spared = options.mutual && options_.spares_links;
     if (theirs.device.empty())
         throw std::runtime_error(fmt::format("verbs: {} has no port {} on an RDMA device",
                                              peer.host, options.remote_port));
     const auto pair = pair_for(own, theirs, options.mutual);
-    if (!pair)
+    if (!pair && !spared)
         throw std::runtime_error(
             fmt::format("verbs: {} and {} share no network: expected RoCE v2 GIDs of one network "
                         "at both ends of a cable, or IPv6 link-local ones",
                         describe(own, options_.host), describe(theirs, peer.host)));
-    auto made = std::make_unique<VerbsChannel>(*this, std::uint32_t(channels_.size()), device,
-                                               port_options(options.local_port));
+    const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
+        return it->port_.port == options.local_port;
+    });
+    const bool again = before != channels_.end();
+    const auto index = again ? (*before)->index_ : std::uint32_t(channels_.size());
+    auto made =
+        std::make_unique<VerbsChannel>(*this, index, device, port_options(options.local_port));
     VerbsChannel& channel = *made;
-    channel.name_ = describe(device, *pair, theirs, peer.host);
+    channel.name_ = pair ? describe(device, *pair, theirs, peer.host)
+                         : fmt::format("{} to {}", device.text(), describe(theirs, peer.host));
     channel.peer_ = peer.id;
     channel.remote_port_ = options.remote_port;
-    channel.greeter_ = theirs.listens_on;
-    channel.path_.is_global = 1;
-    channel.path_.port_num = device.port();
-    channel.path_.grh.dgid = gid_from(pair->peer);
-    channel.path_.grh.sgid_index = device.gid_of(pair->own);
-    channel.path_.grh.hop_limit = 64;
+    channel.theirs_ = theirs;
+    channel.pair_ = pair;
     channel.mutual_ = options.mutual;
     channel.hello_pause_ = first_hello_pause;
-    channels_.push_back(std::move(made));
-    ++waiting_;
+    if (again) {
+        channel.follow(**before);
+        // In its place, since core may be called from a loop over all channels.
+        replaced_.push_back(std::exchange(*before, std::move(made)));
+    } else {
+        channel.make_room();
+        channel.begin();
+        posting_.push_back(&channel);
+        channels_.push_back(std::move(made));
+        ++waiting_;
+    }
     if (const auto pending = pending_.find(options.local_port); pending != pending_.end()) {
-        channel.heard_ = pending->second;
+        if (pending->second.serial > channel.outdated_) channel.heard_ = pending->second;
         pending_.erase(pending);
     }
+    next_look_at_clock_ = {};
+    if (again) return channel;  // it says hello when it has a queue pair
     if (!try_to_reach(channel)) greet(channel);
+    // A cable that is known to be dead is not waited for when all links come up.
+    if (spared && !device.trouble().empty()) channel.patience_.give_up_at = Clock::now();
     return channel;
+}
+
+// How the peer's datagram queue pair is reached, as far as that is known now. False: trouble_ says
+// why it is not.
+bool VerbsInterface::find_way(VerbsChannel& channel) {
+    Device& device = channel.device_;
+    const bool spared = channel.mutual_ && options_.spares_links;
+    if (channel.greets_ && !spared) return true;
+    if (spared) {
+        channel.trouble_ = device.trouble();
+        if (!channel.trouble_.empty()) return false;
+        if (!channel.pair_) {  // addresses of ours may have come since
+            Endpoint own = address_.endpoint(channel.port_.port);
+            own.addresses = addresses_kept_by(own.device);
+            channel.pair_ = choose_pair(own, channel.theirs_);
+        }
+        if (!channel.pair_) {
+            channel.trouble_ = "its ends share no network";
+            return false;
+        }
+    }
+    const auto gid = device.gid_of(channel.pair_->own);
+    if (!gid) {
+        channel.trouble_ = fmt::format("{} is none of its GIDs now", channel.pair_->own.text());
+        return false;
+    }
+    if (channel.greets_ && channel.path_.grh.sgid_index == *gid) return true;
+    channel.path_ = {};
+    channel.path_.is_global = 1;
+    channel.path_.port_num = device.port();
+    channel.path_.grh.dgid = gid_from(channel.pair_->peer);
+    channel.path_.grh.sgid_index = *gid;
+    channel.path_.grh.hop_limit = 64;
+    const auto begun = Clock::now();
+    channel.greets_.reset(ibv_create_ah(device.domain(), &channel.path_));
+    if (channel.greets_) return true;
+    channel.trouble_ = fmt::format("its address does not resolve: {}", std::strerror(errno));
+    // The kernel may look for the peer for a second meanwhile, and nothing else goes on here.
+    const auto now = Clock::now();
+    if (spared) channel.next_hello_ = std::max(channel.next_hello_, now + 20 * (now - begun));
+    return false;
 }
 
 // Tells the peer's device which queue pair this is, and whether it can receive.
 void VerbsInterface::greet(VerbsChannel& channel) {
     channel.next_hello_ = Clock::now() + channel.hello_pause_;
     channel.hello_pause_ = std::min(2 * channel.hello_pause_, longest_hello_pause);
-    if (!channel.greets_)
-        channel.greets_.reset(ibv_create_ah(channel.device_.domain(), &channel.path_));
-    if (!channel.greets_) {
-        channel.trouble_ = fmt::format("its address does not resolve: {}", std::strerror(errno));
-        return;
-    }
+    if (!find_way(channel)) return;
     Hello hello{};
     hello.greeting = greeting;
     hello.version = wire_version;
-    hello.ready = channel.state_ == VerbsChannel::State::meeting ||
-                          channel.state_ == VerbsChannel::State::open
-                      ? 1
-                      : 0;
+    hello.ready = channel.bound_ != 0 ? 1 : 0;
     hello.from_port = channel.port_.port;
     hello.to_port = channel.remote_port_;
+    hello.serial = channel.serial_;
+    hello.heard = channel.heard_ ? channel.heard_->serial : 0;
     hello.queue_pair = channel.queue_pair_->qp_num;
     hello.first_packet = channel.first_packet_;
     hello.mtu = std::uint32_t(channel.device_.mtu());
@@ -105,7 +153,8 @@ void VerbsInterface::greet(VerbsChannel& channel) {
     hello.to = channel.peer_;
     hello.proof =
         prove(options_.secret, std::as_bytes(std::span(&hello, 1)).first(offsetof(Hello, proof)));
-    greeters_[channel.device_.index()]->send(channel.greets_.get(), channel.greeter_, hello);
+    greeters_[channel.device_.index()]->send(channel.greets_.get(), channel.theirs_.listens_on,
+                                             hello);
 }
 
 // Handles a datagram that somebody sent. If it does not prove that it is of this job, and for us,
@@ -123,19 +172,35 @@ void VerbsInterface::hear(const Hello& hello) {
         return;
     }
     if (channel->peer_ != hello.from || channel->remote_port_ != hello.from_port) return;
-    if (channel->state_ == VerbsChannel::State::waiting) {
-        channel->heard_ = hello;
-        try_to_reach(*channel);
+    // Of a queue pair that is gone, and was long on the way.
+    if (hello.serial <= channel->outdated_ ||
+        (channel->heard_ && hello.serial < channel->heard_->serial))
         return;
+    switch (channel->state_) {
+        case VerbsChannel::State::waiting:
+            channel->heard_ = hello;
+            channel->hello_pause_ = first_hello_pause;
+            if (channel->queue_pair_) try_to_reach(*channel);
+            return;
+        case VerbsChannel::State::meeting:
+        case VerbsChannel::State::open:
+            if (hello.serial == channel->bound_) {
+                if (hello.heard == channel->serial_ && hello.ready != 0)
+                    channel->open();
+                else
+                    greet(*channel);
+                return;
+            }
+            // That end has seen the cable die, and waits for this one.
+            pending_.insert_or_assign(hello.to_port, hello);
+            channel->patience_.met = true;
+            return channel->fail("its other end has lost the connection, and connects again");
+        case VerbsChannel::State::down:
+            pending_.insert_or_assign(hello.to_port, hello);
+            return;
+        case VerbsChannel::State::finished:
+            return;
     }
-    if (channel->state_ != VerbsChannel::State::meeting &&
-        channel->state_ != VerbsChannel::State::open)
-        return;
-    if (channel->heard_->queue_pair != hello.queue_pair) return;
-    if (hello.ready != 0)
-        channel->open();
-    else
-        greet(*channel);
 }
 
 // Acts upon the peer's hello and answers it. False: none has come, or the peer cannot be reached
@@ -144,40 +209,17 @@ bool VerbsInterface::try_to_reach(VerbsChannel& channel) {
     if (!channel.heard_) return false;
     try {
         channel.check(*channel.heard_);
-        if (!channel.reach(*channel.heard_)) return false;
+        // Only to a queue pair that knows of ours: an earlier one of the peer's may be gone by now.
+        if (channel.heard_->heard == channel.serial_ && !channel.reach(*channel.heard_))
+            return false;
     } catch (const std::runtime_error& error) {
         channel.fail(error.what());
         return true;
     }
-    channel.hello_pause_ = first_hello_pause;
     greet(channel);
-    if (channel.heard_->ready != 0) channel.open();
+    if (channel.state_ == VerbsChannel::State::meeting && channel.heard_->ready != 0)
+        channel.open();
     return true;
-}
-
-// Says hello again, gives up cables over which no answer comes, and asks silent peers for a sign of
-// life. The silence of a datagram says nothing about the other end's process, except while both
-// ends are known to look for each other: when links are established. Otherwise devices and
-// launchers report deaths.
-void VerbsInterface::look_at_the_clock() {
-    const auto now = Clock::now();
-    const double seconds = std::chrono::duration<double>(options_.timeout).count();
-    const auto gap = std::min<Clock::duration>(now - last_look_at_clock_, longest_gap);
-    last_look_at_clock_ = now;
-    if (waiting_ != 0)
-        for (const auto& it : channels_) {
-            if (it->state_ >= VerbsChannel::State::open) continue;
-            if (it->mutual_ && (it->waited_ += gap) >= options_.timeout)
-                it->fail(fmt::format("not connected within {} s (transport.timeout){}{}", seconds,
-                                     it->trouble_.empty() ? "" : ": ", it->trouble_));
-            else if (now >= it->next_hello_) {
-                if (it->state_ == VerbsChannel::State::meeting || !try_to_reach(*it)) greet(*it);
-            }
-        }
-    if (now < next_signs_) return;
-    next_signs_ = now + options_.timeout / 3;
-    for (const auto& it : channels_)
-        if (!std::exchange(it->heard_something_, false)) it->ask_for_life();
 }
 
 }  // namespace torusmp::transport::verbs

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "core/transport/common/monitor.h"
+
 namespace torusmp::transport::verbs {
 namespace {
 
@@ -43,7 +45,8 @@ ibv_gid gid_from(const base::Address& address) {
     return gid;
 }
 
-Device::Device(const std::string& netdev, std::size_t index, int gid_index) : index_(index) {
+Device::Device(const std::string& netdev, std::size_t index, int gid_index, bool may_be_down)
+    : index_(index), gid_index_(gid_index) {
     const auto facts = rdma_port_of(netdev);
     if (!facts)
         throw std::runtime_error(fmt::format(
@@ -55,12 +58,12 @@ Device::Device(const std::string& netdev, std::size_t index, int gid_index) : in
             fmt::format("RDMA device {} on {}: {}", facts->device, netdev, facts->trouble));
     facts_ = *facts;
     netdev_index_ = if_nametoindex(netdev.c_str());
-    open();
-    choose_addresses(gid_index);
+    open(may_be_down);
+    choose_addresses(may_be_down);
     before_ = read_counters();
 }
 
-void Device::open() {
+void Device::open(bool may_be_down) {
     const auto refuse = [&](std::string_view what) {
         throw std::runtime_error(
             fmt::format("RDMA device {}: {}: {}", text(), what, std::strerror(errno)));
@@ -72,7 +75,7 @@ void Device::open() {
             "read and write permission on /dev/infiniband/uverbs*",
             text(), std::strerror(errno)));
     if (ibv_query_port(context_.get(), port(), &port_) != 0) refuse("cannot query its port");
-    if (port_.state != IBV_PORT_ACTIVE)
+    if (port_.state != IBV_PORT_ACTIVE && !may_be_down)
         throw std::runtime_error(fmt::format(
             "RDMA device {}: its port is {}, expected {}: is the cable in, and {} up (`ip link set "
             "{} up`)?",
@@ -93,23 +96,33 @@ void Device::open() {
     }
 }
 
-void Device::choose_addresses(int gid_index) {
-    for (const DeviceAddress& address : addresses_of(netdev())) {
+void Device::choose_addresses(bool may_be_down) {
+    const auto usable = [this](const RdmaGid& gid) {
+        return gid.roce_v2 && (gid_index_ < 0 || gid.index == gid_index_);
+    };
+    for (const DeviceAddress& address :
+         may_be_down ? addresses_kept_by(netdev()) : addresses_of(netdev())) {
         const ibv_gid wanted = gid_from(address);
-        for (const RdmaGid& gid : facts_.gids) {
-            if (!gid.roce_v2 || std::memcmp(gid.bytes.data(), wanted.raw, 16) != 0) continue;
-            if (gid_index >= 0 && gid.index != gid_index) continue;
-            addresses_.push_back(address);
-            gid_indices_.push_back(std::uint8_t(gid.index));
-        }
+        for (const RdmaGid& gid : facts_.gids)
+            if (usable(gid) && std::memcmp(gid.bytes.data(), wanted.raw, 16) == 0)
+                addresses_.push_back(address);
     }
     if (!addresses_.empty()) return;
+    if (may_be_down) {
+        // A device that is down has lost its link-local address, but not the GID for it.
+        for (const RdmaGid& gid : facts_.gids) {
+            DeviceAddress address{gid.address()};
+            address.prefix = 64;
+            if (usable(gid) && address.link_local()) addresses_.push_back(address);
+        }
+        return;
+    }
     const std::string there = describe_gids(facts_);
     throw std::runtime_error(
-        gid_index >= 0
+        gid_index_ >= 0
             ? fmt::format("RDMA device {}: verbs.gid_index: found {}, expected the index of a RoCE "
                           "v2 GID that is an address of {}: {}",
-                          text(), gid_index, netdev(), there)
+                          text(), gid_index_, netdev(), there)
             : fmt::format("RDMA device {} has no RoCE v2 GID that is an address of {}; GIDs: {}",
                           text(), netdev(), there));
 }
@@ -118,10 +131,27 @@ std::string Device::text() const {
     return fmt::format("{} on {}", facts_.device, facts_.netdev);
 }
 
-std::uint8_t Device::gid_of(const base::Address& address) const {
-    for (std::size_t i = 0; i < addresses_.size(); ++i)
-        if (addresses_[i].bytes == address.bytes) return gid_indices_[i];
-    throw std::logic_error("verbs: an address that is none of the device's");
+std::optional<std::uint8_t> Device::gid_of(const base::Address& address) const {
+    const ibv_gid wanted = gid_from(address);
+    std::vector<ibv_gid_entry> entries(std::size_t(port_.gid_tbl_len));
+    const ssize_t count = ibv_query_gid_table(context_.get(), entries.data(), entries.size(), 0);
+    for (ssize_t i = 0; i < count; ++i) {
+        const ibv_gid_entry& it = entries[std::size_t(i)];
+        if (it.port_num == port() && it.gid_type == IBV_GID_TYPE_ROCE_V2 &&
+            std::memcmp(it.gid.raw, wanted.raw, 16) == 0 &&
+            (gid_index_ < 0 || it.gid_index == std::uint32_t(gid_index_)))
+            return std::uint8_t(it.gid_index);
+    }
+    return std::nullopt;
+}
+
+std::string Device::trouble() {
+    if (const std::string_view what = trouble_of_device(netdev()); !what.empty())
+        return fmt::format("its device {} {}", netdev(), what);
+    if (const int error = ibv_query_port(context_.get(), port(), &port_); error != 0)
+        return fmt::format("{} does not answer: {}", text(), std::strerror(error));
+    if (port_.state == IBV_PORT_ACTIVE) return "";
+    return fmt::format("the port of {} is {}", text(), ibv_port_state_str(port_.state));
 }
 
 void Device::add_room(int more_receives, int more_sends) {
@@ -154,8 +184,9 @@ void Device::take_events() {
     }
 }
 
-void Device::read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell) {
+bool Device::read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell) {
     ibv_async_event event;
+    bool usable = false;
     while (ibv_get_async_event(context_.get(), &event) == 0) {
         const char* const what = ibv_event_type_str(event.event_type);
         switch (event.event_type) {
@@ -171,11 +202,16 @@ void Device::read_trouble(const std::function<void(const ibv_qp*, std::string_vi
             case IBV_EVENT_QP_ACCESS_ERR:
                 tell(event.element.qp, fmt::format("{}: {}", text(), what));
                 break;
+            case IBV_EVENT_PORT_ACTIVE:
+            case IBV_EVENT_GID_CHANGE:
+                usable = true;
+                break;
             default:
                 break;  // an event, but no harm
         }
         ibv_ack_async_event(&event);
     }
+    return usable;
 }
 
 std::uint64_t Device::counter(const char* name) const {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,9 @@ class Device {
     // `index` distinguishes it from the others of an interface. gid_index: the one to use, -1: that
     // of the link's address. Throws std::runtime_error that names the device, what is wrong with it
     // and what to do.
-    Device(const std::string& netdev, std::size_t index, int gid_index);
+    //
+    // may_be_down: its cable may be dead, and its addresses may come later.
+    Device(const std::string& netdev, std::size_t index, int gid_index, bool may_be_down);
 
     const std::string& netdev() const { return facts_.netdev; }
     unsigned netdev_index() const { return netdev_index_; }
@@ -41,8 +44,11 @@ class Device {
 
     // Addresses of the network device that a queue pair can use.
     const std::vector<DeviceAddress>& addresses() const { return addresses_; }
-    // The index of that address in the port's GID table. Precondition: it is one of addresses().
-    std::uint8_t gid_of(const base::Address& address) const;
+    // The index of that address in the port's GID table, as it is now: GIDs come and go with their
+    // addresses, and may come back at another place.
+    std::optional<std::uint8_t> gid_of(const base::Address& address) const;
+    // Why nothing can be sent by it now, like "is down"; empty: it can.
+    std::string trouble();
 
     ibv_cq* queue(Queue which) const { return queues_[which].get(); }
     // Makes room for the completions of one more queue pair. Throws std::runtime_error.
@@ -55,8 +61,8 @@ class Device {
     int trouble_descriptor() const { return context_->async_fd; }
     void take_events();
     // Calls tell(queue pair, or null for the whole device, what happened) for everything that
-    // failed.
-    void read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell);
+    // failed. True: it can be used, which perhaps it could not before.
+    bool read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell);
 
     // What the device has counted, since it was opened here, of things that should not happen.
     struct Counters {
@@ -66,13 +72,14 @@ class Device {
     Counters counters() const;
 
   private:
-    void open();
-    void choose_addresses(int gid_index);
+    void open(bool may_be_down);
+    void choose_addresses(bool may_be_down);
     std::uint64_t counter(const char* name) const;
     Counters read_counters() const;
 
     RdmaPort facts_;
     std::size_t index_;
+    int gid_index_;  // the only one to use; negative: any
     unsigned netdev_index_ = 0;
     Context context_;
     Domain domain_;
@@ -83,7 +90,6 @@ class Device {
     ibv_port_attr port_{};
     ibv_device_attr limits_{};
     std::vector<DeviceAddress> addresses_;
-    std::vector<std::uint8_t> gid_indices_;  // of addresses_
     Counters before_;
 };
 

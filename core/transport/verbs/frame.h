@@ -62,12 +62,17 @@ inline constexpr std::uint32_t spare_slots =
     frame_credits + most_credit_frames + posted_together + 2;
 
 // Sent to the peer's datagram queue pair, again and again until both ends can receive.
+//
+// Each end numbers the queue pairs that it makes for a port, since a link that has died is
+// connected again: so both know which of the other's is meant, whatever was still on the way.
 struct Hello {
     std::array<char, 8> greeting;
     std::uint32_t version;
     std::uint32_t ready;  // 1: my queue pair knows yours and receives
     std::uint32_t from_port;
     std::uint32_t to_port;
+    std::uint32_t serial;  // of my queue pair, from 1
+    std::uint32_t heard;   // of yours, by its hellos; 0: none yet
     std::uint32_t queue_pair;
     std::uint32_t first_packet;  // sequence number, 24 bits
     std::uint32_t mtu;           // ibv_mtu
@@ -77,7 +82,7 @@ struct Hello {
     Id to;
     Proof proof;  // over all fields before it
 };
-static_assert(sizeof(Hello) == 112);
+static_assert(sizeof(Hello) == 120);
 inline constexpr std::array<char, 8> greeting{'t', 'o', 'r', 'u', 's', 'm', 'p', 'v'};
 
 }  // namespace torusmp::transport::verbs

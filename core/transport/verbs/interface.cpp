@@ -65,8 +65,8 @@ VerbsInterface::VerbsInterface(const std::vector<PortOptions>& ports, InterfaceO
         auto found = std::find_if(devices_.begin(), devices_.end(), same);
         if (found == devices_.end()) {
             try {
-                devices_.push_back(
-                    std::make_unique<Device>(wanted.name, devices_.size(), options_.gid_index));
+                devices_.push_back(std::make_unique<Device>(
+                    wanted.name, devices_.size(), options_.gid_index, options_.spares_links));
                 greeters_.push_back(std::make_unique<Greeter>(*devices_.back()));
             } catch (const std::runtime_error& error) {
                 throw std::runtime_error(
@@ -91,6 +91,7 @@ VerbsInterface::VerbsInterface(const std::vector<PortOptions>& ports, InterfaceO
 VerbsInterface::~VerbsInterface() {
     say_goodbye();
     channels_.clear();  // before the devices and slots that they use
+    replaced_.clear();
 }
 
 // Tells every peer that nothing more comes, and waits until each has it or says the same.
@@ -163,6 +164,8 @@ int VerbsInterface::poll(Sink& sink) {
     }
     polling_ = false;
     if (has_news()) tell(sink);
+    if (!replaced_.empty()) [[unlikely]]
+        bury();
     return taken;
 }
 
@@ -174,6 +177,7 @@ int VerbsInterface::take_receive_completions(Device& device, Sink& sink) {
         const ibv_wc& it = found[std::size_t(i)];
         auto* const slot = reinterpret_cast<Slot*>(std::uintptr_t(it.wr_id));
         VerbsChannel* const channel = slot->channel;
+        --channel->receiving_;
         if (it.status == IBV_WC_SUCCESS) {
             taken += channel->arrived(slot, it.byte_len, sink);
             continue;
@@ -219,7 +223,7 @@ void VerbsInterface::take_send_completions(Device& device) {
     const int count = ibv_poll_cq(device.queue(Device::sends), completions_a_look, found.data());
     for (int i = 0; i < count; ++i) {
         const ibv_wc& it = found[std::size_t(i)];
-        VerbsChannel& channel = *channels_[std::size_t(it.wr_id >> 32)];
+        VerbsChannel& channel = *posting_[std::size_t(it.wr_id >> 32)];
         const bool ok = it.status == IBV_WC_SUCCESS;
         if (!ok && it.status != IBV_WC_WR_FLUSH_ERR) channel.fail(meaning(it.status, options_));
         if (!ok && channel.state_ < VerbsChannel::State::finished)
@@ -241,13 +245,7 @@ void VerbsInterface::look(int timeout) {
                 devices_[index]->take_events();
                 break;
             case Watched::trouble:
-                devices_[index]->read_trouble(
-                    [&](const ibv_qp* pair, std::string_view what_happened) {
-                        for (const auto& it : channels_)
-                            if (pair != nullptr ? it->queue_pair_.get() == pair
-                                                : &it->device_ == devices_[index].get())
-                                it->fail(std::string(what_happened));
-                    });
+                read_trouble(*devices_[index]);
                 break;
             case Watched::monitor:
                 read_monitor();
@@ -257,14 +255,6 @@ void VerbsInterface::look(int timeout) {
                 break;
         }
     }
-}
-
-void VerbsInterface::read_monitor() {
-    monitor_.read([this](unsigned device, std::string_view what) {
-        for (const auto& it : channels_)
-            if (it->device_.netdev_index() == device)
-                it->fail(fmt::format("its device {} {}", it->device_.netdev(), what));
-    });
 }
 
 void VerbsInterface::hand_over_all() {
@@ -298,8 +288,11 @@ void VerbsInterface::prepare_sleep() {
 }
 
 void VerbsInterface::sleep(Clock::time_point deadline) {
-    const auto most = Clock::now() + (waiting_ != 0 ? attention : longest_sleep);
+    const auto begun = Clock::now();
+    const auto most =
+        waiting_ != 0 ? begun + attention : std::min(begun + longest_sleep, next_look_at_clock_);
     look(milliseconds_until(std::min(deadline, most)));
+    slept_ += Clock::now() - begun;
     thorough_ = true;
 }
 

@@ -7,6 +7,9 @@
 // channel tell each other their queue pairs, prove that they belong to the job, and say when they
 // can receive; this goes on inside poll(), beside traffic (channel.h has the states).
 //
+// A link whose cable has died may be connected again, and waits until the cable is back
+// (returning.cpp).
+//
 // Polling reads the completion queues, which lie in this process's memory; waiting arms them and
 // sleeps in epoll.
 #pragma once
@@ -17,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "core/transport/common/exposures.h"
 #include "core/transport/common/network.h"
 #include "core/transport/verbs/channel.h"
 #include "core/transport/verbs/greeter.h"
@@ -47,6 +51,9 @@ class VerbsInterface final : public Network<VerbsChannel> {
     int poll(Sink& sink) override;
     RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
     void deregister_memory(const RemoteMemory& memory) override;
+    Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override {
+        return exposures_.find(memory.handle, offset, bytes);
+    }
     bool idle() const override;
     std::string statistics() const override;
     void say_goodbye() override;
@@ -77,9 +84,17 @@ class VerbsInterface final : public Network<VerbsChannel> {
     void hear(const Hello& hello);
     void greet(VerbsChannel& channel);
     bool try_to_reach(VerbsChannel& channel);
+    bool find_way(VerbsChannel& channel);
     // Gives the last frames of a channel that is being closed a moment to be sent.
     void give_time(VerbsChannel& channel);
+
+    // time, and links whose cable has died (returning.cpp)
+    void await_peer(VerbsChannel& channel, Clock::time_point now, Clock::duration gap);
+    bool begin_again(VerbsChannel& channel);
+    void bury();
     void read_monitor();
+    void read_trouble(Device& device);
+    void call_again();
 
     // reported by channels
     void make_dirty(VerbsChannel& channel);
@@ -90,6 +105,8 @@ class VerbsInterface final : public Network<VerbsChannel> {
     std::vector<std::unique_ptr<Greeter>> greeters_;  // by device
     Slots slots_;
     Registrations registrations_;
+    Exposures exposures_;                     // by RemoteMemory::handle
+    std::vector<Registration*> exposed_by_;   // by the index of an exposure
     std::map<std::uint32_t, Hello> pending_;  // by port: proven, not connected here yet
     std::vector<std::uint32_t> knocked_;      // ports of these that core has not been told yet
     std::vector<VerbsChannel*> dirty_;
@@ -98,10 +115,17 @@ class VerbsInterface final : public Network<VerbsChannel> {
     std::vector<std::pair<VerbsChannel*, std::string>> broken_;
     Slot* delivering_ = nullptr;  // what is being delivered to core
     Device* hot_ = nullptr;       // the busiest: the last one that received something
+    // By the index in the numbers of requests: whose they are.
+    std::vector<VerbsChannel*> posting_;
+    // Down and replaced; kept until the device has given back what they had posted.
+    std::vector<std::unique_ptr<VerbsChannel>> replaced_;
     Clock::time_point last_look_at_clock_{};
-    Clock::time_point next_signs_{};  // when silent peers are asked for a sign of life
-    std::size_t awaited_ = 0;         // writes whose completion core waits for
-    std::size_t waiting_ = 0;         // channels that are not open yet
+    Clock::time_point next_look_at_clock_{};
+    // Since the last look at all channels: how long this process would have noticed an answer.
+    Clock::duration attended_{};
+    Clock::duration slept_{};  // in sleep(), since the clock was read
+    std::size_t awaited_ = 0;  // writes whose completion core waits for
+    std::size_t waiting_ = 0;  // channels that are connected for the first time, and not open yet
     bool said_goodbye_ = false;
     bool thorough_ = true;  // the next poll() looks at everything
     bool looked_ = false;   // since the last prepare_sleep()

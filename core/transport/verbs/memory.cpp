@@ -27,10 +27,12 @@ RemoteMemory VerbsInterface::register_memory(Bytes memory, const Channel* channe
     Registration* const registration =
         registrations_.acquire(memory, std::span(devices).first(device_count), true);
     if (registration == nullptr) return {};
-    RemoteMemory remote{std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())),
-                        memory.size(),
-                        std::uint64_t(reinterpret_cast<std::uintptr_t>(registration)),
-                        {}};
+    const std::uint64_t id = exposures_.add(memory);
+    const std::size_t index = Exposures::index_of(id);
+    if (index >= exposed_by_.size()) exposed_by_.resize(index + 1);
+    exposed_by_[index] = registration;
+    RemoteMemory remote{
+        std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())), memory.size(), id, {}};
     PortKeys port_keys{};
     for (std::size_t i = 0; i < key_count; ++i)
         port_keys.by_port[keys[i].first] |= registration->remote_key(*keys[i].second);
@@ -39,8 +41,9 @@ RemoteMemory VerbsInterface::register_memory(Bytes memory, const Channel* channe
 }
 
 void VerbsInterface::deregister_memory(const RemoteMemory& memory) {
-    if (memory.handle != 0)
-        registrations_.release(reinterpret_cast<Registration*>(std::uintptr_t(memory.handle)));
+    if (memory.handle == 0) return;
+    exposures_.remove(memory.handle);
+    registrations_.release(exposed_by_[Exposures::index_of(memory.handle)]);
 }
 
 void* VerbsInterface::allocate(std::size_t bytes, std::size_t alignment) {

@@ -22,9 +22,10 @@ inline const config::Setting<int> ack_timeout{
     "How long a queue pair waits for an acknowledgement before it sends again: 4.096 us x 2^n. "
     "auto: so that transport.timeout and verbs.retries go together.",
     {.example = "18"}};
-inline const config::Setting<int> retries{
-    "verbs.retries", config::integer_between(0, 7), 7,
-    "How often a queue pair sends again what is not acknowledged before the link is dead."};
+inline const config::Setting<int> retries{"verbs.retries", config::integer_between(0, 7), 6,
+                                          "How often a queue pair sends again what is not "
+                                          "acknowledged before the link is dead. Soft-RoCE "
+                                          "takes 7 for without end."};
 inline const config::Setting<int> rnr_timer{
     "verbs.rnr_timer", config::integer_between(0, 31), 12,
     "How long a sender waits where the receiver had no buffer ready, as InfiniBand codes it: 1 is "

@@ -44,6 +44,12 @@ class Slots {
     // Makes `count` more for a device. Throws std::runtime_error that says how much memory may be
     // locked, how much was asked for and what to do.
     void add(const Device& device, std::size_t count);
+    // Whether so many of a device can be taken.
+    bool has(const Device& device, std::size_t count) const {
+        const Slot* it = free_[device.index()];
+        for (; it != nullptr && count != 0; --count) it = it->next;
+        return count == 0;
+    }
     std::size_t bytes() const { return stride_; }
     std::size_t registered() const { return registered_; }  // bytes, counted for each device
 

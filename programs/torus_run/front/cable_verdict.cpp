@@ -8,6 +8,7 @@
 #include "config/cable.h"
 #include "config/geometry.h"
 #include "core/settings.h"
+#include "core/transport/list.h"
 
 namespace torusmp::launch {
 namespace {
@@ -39,7 +40,7 @@ Causes causes_of(const std::vector<MachineFault>& faults) {
 
 // Why jobs do not go around dead cables; empty: they do.
 std::string why_no_detours(const config::Settings& settings) {
-    const auto because = [&](const config::AnySetting& setting, const char* value) {
+    const auto because = [&](const config::AnySetting& setting, const std::string& value) {
         const std::string& where = settings.origin(setting).where;
         return fmt::format("{} = {}{} lets no job go around a dead cable", setting.key(), value,
                            where.empty() ? "" : fmt::format(" ({})", where));
@@ -47,6 +48,9 @@ std::string why_no_detours(const config::Settings& settings) {
     if (!settings[core::setting::detour]) return because(core::setting::detour, "false");
     if (settings[config::setting::forward] == config::Forward::kernel)
         return because(config::setting::forward, "\"kernel\"");
+    const transport::Descriptor* const wanted = transport::wanted_transport(settings);
+    if (wanted != nullptr && wanted->needs_devices && !wanted->capabilities.reconnects)
+        return because(transport::setting::use, fmt::format("\"{}\"", wanted->name));
     return {};
 }
 
@@ -66,16 +70,13 @@ bool is_dead(const MachineFault& fault) {
 routing::Detours detours_of(const config::Settings& settings, int ranks,
                             const std::vector<routing::Link>& dead) {
     const routing::Torus torus = rank_torus(settings, ranks);
-    std::vector<routing::Link> links;
-    for (const routing::Link& cable : dead)
-        for (const routing::Link& link : config::links_over(settings, torus, cable))
-            links.push_back(link);
+    const std::vector<routing::Link> links = config::links_over(settings, torus, dead);
     return {torus, links};
 }
 
 std::string describe_way_around(const config::Settings& settings, const routing::Detours& detours,
                                 const routing::Link& cable) {
-    const auto links = config::links_over(settings, detours.parts().torus(), cable);
+    const auto links = config::links_over(settings, detours.parts().torus(), {&cable, 1});
     const routing::Link& link = links.front();
     const auto way = detours.around(link.rank, link.direction());
     return config::describe_detour(settings, config::nodes_along(settings, link.rank, *way));

@@ -76,10 +76,10 @@ HostOrder make_tree(const Job& job) {
     HostOrder tree;
     tree.working_directory = job.working_directory;
     tree.file_mode_mask = file_mode_mask();
+    tree.parents = plan_ways(job);
     if (job.hosts.size() == 1 && job.hosts.front().here) return tree;
     tree.geometry = absolute(job.settings.file(), job.working_directory);
     tree.routes = job.settings[config::setting::forward] == config::Forward::kernel;
-    tree.parents = plan_ways(job);
     tree.over_links = launch_torus(job).has_value();
     for (const HostPlan& host : job.hosts) tree.hosts.push_back(host.name);
     tree.agent = job.settings[launch::setting::agent];

@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 KERNEL_META = "linux-image-amd64"   # not linux-image-cloud-amd64: that has no rdma_rxe
 # Loaded at boot, in this order, each after what it depends on. crc32_generic: rxe asks the crypto layer for
 # "crc32", which is a module of its own that no dependency names.
-MODULES = ["virtio_pci", "9p", "9pnet_virtio", "overlay", "virtio_net", "veth", "crc32_generic", "rdma_rxe",
+MODULES = ["virtio_pci", "9p", "9pnet_virtio", "overlay", "virtio_net", "veth", "sch_netem", "crc32_generic", "rdma_rxe",
            "ib_uverbs", "rdma_ucm"]
 MODULE_FOLDERS = re.compile(r"/kernel/(drivers/(infiniband|net|virtio|char)|fs/(9p|overlayfs|netfs|fscache|configfs)|"
                             r"net|lib|crypto|arch/x86/crypto)/")

@@ -1,6 +1,7 @@
-# device_down.sh NODE DEVICE PEER: a device goes down in the middle of a job. The job ends, names the link, and leaves nothing.
+# device_down.sh NODE DEVICE PEER: a device goes down in the middle of a job that may not go around it. The job ends, names the link,
+# and leaves nothing.
 . "${0%/*}/common.sh"
-start_job --set transport.timeout=15s
+start_job --set transport.timeout=15s --set routing.detour=false
 rxe-exec "node-$1" ip link set dev "$2" down || fail "the device does not go down"
 end_job 80
 [ $code != 0 ] || fail "the job ended with 0, expected an error"

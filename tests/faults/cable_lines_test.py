@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""What torus-run says of cables that are dead at the start, die, come back or flap, while real traffic goes on:
+cable_lines_test.py TORUS_RUN CABLE_TRAFFIC [CLASS]."""
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+TORUS_RUN, CABLE_TRAFFIC = (sys.argv.pop(1) for _ in range(2))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "testbed"))
+from netns.plan import Plan                                            # noqa: E402
+from netns.testbed import Testbed                                      # noqa: E402
+from harness import TestbedTest, eventually, main, tool                # noqa: E402
+
+PATIENCE = 200
+TIMEOUT = 1   # seconds, transport.timeout
+
+
+class CablesTest(TestbedTest):
+    def up(self, dims):
+        self.testbed = self.name()
+        tool("up", dims, "--name", self.testbed)
+        self.plan = Plan(self.testbed, [int(d) for d in dims.split("x")])
+
+    def start(self, *arguments, options=()):
+        """A job of cable_traffic; its messages go to self.errors."""
+        self.errors, output = self.path("errors"), self.path("output")
+        with open(output, "w") as out, open(self.errors, "w") as err:
+            self.job = subprocess.Popen(
+                [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
+                 "--set", f"transport.timeout={TIMEOUT}s", *options, CABLE_TRAFFIC, "all", self.path("ready"),
+                 self.path("stop"), *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        self.addCleanup(self.job.wait)
+        self.addCleanup(self.job.kill)
+
+    def lines(self):
+        with open(self.errors) as f:
+            return f.read().splitlines()
+
+    def end(self):
+        """What was said in all, by a job that ends well."""
+        self.assertEqual(self.job.wait(PATIENCE), 0, "\n".join(self.lines()))
+        return self.lines()
+
+    def wait_for_traffic(self):
+        eventually("all ranks talk", lambda: os.path.exists(self.path("ready")) or self.job.poll() is not None)
+
+    def wait_for_line(self, pattern):
+        def there():
+            if self.job.poll() is not None:
+                raise AssertionError("the job has ended: " + "\n".join(self.lines()))
+            return any(re.search(pattern, line) for line in self.lines())
+        eventually(f"a line '{pattern}'", there)
+
+    def stop(self):
+        open(self.path("stop"), "w").close()
+
+    def cable(self, end):
+        """The cable of "3:0+", as messages name it."""
+        node, device = int(end.split(":")[0]), f"d{end[-2]}{'p' if end[-1] == '+' else 'm'}"
+        ends = sorted(((node, device), self.plan.peer(node, device)), key=lambda it: it[1][2], reverse=True)
+        names = [f"{self.plan.host(n)} {d} ({d[1]}{'+' if d[2] == 'p' else '-'})" for n, d in ends]
+        return f"the cable from {names[0]} to {names[1]}"
+
+    def expect(self, line, pattern):
+        self.assertRegex(line, "^torus-run: " + pattern + "$")
+
+
+class AtTheStart(CablesTest):
+    def test_jobs_start_and_run_around_cables_that_are_down(self):
+        for dims, cuts, ways in (("2", ["1:0+"], ["the other cable between them"]),
+                                 ("2x2x2", ["3:0+"], ["the other cable between them"]),
+                                 ("3x3x2", ["0:0+", "7:1-", "16:2+"], [r"\S+", r"\S+", "the other cable between them"])):
+            with self.subTest(dims):
+                self.up(dims)
+                for cut in cuts:
+                    tool("cut", self.testbed, cut)
+                self.start("4")
+                lines = self.end()
+                self.assertEqual(len(lines), len(cuts), lines)
+                for cut, way in zip(cuts, ways):
+                    self.assertTrue(any(re.search(
+                        "^torus-run: warning: " + re.escape(self.cable(cut)) + r" is dead: \S+ of \S+ is down; "
+                        f"the job goes around it, over {way}$", line) for line in lines), lines)
+
+    def test_a_cable_whose_device_is_gone_is_gone_around(self):
+        self.up("3x3")
+        cable = self.cable("4:1-")
+        subprocess.run(["ip", "-n", self.plan.host(4), "link", "del", "d1m"], check=True)
+        self.start("4")
+        line, = self.end()
+        self.expect(line, "warning: " + re.escape(cable) + r" is dead: \S+ has no device d1[pm]; the job goes around it, "
+                    r"over \S+")
+
+    def test_a_cable_that_is_silent_or_leads_elsewhere_is_gone_around_when_its_ends_have_tried(self):
+        self.up("3x3")
+        tool("swap", self.testbed, "0:0+", "4:1+")
+        swapped = {self.cable("0:0+"), self.cable("4:1+")}
+        plan = self.plan
+        tool("set", self.testbed, "8", "0+", "loss", "100")
+        far, device = plan.peer(8, "d0p")
+        tool("set", self.testbed, str(far), f"0{'+' if device[2] == 'p' else '-'}", "loss", "100")
+        self.start("4")
+        lines = self.end()
+        self.assertEqual(len(lines), 3, lines)
+        for name in swapped | {self.cable("8:0+")}:
+            line, = [line for line in lines if name in line]
+            self.expect(line, "warning: " + re.escape(name) + r" is dead since [0-9:]{8}: \S+ saw: .*; the job goes "
+                        r"around it, over \S+")
+
+    def test_a_cable_with_a_small_mtu_at_one_end_is_used_with_a_warning(self):
+        self.up("2x2")
+        tool("set", self.testbed, "1", "0+", "mtu", "1500")
+        self.start("4")
+        line, = self.end()
+        self.expect(line, "warning: " + re.escape(self.cable("1:0+")) + r" has a fault: MTU .*; it is used all the same")
+
+
+class WhileAJobRuns(CablesTest):
+    def test_a_cable_that_dies_and_comes_back_is_two_lines(self):
+        for dims in ("2x2", "3x3x2"):
+            with self.subTest(dims):
+                self.up(dims)
+                for file in ("ready", "stop"):
+                    if os.path.exists(self.path(file)):
+                        os.unlink(self.path(file))
+                self.start()
+                self.wait_for_traffic()
+                tool("cut", self.testbed, "1:1+")
+                self.wait_for_line("is dead since")
+                tool("heal", self.testbed, "1:1+")
+                self.wait_for_line("is back after")
+                self.stop()
+                lines = self.end()
+                self.assertEqual(len(lines), 2, lines)
+                self.expect(lines[0], "warning: " + re.escape(self.cable("1:1+")) + r" is dead since [0-9:]{8}: \S+ saw: "
+                            r".+; the job goes around it, over .+")
+                self.expect(lines[1], re.escape(self.cable("1:1+")) + r" is back after [0-9.]+ m?s")
+
+    def test_a_cable_dead_at_the_start_is_used_when_it_is_back_which_is_one_line_more(self):
+        self.up("2x2")
+        tool("cut", self.testbed, "1:1+")
+        self.start()
+        self.wait_for_traffic()
+        tool("heal", self.testbed, "1:1+")
+        self.wait_for_line(re.escape(self.cable("1:1+")) + " is back after")
+        self.stop()
+        self.assertEqual(len(self.end()), 2)
+
+    def test_a_cable_that_flaps_is_a_handful_of_lines(self):
+        self.up("2x2")
+        self.start()
+        self.wait_for_traffic()
+        for _ in range(40):
+            tool("cut", self.testbed, "1:1+")
+            tool("heal", self.testbed, "1:1+")
+            time.sleep(0.02)
+        self.wait_for_line("comes and goes")
+        self.stop()
+        lines = self.end()
+        self.assertLessEqual(len(lines), 6, lines)
+        self.expect(lines[-1], f"(warning: )?{re.escape(self.cable('1:1+'))} went away [0-9]+ times in [0-9.]+ s; it is "
+                    "(back|dead) since .*")
+
+
+main()
