@@ -24,6 +24,7 @@ constexpr int more_rounds = 2, more_small = 600, more_large = 60;
 constexpr std::uint64_t machine_bytes = std::uint64_t(128) << 20;
 constexpr std::uint64_t fewest_bytes = std::uint64_t(64) << 10;
 constexpr double together_seconds = 0.05;
+constexpr auto together_time = std::chrono::milliseconds(50);
 // One cable at a time: more than what shapers let pass at first, but short where cables are fast.
 constexpr std::uint64_t least_alone = std::uint64_t(384) << 10, most_alone = std::uint64_t(32)
                                                                              << 20;
@@ -125,7 +126,7 @@ class CableSurvey {
         for (std::size_t node = 0; node < reports.size(); ++node)
             survey_.hosts[node].report = reports[node];
         survey_.cables = judge(settings_, survey_.hosts, options_.expectation);
-        if (options_.transfers) measure();
+        measure();
         judge_counters(before, coordinator_.ask_reports());
         return std::move(survey_);
     }
@@ -181,7 +182,10 @@ class CableSurvey {
 
     void push(Speeds& speeds, const std::vector<Speeds::Way>& ways, Coordinator::Pace pace) {
         std::vector<Coordinator::Order> orders;
-        for (const Speeds::Way way : ways) orders.push_back(order(way, pace, ways.size()));
+        std::map<std::string, std::size_t> ways_of;  // by machine
+        for (const Speeds::Way way : ways) ++ways_of[machine(way)];
+        for (const Speeds::Way way : ways)
+            orders.push_back(order(way, pace, ways_of[machine(way)]));
         const std::vector<Pushed> results = coordinator_.push(orders, pace);
         for (std::size_t i = 0; i < ways.size(); ++i) speeds.add(ways[i], results[i]);
     }
@@ -213,7 +217,14 @@ class CableSurvey {
         return coordinator_.push({transfer}, pace).front();
     }
 
-    Coordinator::Order order(Speeds::Way way, Coordinator::Pace pace, std::size_t ways) const {
+    std::string machine(Speeds::Way way) const {
+        const LinkEnd& from = start_of(survey_.cables[way / 2], way);
+        const std::string known = machine_of(survey_.hosts[std::size_t(from.node)].facts);
+        return known.empty() ? from.host : known;
+    }
+
+    // `beside`: so many transfers start on one machine at once.
+    Coordinator::Order order(Speeds::Way way, Coordinator::Pace pace, std::size_t beside) const {
         const CableResult& cable = survey_.cables[way / 2];
         const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
         const double rate = slower_end(cable).value_or(default_megabits) * 1e6 / 8;
@@ -222,9 +233,10 @@ class CableSurvey {
             push.least = least_alone;
             push.bytes = std::clamp(std::uint64_t(alone_seconds * rate), least_alone, most_alone);
         } else {
-            push.bytes = push.least =
-                std::clamp(std::uint64_t(together_seconds * rate), fewest_bytes,
-                           std::max(machine_bytes / ways, fewest_bytes));
+            push.bytes = std::clamp(std::uint64_t(together_seconds * rate), fewest_bytes,
+                                    std::max(machine_bytes / beside, fewest_bytes));
+            push.least = std::min(push.bytes, least_alone);
+            push.time = together_time;
         }
         return {from.node, push};
     }

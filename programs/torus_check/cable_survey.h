@@ -16,9 +16,8 @@ namespace torusmp::check {
 
 struct SurveyOptions {
     Expectation expectation;
-    int small_probes = 0;   // to send on each device
-    int large_probes = 0;   // of the size of its MTU
-    bool transfers = true;  // measure how fast cables are
+    int small_probes = 0;  // to send on each device
+    int large_probes = 0;  // of the size of its MTU
 };
 
 struct Survey {

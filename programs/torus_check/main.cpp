@@ -213,7 +213,7 @@ int test_cables(const po::variables_map& given) {
     check::SurveyOptions options;
     options.expectation = {check::number_option(given, "speed", 1, 10'000'000),
                            check::number_option(given, "mtu", 68, 65536), 0.003};
-    options.small_probes = *check::number_option(given, "probes", 1, check::most_probes);
+    options.small_probes = *check::number_option(given, "probes", 1, 100000);
     options.large_probes = large_probes;
     const check::Survey survey = survey_hosts(given, settings, plan, options);
     check::CheckReport report;
@@ -242,7 +242,7 @@ std::vector<check::HostResult> who_hears_whom(const po::variables_map& given,
     const auto reach = make_reach(given, settings, plan.hosts);
     check::Coordinator coordinator(plan, *reach, progress);
     coordinator.ask_hosts();
-    const int probes = *check::number_option(given, "probes", 1, check::most_probes);
+    const int probes = *check::number_option(given, "probes", 1, 100000);
     const auto reports = coordinator.send_round([probes](int) {
         return check::Round{0, probes, large_probes, true, {}};
     });

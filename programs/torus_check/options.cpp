@@ -31,10 +31,10 @@ Examples:
                                                     what has changed at this host's links since the
                                                     last time; for timers and prologues
 
-Every host sends its name out of every device and tells what it heard; then it sends transfers over
-every cable, both ways. A table names each cable that is crossed, swapped, misplaced, missing, slow,
-lossy or has a small MTU, by host and device. Nothing needs to be configured on the links: they only
-have to be up. Test a machine while no job runs on it.
+Every host sends its name out of every device and tells what it heard; then every cable is measured,
+both ways. A table names each cable that is crossed, swapped, misplaced, missing, slow, lossy or has
+a small MTU, by host and device. Nothing needs to be configured on the links: they only have to be
+up. Test a machine while no job runs on it.
 
 Exit codes: 0 all cables are good (or a file was written), 1 something is wrong, 2 a setting or an
 option is wrong.

@@ -2,13 +2,16 @@
 """torus-run over the nodes of a testbed of namespaces: hosts_testbed_test.py SOURCE TORUS_RUN RANK_PROGRAM [CLASS]."""
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
 SOURCE, TORUS_RUN, RANK_PROGRAM = (sys.argv.pop(1) for _ in range(3))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
+from netns import kernel                                               # noqa: E402
 from netns.testbed import Testbed                                              # noqa: E402
 from harness import TestbedTest, eventually, main, tool                  # noqa: E402
 
@@ -180,6 +183,32 @@ class Cables(HostsTest):
         self.assertIn(f"nothing was started: {', '.join(others)} and {self.hosts[8]} on one side, {self.hosts[4]} "
                       "on the other. Dead:\n", errors)
         self.assertEqual(errors.count("\n  "), 4)
+        self.expect_hosts_empty()
+
+
+    def test_a_link_whose_kernel_drops_packets_is_told_of_once(self):
+        self.up("2x2x2")
+        run = self.job("connect", "print=ready", "sleep")
+        run.wait_for("ready", 8)
+        with kernel.inside(self.hosts[7]):   # its d0p leads to d0m of node 3
+            nobody = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            nobody.bind(("d0p", 0))
+        self.addCleanup(nobody.close)
+        frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + b"\x88\xb5" + bytes(50)   # a protocol that nobody has
+        warning = f"torus-run: warning: the kernel of host {self.hosts[3]} counts "
+
+        def told():
+            for _ in range(200):
+                nobody.send(frame)
+            time.sleep(0.1)
+            return warning in run.text(run.errors)
+        eventually("the warning", told)
+        self.assertRegex(run.text(run.errors), warning + r"[0-9]+ rx_dropped in [0-9]+ packets on d0m; torus-check")
+        for _ in range(60):
+            told()
+        self.assertEqual(run.text(run.errors).count("warning"), 1, run.text(run.errors))
+        run.process.terminate()
+        run.end()
         self.expect_hosts_empty()
 
 

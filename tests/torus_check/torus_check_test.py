@@ -237,10 +237,10 @@ class NoManagement(CheckTest):
                                   (4, "d1p"): {"missing"}})
                 self.expect_no_process()
                 tool("heal", self.testbed)
-                tool("swap", self.testbed, "0:d2p", "5:d0p")
+                tool("swap", self.testbed, "0:d2p", "6:d0p")
                 _, bad = self.judged(1, *through)
                 self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"swapped"})
-                self.assertEqual(set(bad), {(0, "d2p"), (5, "d0p")})
+                self.assertEqual(set(bad), {(0, "d2p"), (6, "d0p")})
 
     def test_a_host_that_all_its_cables_cut_off_is_named(self):
         self.up("3", "--open", "0", "--no-management", "--ipv6-only", open_dims=[0], ipv4=False, management=False)
