@@ -125,6 +125,8 @@ class Runtime final {
     }
     // What somebody waits for has happened without the Runtime: everybody who waits looks again.
     void stir() { progress_.stir(); }
+    // For callers that use in several steps what progress works on.
+    Progress::Guard lock() const { return Progress::Guard(progress_); }
     // A task is advanced at once, and then whenever something has moved.
     void add_task(Task& task);
 

@@ -31,6 +31,7 @@ class Collective : public Schedule {
     // that does not fit, by the next one that does.
     void run(std::string_view name, const Call& call, const Conditions& conditions,
              const AlgorithmRow* wanted) {
+        const auto lock = group().runtime().lock();
         Area* const area = this->area();
         Conditions here = conditions;
         here.area = area != nullptr && area->possible();
@@ -41,10 +42,13 @@ class Collective : public Schedule {
             chosen_for_ = key;
         }
         const bool through_area = table_->rows()[std::size_t(chosen_)].area;
-        if (!through_area || area->settled()) [[likely]]
+        if (!through_area || area->settled()) [[likely]] {
+            // To settle it may have shown that there is none.
+            if (through_area && !area->possible()) return run(name, call, conditions, wanted);
             take_row(chosen_);
-        else
+        } else {
             wait_for_area(wanted != nullptr, here);
+        }
         begin(name, call, through_area ? area : nullptr);
     }
     // Begins the call over hosts. What the operation does there, its OverHosts, is made once.

@@ -24,19 +24,26 @@ Area::Area(Group& group, core::Tag tag, unsigned slots)
     : group_(group),
       tag_(tag),
       mask_(slots - 1),
+      room_mask_(std::min(slots, most_rooms) - 1),
       member_(group.member()),
       size_(group.size()),
       words_((group.size() + 63) / 64),
-      block_(group.runtime().shared()),
-      written_(slots, 0) {}
+      written_(slots, 0),
+      room_written_(room_mask_ + 1, 0) {
+    const auto lock = group.runtime().lock();
+    block_.emplace(group.runtime().shared());
+}
 
 Area::~Area() {
-    if (opening_ == nullptr || !block_.usable()) return;
+    if (!block_->usable()) return;
     core::Runtime& runtime = group_.runtime();
-    if (!opening_->receive.complete()) runtime.cancel(opening_->receive);
-    for (core::SendRequest& send : opening_->sends)
-        if (!send.complete()) runtime.cancel(send);
-    runtime.wait_until([this] { return opening_->complete(); }, "the end of a communicator");
+    if (opening_ != nullptr && !opening_->complete()) {
+        runtime.cancel(opening_->receive);
+        for (core::SendRequest& send : opening_->sends) runtime.cancel(send);
+        runtime.wait_until([this] { return opening_->complete(); }, "the end of a group");
+    }
+    const auto lock = runtime.lock();
+    block_.reset();
 }
 
 bool Area::fits(const Group& group) {
@@ -54,7 +61,7 @@ void Area::use(std::byte* memory) {
     head_ = reinterpret_cast<Head*>(memory);
     progress_ = reinterpret_cast<Progress*>(memory + sizeof(Head));
     slots_ = reinterpret_cast<Slot*>(progress_ + size_);
-    large_ = memory + rings_bytes();
+    rooms_ = memory + rings_bytes();
     must_fence_ = group_.runtime().shared().must_fence();
     state_ = State::ready;
 }
@@ -73,17 +80,17 @@ void Area::open() {
         runtime.receive(opening.receive, new_name(), maker, group_.context(), tag_);
         return;
     }
-    const std::size_t large = std::size_t(size_) * (mask_ + 1) * largest;
-    if (runtime.shared().make(block_, rings_bytes() + large, size_ - 1)) {
-        std::memset(block_.memory(), 0, rings_bytes());
-        use(block_.memory());
+    const std::size_t rooms = std::size_t(size_) * (room_mask_ + 1) * largest;
+    if (runtime.shared().make(*block_, rings_bytes() + rooms, size_ - 1)) {
+        std::memset(block_->memory(), 0, rings_bytes());
+        use(block_->memory());
     } else {
         state_ = State::absent;
     }
     for (const core::Rank rank : group_.members()) {
         if (rank == maker) continue;
         const core::Buffer name = new_name();
-        if (possible()) opening.names.back() = runtime.shared().name_for(block_, rank);
+        if (possible()) opening.names.back() = runtime.shared().name_for(*block_, rank);
         runtime.send(opening.sends.emplace_back(), name, rank, group_.context(), tag_);
     }
 }
@@ -96,8 +103,8 @@ bool Area::settle() {
     const core::Rank maker = opening_->receive.peer();
     if (opening_->receive.status().error != core::Error::none)
         return false;  // a fault ends the call
-    if (name.length != 0 && group_.runtime().shared().map(block_, maker, name))
-        use(block_.memory());
+    if (name.length != 0 && group_.runtime().shared().map(*block_, maker, name))
+        use(block_->memory());
     else
         state_ = State::absent;
     opening_.reset();
@@ -109,13 +116,20 @@ void Area::leave_one(std::uint64_t call) {
     active_.erase(std::find(active_.begin(), active_.end(), call));
     if (oldest) say_done(active_.empty() ? newest_ : active_.front() - 1);
     if (asleep_) set_asleep(false);
+    // The call has failed before there was an area: the next one begins again.
+    if (state_ != State::opening || !active_.empty()) return;
+    group_.runtime().cancel(opening_->receive);
+    if (!opening_->receive.complete()) return;
+    if (opening_->receive.status().error == core::Error::none) return;  // it has just come
+    opening_.reset();
+    state_ = State::closed;
 }
 
 // Others learn it some calls at a time. That is soon enough for them: who waits for a slot waits
 // for calls of a whole ring ago, and each member begins this call, too.
 void Area::say_done(std::uint64_t call) {
-    if (call < say_at_ || state_ != State::ready || !block_.usable()) return;
-    const std::uint64_t step = std::max<std::uint64_t>(1, (mask_ + 1) / 4);
+    if (call < say_at_ || state_ != State::ready || !block_->usable()) return;
+    const std::uint64_t step = (room_mask_ + 1) / 2;
     say_at_ = (call / step + 1) * step;
     progress_[member_].done.store(call, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -163,7 +177,7 @@ void Area::wake_all(int word) {
 
 // The last look before a sleep comes after this, and a fence (Interface::prepare_sleep()).
 void Area::set_asleep(bool asleep) {
-    if (asleep == asleep_ || state_ != State::ready || !block_.usable()) return;
+    if (asleep == asleep_ || state_ != State::ready || !block_->usable()) return;
     asleep_ = asleep;
     const std::uint64_t bit = std::uint64_t{1} << (member_ % 64);
     if (asleep)

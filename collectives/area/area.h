@@ -12,7 +12,7 @@
 // that goes to sleep leaves word, and whoever stamps a slot or finishes calls wakes it.
 //
 // The memory is made when the first call wants it, by the member at place 0, and let go with the
-// group. Used under the Runtime's lock.
+// group. Used under the Runtime's lock, but for its making and its end.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/api.h"
@@ -34,6 +35,9 @@ class Area {
     static constexpr std::size_t inline_bytes = 112;
     static constexpr std::size_t largest = 4096;
     static constexpr int most_members = 256;
+    // Longer contents have rooms of their own beside the slots. They are few, so that the memory at
+    // work stays in the cache.
+    static constexpr unsigned most_rooms = 16;
 
     struct alignas(128) Slot {
         std::atomic<std::uint64_t> stamp;  // the call whose contents these are
@@ -42,9 +46,10 @@ class Area {
     };
     static_assert(sizeof(Slot) == 128);
 
-    // How many slots rings have: enough for calls in a row to pay for a switch between ranks that
-    // share a core; fewer where there are many rings.
-    static unsigned slots_of(int members) { return members <= 16 ? 32 : 16; }
+    // How many slots rings have: so many calls a rank can be ahead of others with which it shares a
+    // core, and each switch between them costs as much as many calls. Fewer where there are many
+    // rings.
+    static unsigned slots_of(int members) { return members <= 16 ? 128 : members <= 64 ? 64 : 16; }
     // For calls that the members start again and again, each after the one before.
     static constexpr unsigned slots_of_one = 4;
 
@@ -82,10 +87,15 @@ class Area {
     // Where this member's contents for a call go; null: the others are not done with what stands
     // there.
     std::byte* claim(std::uint64_t call, std::size_t bytes) {
-        const std::size_t lane = call & mask_;
-        if (written_[lane] > others_done_ && !others_are_past(written_[lane])) return nullptr;
-        written_[lane] = call;
-        return payload(member_, lane, bytes);
+        std::uint64_t& written = written_[call & mask_];
+        if (written > others_done_ && !others_are_past(written)) return nullptr;
+        if (bytes > inline_bytes) {
+            std::uint64_t& before = room_written_[call & room_mask_];
+            if (before > others_done_ && !others_are_past(before)) return nullptr;
+            before = call;
+        }
+        written = call;
+        return contents(member_, call, bytes);
     }
     // They are there; `what` is for the readers to compare. To be followed by ring().
     void stamp(std::uint64_t call, std::uint64_t what) {
@@ -111,8 +121,9 @@ class Area {
         const Slot& slot = slot_of(member, call & mask_);
         return slot.stamp.load(std::memory_order_acquire) == call ? &slot : nullptr;
     }
-    const std::byte* contents(int member, std::uint64_t call, std::size_t bytes) const {
-        return payload(member, call & mask_, bytes);
+    std::byte* contents(int member, std::uint64_t call, std::size_t bytes) const {
+        if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
+        return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * largest;
     }
 
     // See core::Task::set_asleep().
@@ -155,14 +166,11 @@ class Area {
     Slot& slot_of(int member, std::size_t lane) const {
         return slots_[std::size_t(member) * (mask_ + 1) + lane];
     }
-    std::byte* payload(int member, std::size_t lane, std::size_t bytes) const {
-        if (bytes <= inline_bytes) return slot_of(member, lane).payload;
-        return large_ + (std::size_t(member) * (mask_ + 1) + lane) * largest;
-    }
 
     Group& group_;
     const core::Tag tag_;
-    const std::size_t mask_;  // slots of a ring less 1
+    const std::size_t mask_;       // slots of a ring less 1
+    const std::size_t room_mask_;  // rooms for longer contents less 1
     const int member_;
     const int size_;
     const int words_;
@@ -171,13 +179,15 @@ class Area {
     Slot* slots_ = nullptr;
     Head* head_ = nullptr;
     Progress* progress_ = nullptr;  // by member
-    std::byte* large_ = nullptr;
-    core::SharedBlock block_;
+    std::byte* rooms_ = nullptr;
+    std::optional<core::SharedBlock> block_;  // always, while this lives
     std::unique_ptr<Opening> opening_;
 
-    std::vector<std::uint64_t> written_;  // by slot of the own ring: the call it was last used for
-    std::uint64_t others_done_ = 0;       // all others are, at least, as far as seen
-    std::vector<std::uint64_t> active_;   // calls that have begun, in order
+    // By slot of the own ring, and by room: the call for which it was last used.
+    std::vector<std::uint64_t> written_;
+    std::vector<std::uint64_t> room_written_;
+    std::uint64_t others_done_ = 0;      // all others are, at least, as far as seen
+    std::vector<std::uint64_t> active_;  // calls that have begun, in order
     std::uint64_t newest_ = 0;
     std::uint64_t say_at_ = 0;  // what is done is said when it comes to this
     bool starved_ = false;

@@ -19,17 +19,19 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         const std::size_t offset = call_.offsets[std::size_t(member())];
         if (own == 0) return true;
         const Operation& operation = call_.operation;
-        // The result may be part of the values.
-        std::byte* const sum = sum_.reserve(own);
+        // What is added up: the own block, or all where the operation must see it at once.
+        const std::size_t begin = operation.whole ? 0 : offset;
+        const std::size_t bytes = operation.whole ? call_.bytes : own;
+        std::byte* const sum = sum_.reserve(bytes);  // the result may be part of the values
         for (int from = 0; from < size(); ++from) {
             const std::byte* const values =
-                (from == member() ? call_.values : left_by(from, call_.bytes)) + offset;
+                (from == member() ? call_.values : left_by(from, call_.bytes)) + begin;
             if (from == 0)
-                std::memcpy(sum, values, own);
+                std::memcpy(sum, values, bytes);
             else
-                operation.combine(sum, values, own / operation.element, operation.closure);
+                operation.combine(sum, values, bytes / operation.element, operation.closure);
         }
-        std::memcpy(call_.result, sum, own);
+        std::memcpy(call_.result, sum + offset - begin, own);
         return true;
     }
 

@@ -69,7 +69,6 @@ TEST_CASE("Every row of every operation gives the right answer on random groups"
     JobOptions options = job_of(machines[std::size_t(random.below(machines.size()))],
                                 random.below(2) == 0, std::uint64_t(seed));
     options.credits = options.relay_credits = 2;
-    options.world.mapped = options.direct;  // so groups have areas
     std::vector<Team> teams = random_teams(torusmp::routing::Torus(options.dims), random);
     std::unique_ptr<SoakTask> task;
     Job job(options);

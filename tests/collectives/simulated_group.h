@@ -29,6 +29,7 @@ inline JobOptions job_of(std::vector<int> dims, bool direct, std::uint64_t seed 
     JobOptions options;
     options.dims = std::move(dims);
     options.direct = direct;
+    options.world.mapped = direct;  // as between ranks of one host, so groups have areas
     options.seed = seed;
     return options;
 }

@@ -70,11 +70,12 @@ int link_transport_of(int link_transports, Rank rank, Rank peer,
 }  // namespace
 
 void Job::open(const JobOptions& options, Rank rank, Options mine) {
-    const auto make = [this, rank](const std::vector<transport::PortOptions>& ports) {
-        auto interface = world_->create({ports});
-        interfaces_.push_back({rank, interface.get(), ports});
-        return std::unique_ptr<transport::Interface>(std::move(interface));
-    };
+    const auto make =
+        [this, rank, most = options.allocatable](const std::vector<transport::PortOptions>& ports) {
+            auto interface = world_->create({.ports = ports, .other = {}, .allocatable = most});
+            interfaces_.push_back({rank, interface.get(), ports});
+            return std::unique_ptr<transport::Interface>(std::move(interface));
+        };
     std::vector<Runtime::LinkTransport> link_transports;
     for (int i = 0; i < options.link_transports; ++i)
         link_transports.push_back({make, [=](Rank peer, std::optional<routing::Direction> link) {

@@ -27,6 +27,7 @@ struct JobOptions {
     std::size_t spread_limit = 0;  // 0: three times the eager limit
     int credits = 8;
     int relay_credits = 4;
+    std::size_t allocatable = std::size_t(-1);  // bytes of memory to share, on each rank
     bool direct = false;  // all ranks reach each other without relay
     int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
     bool detour = false;

@@ -207,6 +207,7 @@ class Interface final : public transport::Interface {
     Bytes place(const RemoteAddress& target, std::uint32_t port, std::size_t bytes) override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
+    std::size_t allocated() const { return allocated_; }  // bytes
     void free(void* memory) override;
     // Nothing really sleeps here: the world moves to the next event.
     void sleep(Clock::time_point deadline) override;

@@ -1,0 +1,234 @@
+// The area through which members of one host leave things for each other: calls that overlap and
+// come round its rings, that are started again in any order, that disagree, or find no memory.
+#include "collectives/area/area.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "collectives/gather/gather.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/scan/scan.h"
+#include "collectives/scatter/scatter.h"
+#include "collectives/simulated_group.h"
+
+namespace torusmp::collectives::area_test {
+
+using namespace torusmp::collectives::testing;
+using core::Error;
+
+Wanted area_of(const AlgorithmTable& table) {
+    return named(table, "area");
+}
+
+TEST_CASE("a root is as many calls ahead as rings have slots, and no further") {
+    constexpr int slots = 128;
+    constexpr int calls = 3 * slots;
+    std::vector<std::unique_ptr<Group>> groups;
+    std::vector<std::array<int, calls>> values(3);
+    std::vector<std::deque<Broadcast>> schedules(3);
+    Job job(job_of({3}, true));
+    for (int member = 0; member < 3; ++member) {
+        groups.push_back(std::make_unique<Group>(job[member], all_ranks(job), 7));
+        for (int i = 0; i < calls; ++i) {
+            values[std::size_t(member)][std::size_t(i)] = member == 0 ? 1000 + i : -1;
+            schedules[std::size_t(member)].emplace_back(*groups.back());
+        }
+    }
+    REQUIRE(Area::slots_of(3) == slots);
+    const auto start = [&](int member, int i) {
+        schedules[std::size_t(member)][std::size_t(i)].start(
+            &values[std::size_t(member)][std::size_t(i)], sizeof(int), 0);
+    };
+    const auto ended = [&](int member) {
+        int count = 0;
+        for (const Broadcast& schedule : schedules[std::size_t(member)])
+            count += schedule.complete() ? 1 : 0;
+        return count;
+    };
+    for (int i = 0; i < calls; ++i) start(0, i);
+    job.settle();
+    CHECK(ended(0) == slots);
+    // The slowest decides.
+    for (int i = 0; i < calls; ++i) start(1, i);
+    job.settle();
+    CHECK(ended(0) == slots);
+    CHECK(ended(1) == slots);
+    for (int i = 0; i < calls; ++i) start(2, i);
+    job.settle();
+    for (int member = 0; member < 3; ++member) {
+        CHECK(ended(member) == calls);
+        for (int i = 0; i < calls; ++i)
+            REQUIRE(values[std::size_t(member)][std::size_t(i)] == 1000 + i);
+    }
+}
+
+TEST_CASE("long contents come round their rooms, between short ones, and calls that need no area") {
+    const std::vector<std::size_t> sizes{8, 4096, 112, 113, 60000, 2000, 0, 4097};
+    constexpr int calls = 400;
+    std::vector<std::unique_ptr<Group>> groups;
+    std::vector<std::vector<std::vector<std::byte>>> blocks(4);
+    std::vector<std::deque<Broadcast>> schedules(4);
+    const std::uint64_t seed = GENERATE(range(1, 6));
+    Job job(job_of({4}, true, seed));
+    for (int member = 0; member < 4; ++member) {
+        groups.push_back(std::make_unique<Group>(job[member], all_ranks(job), 7));
+        for (int i = 0; i < calls; ++i) {
+            const std::size_t bytes = sizes[std::size_t(i * i + 3 * i) % sizes.size()];
+            blocks[std::size_t(member)].emplace_back(bytes);
+            if (member == i % 4)
+                core::testing::fill(blocks[std::size_t(member)].back().data(), bytes,
+                                    std::uint64_t(i));
+            schedules[std::size_t(member)].emplace_back(*groups.back());
+        }
+    }
+    std::array<int, 4> next{};
+    int left = 4 * calls;
+    while (left > 0) {
+        const auto member = std::size_t(job.random().below(4));
+        if (next[member] == calls) continue;
+        const auto i = std::size_t(next[member]++);
+        --left;
+        schedules[member][i].start(blocks[member][i].data(), blocks[member][i].size(), int(i % 4));
+        if (job.random().below(3) == 0) job.turn();
+    }
+    job.settle();
+    for (std::size_t member = 0; member < 4; ++member)
+        for (std::size_t i = 0; i < calls; ++i) {
+            REQUIRE(schedules[member][i].complete());
+            REQUIRE(schedules[member][i].error() == Error::none);
+            REQUIRE(core::testing::filled(blocks[member][i].data(), blocks[member][i].size(), i));
+        }
+}
+
+TEST_CASE("calls with a tag of their own are started in any order, again and again") {
+    std::vector<std::unique_ptr<Group>> groups;
+    std::vector<std::array<float, 2>> values(4);
+    std::vector<std::deque<Allreduce>> schedules(4);
+    Job job(job_of({2, 2}, true));
+    for (int member = 0; member < 4; ++member) {
+        groups.push_back(std::make_unique<Group>(job[member], all_ranks(job), 7));
+        for (int i = 0; i < 2; ++i) {
+            schedules[std::size_t(member)].emplace_back(*groups.back());
+            schedules[std::size_t(member)].back().fix();
+        }
+    }
+    for (int round = 0; round < 20; ++round) {
+        for (std::size_t member = 0; member < 4; ++member) {
+            values[member] = {float(member + 1), float(10 * (member + 1))};
+            for (std::size_t k = 0; k < 2; ++k) {
+                const std::size_t i = (k + member + std::size_t(round)) % 2;
+                schedules[member][i].start(&values[member][i], 1, float_sum,
+                                           area_of(allreduce::algorithms()));
+            }
+        }
+        job.settle();
+        for (std::size_t member = 0; member < 4; ++member) {
+            REQUIRE(schedules[member][0].complete());
+            REQUIRE(schedules[member][1].complete());
+            REQUIRE(values[member] == std::array<float, 2>{10, 100});
+        }
+    }
+    for (auto& all : schedules)
+        for (Allreduce& schedule : all) schedule.unfix();
+}
+
+TEST_CASE("without memory to share, calls through the area go another way") {
+    JobOptions options = job_of({5}, true);
+    options.allocatable = 1000;
+    SimulatedGroup<Allreduce> sums;
+    std::array<float, 5> values{1, 2, 3, 4, 5};
+    Job job(options);
+    sums.sign_on(job, all_ranks(job));
+    for (int call = 0; call < 3; ++call) {
+        values = {1, 2, 3, 4, 5};
+        for (int member = 0; member < 5; ++member)
+            sums[member].start(&values[std::size_t(member)], 1, float_sum,
+                               area_of(allreduce::algorithms()));
+        REQUIRE(job.run_until([&] { return sums.complete(); }));
+        CHECK(values == std::array<float, 5>{15, 15, 15, 15, 15});
+        for (int member = 0; member < 5; ++member)
+            CHECK_FALSE(sums.groups[std::size_t(member)]->area()->possible());
+    }
+}
+
+TEST_CASE("memory comes back when all members have let their areas go") {
+    Job job(job_of({3}, true));
+    for (int round = 0; round < 3; ++round) {
+        SimulatedGroup<Broadcast> simulated;
+        std::array<int, 3> values{round, -1, -1};
+        simulated.sign_on(job, all_ranks(job), core::Context(10 + round));
+        for (int member = 0; member < 3; ++member)
+            simulated[member].start(&values[std::size_t(member)], sizeof(int), 0);
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
+        CHECK(values == std::array<int, 3>{round, round, round});
+        const auto& memory = job.interface(0, transport::most_link_ports + 1);
+        CHECK(memory.allocated() > 0);
+        job.settle();
+        while (!simulated.groups.empty()) {
+            simulated.schedules.pop_back();
+            simulated.groups.pop_back();
+        }
+        // The maker's group ended last.
+        CHECK(memory.allocated() == 0);
+    }
+}
+
+TEST_CASE("a size that differs ends the call on all members, and the next one is well") {
+    SimulatedGroup<Broadcast> simulated;
+    std::vector<std::vector<std::byte>> blocks(3, std::vector<std::byte>(64));
+    Job job(job_of({3}, true));
+    simulated.sign_on(job, all_ranks(job));
+    for (const std::size_t odd : {std::size_t(4), std::size_t(16)}) {
+        for (int member = 1; member < 3; ++member)
+            simulated[member].start(blocks[std::size_t(member)].data(), member == 1 ? 8 : odd, 0);
+        job.settle();
+        simulated[0].start(blocks[0].data(), 8, 0);
+        job.settle();
+        CHECK(simulated[2].error() == (odd < 8 ? Error::truncated : Error::mismatch));
+        CHECK(simulated[2].sizes_differ());
+        CHECK(simulated[2].failed_peer() == 0);
+        for (int member = 0; member < 3; ++member) REQUIRE(simulated[member].complete());
+        core::testing::fill(blocks[0].data(), 64, odd);
+        for (int member = 0; member < 3; ++member)
+            simulated[member].start(blocks[std::size_t(member)].data(), 64, 0);
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
+        for (const auto& block : blocks) CHECK(core::testing::filled(block.data(), 64, odd));
+    }
+}
+
+TEST_CASE("blocks that are too long for the area are sent, those that are not alike are found") {
+    const std::vector<std::size_t> small{3, 0, 700, 64, 8};
+    const std::vector<std::size_t> large{3, 0, 70000, 64, 8};
+    for (const auto& sizes : {small, large}) {
+        std::vector<std::size_t> offsets(5);
+        for (std::size_t i = 1; i < 5; ++i) offsets[i] = offsets[i - 1] + sizes[i - 1];
+        const std::size_t all = offsets[4] + sizes[4];
+        std::vector<std::byte> out(all), in(all);
+        core::testing::fill(out.data(), all, 5);
+        std::vector<std::vector<std::byte>> blocks;
+        for (const std::size_t size : sizes) blocks.emplace_back(size);
+        SimulatedGroup<Scatter> scatter;
+        SimulatedGroup<Gather> gather;
+        Job job(job_of({5}, true));
+        scatter.sign_on(job, all_ranks(job), 7);
+        gather.sign_on(job, all_ranks(job), 8);
+        for (int member = 0; member < 5; ++member) {
+            auto& block = blocks[std::size_t(member)];
+            scatter[member].start(block.data(), block.size(), out.data(),
+                                  Blocks::each(sizes, offsets), 1, area_of(scatter::algorithms()));
+        }
+        REQUIRE(job.run_until([&] { return scatter.complete(); }));
+        for (int member = 0; member < 5; ++member) {
+            auto& block = blocks[std::size_t(member)];
+            gather[member].start(in.data(), Blocks::each(sizes, offsets), block.data(),
+                                 block.size(), 3, area_of(gather::algorithms()));
+        }
+        REQUIRE(job.run_until([&] { return gather.complete(); }));
+        CHECK(in == out);
+    }
+}
+
+}  // namespace torusmp::collectives::area_test
