@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Addresses of network devices and their networks. Plain values; any thread may call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the kernel allows this process beyond what its user may do. Any thread may call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A file descriptor with an owner. Closed once, by the last to hold it; one thread at a time.
 #pragma once
 

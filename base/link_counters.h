@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the kernel has counted on the network devices of this host: packets, and what went wrong
 // with them.
 //

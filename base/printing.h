@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How programs print: tables for people, JSON for scripts, and whole files.
 //
 // Pure functions except write_text_file(); any thread may call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Addresses as the socket calls take and return them. Pure functions; any thread may call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text that came from outside: made safe to print, and matched with what it may have meant.
 //
 // Pure functions; any thread may call.

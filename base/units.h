@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes and times as people write them: "16KiB", "4096", "20us", "1.5s", "0".
 //
 // Pure functions; any thread may call. A parser returns nothing for text that is not a size or a

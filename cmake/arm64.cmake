@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Builds for arm64 on another machine, with Debian's cross compiler and the libraries that
 # "scripts/packages arm64" has unpacked; what is built runs in an emulator.
 set(CMAKE_SYSTEM_NAME Linux)

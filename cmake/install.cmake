@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Where things are installed, and in which of four parts. A rule belongs to the part of its folder
 # unless it says otherwise: a folder sets CMAKE_INSTALL_DEFAULT_COMPONENT_NAME.
 #

@@ -1,2 +1,3 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 /sbin/ldconfig

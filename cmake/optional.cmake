@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Parts that a build can do without. TORUSMP_<PART> is AUTO (built if what it needs is found), ON
 # (an error if it is not) or OFF. The configure step prints one line for each, and
 # TORUSMP_HAS_<PART> tells the rest of the build.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Packages of RPM, one for each part that install.cmake names: "cpack -G RPM" in a release build.
 # Those of Debian are made by debian/.
 set(CPACK_GENERATOR RPM)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # TORUSMP_SANITIZE: empty, "address" (with undefined behaviour) or "thread".
 set(TORUSMP_SANITIZE "" CACHE STRING "Sanitizer to build with: empty, address or thread")
 if(TORUSMP_SANITIZE STREQUAL "address")

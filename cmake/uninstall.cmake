@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Removes what "cmake --install" has put in place, and the folders that are empty then:
 # cmake -DBUILD=... -P ...
 file(GLOB lists ${BUILD}/install_manifest*.txt)

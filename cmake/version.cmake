@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # TORUSMP_VERSION_TEXT: what --version prints, the version and, in a clone, the commit. A tarball
 # has the version alone, also where it lies inside of another project's clone.
 set(TORUSMP_VERSION_TEXT ${PROJECT_VERSION})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The options with which every part of the project is compiled, in one target.
 add_library(torusmp_build_options INTERFACE)
 target_include_directories(torusmp_build_options INTERFACE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All operations that have several algorithms.
 #pragma once
 

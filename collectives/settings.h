@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The settings of collectives: the choice of algorithms, one setting for each operation's table,
 // and whether members compare their calls.
 #pragma once

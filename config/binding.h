@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which processors each rank of a host may use.
 //
 // A launcher calls local_binding() once for all its ranks and puts the lists on its children before

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cables between nodes, as messages name them and as transports judge them. Plain values and
 // functions; any thread may call.
 #pragma once

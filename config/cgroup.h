@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The control groups that this process is in, where the kernel and containers set limits.
 //
 // Free functions without state; any thread may call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks between settings, and what follows from them: lengths against dimensions, the pattern of
 // hosts spelled out, links against the directions that the torus has.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which processors this process may use, from the kernel alone: cheap enough for every rank. host.h
 // knows cores and NUMA nodes, but needs hwloc, which costs tens of milliseconds.
 //

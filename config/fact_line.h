@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One line of the facts that a host reports about itself (config/network.h): words separated by
 // single blanks. Whoever writes such lines reads them with this class, which trusts nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The machine as the settings describe it: the torus of nodes, the ranks in each node, the hosts
 // and the devices of their links. These settings are config's own, since everything else in the
 // geometry file is checked against them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // toml++ is compiled here and nowhere else: it is slow to compile, and as a header it costs the
 // ranks no shared library at start.
 #include "config/geometry_file.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reads the TOML geometry file into the settings. The only part that knows TOML.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How messages word the geometry. Internal to config.
 #pragma once
 

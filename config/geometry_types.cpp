@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the geometry's settings are read and printed.
 #include <fmt/format.h>
 #include <net/if.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this host is made of: cores, NUMA nodes, network devices and limits, through hwloc.
 //
 // A Host is a plain value. Making one costs tens of milliseconds, so launchers and tools do it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Makes the effective settings of a job from the command line, the environment, the geometry file
 // and the defaults, in this order of precedence, each value with its origin. The schema lists the
 // settings that exist (job::schema()).

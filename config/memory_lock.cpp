@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "config/memory_lock.h"
 
 #include <linux/capability.h>

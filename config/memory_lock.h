@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much memory this process may lock. Any thread may call.
 #pragma once
 

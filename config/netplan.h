@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The address plan of a switchless cluster: a small network for each cable, an address for each
 // node, and routes to every node along shortest-direction-first paths, so that the kernels of the
 // nodes in between forward as the runtime's own relay would. If a transport needs it there are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Network facts of hosts, and the check of a whole machine against its geometry file before any
 // rank starts.
 //

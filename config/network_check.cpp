@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks the settings against the facts of all hosts.
 #include <fmt/format.h>
 

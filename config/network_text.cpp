@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The facts of a host as text: one fact a line, and a last line that says how many there were, so
 // that nothing cut short is believed.
 //

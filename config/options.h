@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The options that every program of torusmp shares, and how a program reports what went wrong.
 //
 //   po::options_description options("Options");

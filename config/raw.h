@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A value as it was found in the geometry file, the environment or on the command line, before any
 // check. It keeps the file reader and the settings apart: only geometry_file.cpp knows TOML. Plain
 // values, owned by whoever holds them.

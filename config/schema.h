@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All settings that a program knows: the tables of their owners, put together. Made once and
 // constant; any thread may use it. It outlives the Settings that are made from it.
 #pragma once

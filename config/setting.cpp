@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "config/setting.h"
 
 #include <fmt/format.h>

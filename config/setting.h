@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One setting: a row that declares, once, its key, what its value may be, the default and the help
 // text. It stands in its owner's header, in the owner's namespace `setting`:
 //

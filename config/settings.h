@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The effective settings of one job: the values from the geometry file, the environment and the
 // command line, each with its origin.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a setting's value may be: how one kind of value is read, printed and described. types.h
 // makes the common kinds; an owner whose setting needs another one makes it beside the setting.
 //

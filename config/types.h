@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kinds of values that settings share.
 //
 // Limits are inclusive and may have a word for what they mean: {0, "none"}. Pure functions; any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compiled by itself, so that a new commit costs one small file.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Runtime: one rank of a torus, its connections and everything in flight.
 //
 // This is what the front ends build on: a facade over core's modules. A Runtime is an ordinary

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all modules of one rank share: its options, the pool of small blocks, the count of open
 // requests, and the names of things in messages to people. No protocol.
 //

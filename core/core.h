@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The modules of one rank, each made from those above it here. Only the facade uses this.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a Runtime tells about itself: hosts, connections, faults, what waits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a Runtime is made with: who it is, what it may use, and how it goes about it.
 #pragma once
 

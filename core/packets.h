@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What core's packets mean, and the bodies of those that are not user payload.
 //
 // Sequenced kinds take a number in the stream from source to destination and are handled in that

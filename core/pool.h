@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks of memory for what must outlive its slot: unexpected messages, packets that came too
 // early, control packets that wait for a credit.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests: what a caller hands to the Runtime and waits for.
 //
 // The caller owns the object and keeps it, and its buffer, in place until complete(); nothing is

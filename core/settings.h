@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a user may set of the core: paths, progress, and how long a wait stays silent.
 #pragma once
 

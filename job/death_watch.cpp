@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "job/death_watch.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Brings the launcher's news of dead ranks to the Runtime, if the job goes on after a death.
 //
 // A thread of its own sleeps on the launcher's descriptor. What it reads is handed over inside the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the front ends of one process do for each other: the last of them leaves the job, and MPI
 // makes the communicators that QMP_get_hidden_comm returns.
 //

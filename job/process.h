@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // This process as one rank of a job: bootstrap, settings and Runtime, brought up and taken down in
 // the right order. It is the only thing in the project that exists once in a process, because C
 // programs start QMP and MPI without handing anything from one to the other.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SIGUSR1 makes the Runtime print what it waits for, unless the program handles the signal itself.
 // Held by the Process while its Runtime lives; one at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The list of all settings: the tables of their owners, and the settings of the job itself.
 #pragma once
 

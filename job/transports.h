@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which transports carry what, decided by the settings and this rank's place: one between the ranks
 // of a host, and for each link to another host the best that both ends have (job/wiring.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which transport carries what from this rank to other nodes: each link, and the connection to each
 // rank beyond the links, if kernels forward.
 //

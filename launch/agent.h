@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starts a program on another host through an agent: ssh, or any command line that takes a host, a
 // program and its arguments (`launch.agent`).
 //

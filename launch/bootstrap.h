@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a rank learns who it is and meets the others: one small interface over torus-run's own
 // launcher, PMIx, and the single process without a launcher.
 //

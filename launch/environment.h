@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The environment variables by which torus-run tells a rank its identity, and the frames that the
 // two exchange over the inherited socket. Included by the rank library and by torus-run only; both
 // come from one build, and the version in `Welcome` refuses a mixture of two.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Launchers recognised by the marks they leave in the environment of what they start. Each one
 // counts only if it started more than one process, or if the number is unknown.
 #include <fmt/format.h>

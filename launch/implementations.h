@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The three ways to meet the other ranks, one file each, and how connect_bootstrap() chooses.
 // Private to launch/; the functions may throw BootstrapError.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank tells its launcher of the cable under one of its links. A plain value; as bytes, what
 // torus-run and its ranks exchange.
 #pragma once

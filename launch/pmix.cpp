@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bootstrap over PMIx: Slurm (srun --mpi=pmix), PRRTE, Open MPI's mpirun.
 //
 // libpmix is opened only if PMIx started this process, and not linked: every rank of torus-run

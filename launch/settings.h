@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a user may set of the launch: where ranks run, and how other hosts are reached.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One process without a launcher: rank 0 of 1.
 #include <fmt/format.h>
 #include <unistd.h>

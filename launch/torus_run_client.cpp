@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rank's end of the socket that torus-run hands down.
 #include <fcntl.h>
 #include <fmt/format.h>

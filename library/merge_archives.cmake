@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Puts the objects of several archives into one: cmake -DARCHIVE=... -DAR=... -DMEMBERS="a;b" -P ...
 set(script "create ${ARCHIVE}.new\n")
 foreach(member ${MEMBERS})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Completions for bash and zsh, from what the programs say with --help and the page of settings."""
 import re
 

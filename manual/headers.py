@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The functions that a public header declares, with the comments above them."""
 import re
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a program says with --help, taken apart: man pages and completions are made of it, so that
 each option is described once, where the program declares it."""
 import re

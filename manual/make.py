@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes the man pages and completions.
 
     make.py OUT VERSION SUFFIX HELP SETTINGS HEADER...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions of the C API that exist twice: with counts of int, and under a name that ends in _c
 // with counts of 64 bits (MPI-4.0, section 2.5.8). Each pair is written once:
 //

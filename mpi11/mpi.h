@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI-1.1 in C, and what codes of today expect around it, on a mesh or torus of processes.
  *
  * What it is for: programs include this header and link libmpi.so; mpicc does both. It declares all

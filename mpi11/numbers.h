@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts and displacements as a program gives them: int in the old functions, 64 bits in those
 // whose names end in _c. Inside, they are 64 bits wide; arrays are read where they lie.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is behind a handle, and how a handle is looked up.
 //
 // A handle is a pointer to an object of ours or, below 0x1000, one of the constants of the MPI 5.0

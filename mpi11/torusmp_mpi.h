@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What an MPI program can ask about the machine it runs on: a mesh or torus of processes.
  *
  * What it is for: a program that knows the torus can lay its work along them. Dimensions,

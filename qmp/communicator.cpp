@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators: the three predefined ones, splitting, and what can be asked about each.
 #include "qmp/communicator.h"
 

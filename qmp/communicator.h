@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // QMP_comm_t: a group of nodes, its context, its topology, and the schedules of its collectives.
 //
 // Owned by the Library. Used by one thread at a time, as collectives demand.

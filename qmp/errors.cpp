@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the status codes mean.
 #include <array>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The -qmp-... flags of a command line: found, checked as far as they can be on their own, and
 // removed.
 //

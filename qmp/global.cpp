@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier, broadcast, reductions and alltoall.
 #include <algorithm>
 #include <cstdint>

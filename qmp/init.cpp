@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Start and end of QMP: joining the job, the flags, the three predefined communicators.
 #include <fmt/format.h>
 

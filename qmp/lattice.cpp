@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // QMP_layout_grid: a lattice divided over the nodes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

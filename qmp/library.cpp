@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "qmp/library.h"
 
 #include "qmp/communicator.h"

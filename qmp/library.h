@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What libqmp keeps for the process: the job it is part of, the communicators, the last error.
 // Private to qmp/.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory for messages, and where messages lie in it.
 #include "qmp/memory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // QMP_mem_t and QMP_msgmem_t. Owned by the program, which frees them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Message handles: declaring, starting, waiting.
 #include "qmp/message.h"
 

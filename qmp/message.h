@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // QMP_msghandle_t: one end of a declared message, or several joined.
 //
 // Owned by the program, which frees it; a multiple owns its parts. One thread at a time may use a

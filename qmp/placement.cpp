@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the grids of programs are placed on the torus of the machine.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

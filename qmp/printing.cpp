@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // QMP_printf and its relatives, verbosity, time and version.
 #include <unistd.h>
 

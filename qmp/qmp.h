@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* QMP 2.5.4, the message-passing interface of lattice QCD, on a mesh or torus of processes.
  *
  * What it is for: a program declares once what it will exchange with whom (message memory, message

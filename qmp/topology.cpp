@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "qmp/topology.h"
 
 namespace torusmp::qmp {

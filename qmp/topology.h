@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A logical grid over the nodes of a communicator: node numbers, coordinates, neighbours.
 //
 // An immutable value; any thread may read it. Lexicographic with the map's first entry fastest, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The topology functions of the C API.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that fill a box of the machine's torus: all of it, a line, a plane, every second node of a
 // ring. They can be worked with as a torus of their own.
 //

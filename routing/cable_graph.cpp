@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "routing/cable_graph.h"
 
 #include <fmt/format.h>

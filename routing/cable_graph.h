@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The graph of nodes and cables in which recognize.h looks for a torus.
 //
 // Immutable once made. Used by one call of recognize_torus(), whose names and cables it refers to.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Detours: the ways around dead links.
 //
 // What is left of a torus when links die may be any graph, and shortest direction first is no route

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Maps a logical grid onto a physical torus so that logical neighbours stay physical neighbours.
 //
 // A program declares the grid it thinks in (any number of dimensions); the machine has the torus it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two searches, one after the other.
 //
 // The first builds the map as a product. It splits every physical extent into pieces, gives each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Graphs on the machine. A graph that is itself a grid or torus is laid out as one; any other grows
 // from vertex 0, each vertex next to those it talks to most, and is then improved by exchanges.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "routing/missing_cables.h"
 
 #include <algorithm>

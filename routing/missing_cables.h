@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cables that are missing from a torus, found from those that are there: a cable that is dead
 // is not seen, but the others say where it must be.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The path between two nodes that talk to each other directly through the nodes in between, which
 // only forward: one path for both directions of traffic, because each end of such a connection
 // lives on one device, for what it sends and for what it receives.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The optimal scatter and gather of a torus or open mesh (OPT): which of the root's links serves
 // which rank, by which path, and in which order.
 //

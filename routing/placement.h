@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which rank of the machine takes which place of a program's grid or graph, so that neighbours
 // there are near each other in the torus. Front ends ask here when a program leaves the numbering
 // to us.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which torus or mesh a set of cables forms, found from the cables alone.
 //
 // A torus is the Cartesian product of rings and lines, and a connected graph has one prime

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Replays a schedule of messages on a torus step by step, to count what it costs before any machine
 // runs it. Store and forward: in one step each arc, one direction of a cable, takes one message to
 // the next rank, and a rank uses all its arcs at once. Messages that wait for the same arc leave in

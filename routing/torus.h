@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Torus and open-mesh mathematics: ranks, coordinates, neighbours, distances and shortest paths.
 //
 // Pure values, no I/O, no state: a Torus is immutable once made, copies are cheap, and every

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Spanning trees over a torus or open mesh: what collectives send their messages along.
 //
 // A tree tells each rank its parent and the link it comes by. The same arguments give the same tree

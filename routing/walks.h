@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Walks: orders in which a line or ring of logical places visits a box of physical ones, each once.
 //
 // A logical dimension is laid over pieces of physical dimensions. A piece counts `extent` places,

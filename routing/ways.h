@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The several shortest paths between two ranks, told apart by the direction of their first step:
 // what large messages are spread over. Each goes on in its first dimension until that is finished,
 // and by shortest direction first from there, so it crosses each dimension at most once.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # header_programs(PREFIX LIBRARY): PREFIX_header_STANDARD for C and C++ of all ages, each a program of
 # header.c in this folder, as strict as the compilers are.
 function(header_programs prefix library)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A Runtime that is alone on its torus: its messages go to itself, through packets, credits and
 // matching like all others, without another process or a clock in the measurement.
 #pragma once

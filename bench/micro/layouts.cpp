@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packing the faces of a 3-D array of doubles with a halo, against memcpy of as many bytes.
 #include <benchmark/benchmark.h>
 

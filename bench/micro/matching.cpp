@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Matching with few and with thousands of entries: the cost of a message must not grow with them.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The path of one message through the core: matched by tag, and over a declared flow.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a relay asks of routing for each packet.
 #include "routing/torus.h"
 

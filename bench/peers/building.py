@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds what compare-peers times: the same programs over ours and over each MPI that is present."""
 
 import shutil

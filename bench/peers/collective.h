@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What collectives.c needs from a library beside net.h: its collective operations.
  *
  * One thread calls, after net_start() and before net_end(), every rank the same in the same order.

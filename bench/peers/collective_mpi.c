@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* collective.h over MPI-1, blocking, as applications call it. */
 #include <mpi.h>
 #include <stdlib.h>

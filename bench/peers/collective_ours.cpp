@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // collective.h over the collectives themselves: QMP has not all of them. "scatter_apart" is
 // scatter by the algorithm apart.
 #include "collective.h"

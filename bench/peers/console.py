@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What compare-peers says on the way, and how it gives up."""
 
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The exchanges that compare-peers times, written once over net.h: each library under comparison
  * runs this very source.
  *

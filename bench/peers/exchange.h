@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the tests of exchange.c share: their results, and those among them that tell what a job
  * costs. */
 #ifndef TORUSMP_BENCH_PEERS_EXCHANGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a job costs while it waits, in memory, and by its start and end. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What compare-peers measures: a row for each. To add a measure, add a row to measures()."""
 
 from dataclasses import dataclass

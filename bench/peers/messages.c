@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a program that speaks MPI sees, timed: the same source for each library under comparison,
  * ours too. exchange.c takes each library by its fastest way; here the calls are the ones named.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What exchange.c needs from a message-passing library: the thinnest layer over QMP or MPI, so that
  * every library under comparison does the same work.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h over MPI-1: blocking calls, non-blocking calls, or persistent requests. */
 #include <mpi.h>
 #include <stdio.h>

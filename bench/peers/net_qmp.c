@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h over QMP: every message a declared channel, several of them a multiple. */
 #include <qmp.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h over bare sockets: one TCP connection a link, bound to the link's device and addresses,
  * Nagle off, polled. No credits, no matching, no headers: what a link gives to whoever asks for
  * nothing else. Neighbours only.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of compare-peers as lines, as JSON, and against their targets."""
 
 import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the jobs of compare-peers and reads what they print."""
 
 import os

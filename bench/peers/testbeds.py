@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the exchange, and other programs, on a torus of network namespaces: ours, over Open MPI, over
 MPICH, and over bare sockets, each started the way it starts on a cluster.
 

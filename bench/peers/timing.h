@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Times a piece of work that all ranks do together, over net.h.
  *
  * Collective: every rank calls with the same numbers; ranks without a part in the work give a body

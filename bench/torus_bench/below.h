@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-bench needs from below QMP: the Runtime and the settings of this rank, and small
 // messages that do not disturb what is measured.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The measurements of torus-bench, one file each.
 //
 // Collective: every rank calls the same one with the same context, inside a Session. The table is

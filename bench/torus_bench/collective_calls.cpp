@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/torus_bench/collective_calls.h"
 
 #include <fmt/format.h>

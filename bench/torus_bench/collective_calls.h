@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The collective operations by name, each ready to be called many times with the same buffers: for
 // torus-bench and for the program that stands beside the peers' (bench/peers/collectives.c).
 //

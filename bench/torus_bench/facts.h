@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a measurement ran on: without it a figure says nothing.
 //
 // Called by rank 0 inside a Session.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a benchmark finds: tables of figures that are printed, written as JSON and drawn.
 //
 // Plain values; made on rank 0 and passed on. No message passing in here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts what crosses each link of the torus while a benchmark runs.
 //
 // Collective: every rank makes one and calls gather(), inside a Session. Ranks of one host that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-bench: measures messages on the torus through the public QMP API.
 #include <fmt/format.h>
 #include <qmp.h>

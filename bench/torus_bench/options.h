@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command line of torus-bench, the same for the program that starts the ranks and for the
 // ranks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // QMP's C handles as C++ owners, so that a benchmark reads as what it measures.
 //
 // One thread uses them, between the making and the end of one Session. Errors are QmpError with the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bare socket to which torus-bench compares us (--raw): one TCP connection on the very device
 // and addresses of a link, Nagle off, buffers as large as ours, polled as long as ours before it
 // sleeps. No credits, no matching, no headers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-bench simulate: what collectives cost on a torus, counted step by step instead of measured.
 //
 // Starts no ranks and sends nothing; called from main() alone.

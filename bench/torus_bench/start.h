@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How torus-bench becomes a job when a user starts it alone: it replaces itself by torus-run, which
 // starts it again, once a rank.
 //

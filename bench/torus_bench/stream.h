@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Many messages in flight between the two ranks of a pair: through QMP, and over a bare socket.
 //
 // Buffers and sockets outlive the bodies that are made here; ranks that stand by get bodies that do

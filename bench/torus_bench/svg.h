@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Draws a table's curves as an SVG picture with logarithmic axes.
 //
 // A pure function; any thread may call.

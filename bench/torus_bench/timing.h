@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Times a piece of work that all ranks do together.
 //
 // Collective: every rank calls measure() with the same seconds; ranks without a part in the work

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One way to carry out a collective: the steps of a call. A schedule makes an algorithm once, with
 // a reference to the arguments, and starts it again for every call.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/algorithm/apart_blocks.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks that travel alone, one message each, between a root and the other members: the base of the
 // algorithms of scatter and gather.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moving the blocks of many members together: the blocks of one list that go to the same member
 // travel as one message, so a step costs one message a link, however many blocks it moves.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a setting writes the choice of algorithms, in one line: "host: lines<128KiB scatter; crowded:
 // lines; links: tree<32KiB disjoint". Algorithms without a situation in front of them hold for all;
 // what is not named keeps its default.

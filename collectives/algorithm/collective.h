@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A collective that has several algorithms: the base of Broadcast and the others. Each algorithm is
 // made when it is first chosen and then kept, so later starts do not allocate.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks that travel in frames along the regions of the optimal scatter: the base of the optimal
 // scatter and gather.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames: how small blocks of many members travel together. A frame is one message of pieces of
 // blocks, each with the place that it belongs to. It says all about itself: members that pass it on
 // do not know how long blocks are.

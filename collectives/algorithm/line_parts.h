@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A vector of which the members of each line own parts (ranges.h). On one host, broadcast and
 // allreduce of large vectors end with every member collecting them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A collective of a group that spans hosts with several members each: a chain of collectives inside
 // the hosts and among their leaders.
 #pragma once

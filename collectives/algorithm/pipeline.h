@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Vectors that travel along trees in segments, so that all levels of a tree, and all trees, work at
 // the same time: the base of algorithms of broadcast, reduce and allreduce.
 //

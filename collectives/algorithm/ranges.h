@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parts of a vector that members own while a collective has it scattered over them.
 //
 // Dimension by dimension, the last first, the range that a member owned is cut into one part for

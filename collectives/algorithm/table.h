@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The algorithms of one operation, one row each: settings, help, torus-info, torus-bench and the
 // tests take their names from here.
 //

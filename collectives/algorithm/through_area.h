@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What algorithms share that go through the area of a group: a member leaves what it has for the
 // others in its slot and takes what it needs from theirs. See area/area.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allgather: every member gets the blocks of all.
 #pragma once
 

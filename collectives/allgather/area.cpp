@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its block where all others read it.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/allgather/allgather.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What algorithms of the allgather share: steps, each a batch of blocks that are in place before
 // the next one begins.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member sends its block to every other: one step.
 #include "collectives/allgather/block_steps.h"
 

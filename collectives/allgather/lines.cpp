@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Dimension by dimension each member exchanges what it has with its whole line.
 #include "collectives/allgather/block_steps.h"
 

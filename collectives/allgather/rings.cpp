@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member's block spreads over the links at once: all links busy, only neighbours talk.
 #include "collectives/allgather/block_steps.h"
 #include "collectives/group/bundles.h"

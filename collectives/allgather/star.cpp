@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member sends to the first one, which sends all blocks to every member: two steps.
 #include "collectives/allgather/block_steps.h"
 

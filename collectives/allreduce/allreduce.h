@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allreduce and barrier, dimension by dimension along the group's grid, the last dimension first.
 //
 // Every algorithm but `disjoint` adds the contributions of a line in the order of their

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A few members with a core each leave their values where everybody reads and adds them. Others
 // leave them for the first, which adds them and leaves the sum: as ranks that share cores run in
 // turns, that takes no longer, and each value is added once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/allreduce/by_hosts.h"
 
 namespace torusmp::collectives::allreduce {

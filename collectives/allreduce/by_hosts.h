@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // First inside each host to its leader, then among the leaders, then inside each host from its
 // leader. Internal to Allreduce.
 #pragma once

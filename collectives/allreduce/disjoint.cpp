@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stripe along each disjoint tree, up and down in segments: all links busy.
 #include "collectives/algorithm/pipeline.h"
 #include "collectives/allreduce/allreduce.h"

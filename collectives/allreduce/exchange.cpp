@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Along each line, every member gets every contribution and adds them all: fewest steps.
 #include "collectives/allreduce/line_sums.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What line-by-line algorithms of the allreduce share; they begin with the last dimension. The
 // contributions of a line stand in slots by coordinate.
 #pragma once

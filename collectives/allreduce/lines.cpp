@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Along each line to its first member, and back from there: fewest messages, and a member that only
 // contributes sleeps once.
 #include "collectives/allreduce/line_sums.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each member adds one part of the vector, then the parts are gathered: least bytes.
 #include "collectives/allreduce/line_sums.h"
 

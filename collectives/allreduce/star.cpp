@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member sends to the first one, which adds and sends back: two steps.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its blocks for the others, one after the other, and takes its own from
 // theirs.
 #include "collectives/algorithm/through_area.h"

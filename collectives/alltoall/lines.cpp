@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Dimension by dimension, each slab straight to the member of the line that it is for: fewest
 // messages one after the other.
 #include <algorithm>

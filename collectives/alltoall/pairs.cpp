@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every block in a message of its own; all members are at the same offset at the same time.
 #include <algorithm>
 #include <array>

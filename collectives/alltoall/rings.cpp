@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Dimension by dimension from neighbour to neighbour; what goes the same way travels together.
 // Parts of the blocks begin with different dimensions, so that all links are busy.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What algorithms of the alltoall share that go dimension by dimension: stripes, each of which
 // takes one part of every block through all dimensions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The area of a group whose members share a host: memory in which they leave what the others need,
 // instead of sending it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The root leaves the vector where all others read it.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/broadcast/broadcast.h"

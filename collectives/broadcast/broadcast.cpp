@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/broadcast/broadcast.h"
 
 #include "collectives/broadcast/by_hosts.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the root inside its host; from that host's leader to the other leaders; then inside the
 // other hosts. Internal to Broadcast.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The root to its line, then each of these to theirs: fewest messages one after the other.
 #include "collectives/broadcast/broadcast.h"
 

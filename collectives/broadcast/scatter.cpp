@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The root deals out parts, which are then gathered: fewest bytes at any one member.
 #include "collectives/algorithm/line_parts.h"
 #include "collectives/broadcast/broadcast.h"

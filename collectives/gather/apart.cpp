@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One message from each member; those from beyond the neighbours are relayed, shortest direction
 // first.
 #include "collectives/algorithm/apart_blocks.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its block, if it is small, where the root takes it. A larger one it sends,
 // and says so there, since the root does not know how long it is.
 #include "collectives/algorithm/through_area.h"

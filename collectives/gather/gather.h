@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gather(v): a block from each member to one of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The optimal scatter backwards: the blocks of a region travel along its tree, and each member puts
 // its own and those that reach it into common frames.
 #include <algorithm>

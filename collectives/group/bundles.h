@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What crosses which link when all members broadcast a block at once (allgather, or backwards
 // reduce-scatter).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a member calls, in the form in which members tell each other: compared before a collective
 // begins (check.h), and when one does not end (ledger.h).
 #pragma once

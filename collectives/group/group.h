@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The members of a communicator as the grid over which their collectives run.
 //
 // A member has a member number (its place in the communicator, what users see) and a place: its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a member of a group knows of the calls of the others, and they of its own, so that a
 // collective on which the members disagree ends on all of them, and nobody waits for ever.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a reduction does with the contributions of the members.
 #pragma once
 

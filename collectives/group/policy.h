@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which algorithms the collectives of a job take, by size and by where the ranks are.
 //
 // Plain values; any thread may read them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One member's part in the optimal scatter and gather from a place (routing/partition.h): the
 // streams that pass through it, and who is reached through which of its neighbours.
 //

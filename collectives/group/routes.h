@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ways through a group's grid that its algorithms take, as one member sees them: trees, regions
 // and bundles. Each is worked out on first use and kept.
 //

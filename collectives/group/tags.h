@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tags of a group's collectives. Messages of collectives match by them, so that several can be
 // under way at the same time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its values where the root reads and adds them.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/reduce/reduce.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Inside each host to its leader; from the leaders to that of the root's host; from there to the
 // root. Internal to Reduce.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Along each line, the last dimension first, to the member at the root's coordinate: fewest
 // messages one after the other. In member order where the operation does not commute.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Up trees in segments, which are added on the way. tree: from neighbour to neighbour, dimension by
 // dimension. disjoint: a stripe up each disjoint tree, all links busy.
 #include "collectives/algorithm/pipeline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its vector, from which each other adds up its own block in member order.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/reduce_scatter/reduce_scatter.h"

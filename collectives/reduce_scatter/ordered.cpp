@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member receives its block from all others and combines them in member order.
 #include <algorithm>
 #include <cstring>

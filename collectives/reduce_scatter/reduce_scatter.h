@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce-scatter: the contributions of all members are combined element by element, and each
 // member gets one block of the result.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An allgather backwards: where blocks would part, partial sums come together. All links are busy,
 // and only neighbours talk.
 #include "collectives/group/bundles.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What algorithms of the reduce-scatter share that run an allgather backwards, adding partial sums
 // where blocks would part: a copy of the values, into which they are added.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All contributions to member 0, in member order by halves, and the blocks from there: fewest
 // messages.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each member leaves the total up to and including itself where the next one reads it.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/scan/scan.h"

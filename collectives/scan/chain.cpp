@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From member to member: fewest messages, and nobody waits for those behind, so consecutive calls
 // overlap.
 #include "collectives/scan/totals.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the member 1, 2, 4, ... before, so that after step k each knows the total of the 2^k members
 // that end with itself: each step moves the vector once.
 #include "collectives/scan/totals.h"

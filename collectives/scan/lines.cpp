@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each line gathers the totals of its members, the last dimension first: fewest hops.
 #include "collectives/scan/totals.h"
 

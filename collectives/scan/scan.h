@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scan: each member gets the combination of the values of all members before it, in member order.
 //
 // The operation need not commute. The order in which values are combined depends only on the group

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every member sends to member 0, which works out all results and sends them back: two steps.
 #include "collectives/scan/totals.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What algorithms of the scan share: vectors of scratch memory, and the total of what comes before
 // this member.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The root leaves small blocks where each member takes its own. Larger ones it sends, and says so
 // there, since the others do not know how long they are.
 #include <algorithm>

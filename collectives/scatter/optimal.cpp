@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The grid is split into as many regions as the root has links. The root sends to all of them at
 // once, to the furthest members first; small blocks of a region share frames.
 #include <algorithm>

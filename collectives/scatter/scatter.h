@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scatter(v): a block from one member to each.
 #pragma once
 

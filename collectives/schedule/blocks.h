@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the blocks of a group's members lie in one buffer, in bytes, by member number.
 //
 // A view: arrays given to each() belong to the caller and are kept until the collective is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The checking mode of a group: before a collective begins, all members compare what they called.
 //
 // Each tells all others along the lines of the grid, so that all come to the same verdict and none

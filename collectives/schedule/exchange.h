@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages between members that all know about them: each member sends and receives what its list
 // says, all at once. Several messages from one member to the same other one match the receives
 // there in order.

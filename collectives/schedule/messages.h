@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The messages that a schedule has under way, and the first failure among them.
 //
 // Requests live as long as the schedule and are reused, so that a start hardly allocates. Internal

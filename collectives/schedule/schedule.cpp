@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/schedule/schedule.h"
 
 #include "collectives/area/area.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A collective as a small state machine that the progress engine advances, so that many run at once
 // and a blocking collective is start + wait.
 //

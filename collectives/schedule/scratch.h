@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of a schedule that only grows, aligned for every type.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several collectives, one after the other, as one: what groups of several hosts and pairs of
 // groups do.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What carries out a collective: it posts messages whenever its schedule is advanced. The base of
 // algorithms, and of schedules that have only one.
 //

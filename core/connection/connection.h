@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's state for one neighbour over one link, or for one direct peer: the channel, the credits
 // of both directions, and the packets that wait for credits.
 //

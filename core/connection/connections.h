@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The other ranks and the ways to them: one connection for each link or direct neighbour, made at
 // start, and one for each further direct rank, made when it is first needed.
 //

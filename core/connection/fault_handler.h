@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the modules below report that a connection cannot go on, and how those that keep something
 // for a lost peer are told. The module Faults is above them all.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The channel of a rank to itself, so that messages to oneself take the same way as all others.
 //
 // Packets wait in a queue until the next poll. Each one wakes whoever polls: that may be another

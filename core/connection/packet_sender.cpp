@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/connection/packet_sender.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets on their way out: credits, headers, and the queues of what waits for credits.
 //
 // Used under the Runtime's lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank knows about another one: the way there, and the sequence numbers of both directions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who is told of remote writes and reads: of those by peers that arrived, and of our own that
 // ended.
 #pragma once

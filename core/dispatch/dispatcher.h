@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrived packets: credits, checks, order, and who handles what.
 //
 // Modules register the kinds they handle; a packet goes to its handler when it is its turn, or to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets that came before their turn, over another path than those ahead of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Dead links and dead ranks: who is told, and what ends with an error.
 //
 // A rank that sees a link die tells its neighbours, and they tell theirs. Paths are fixed by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the bytes of a message lie: one block, or a short program of nested strided copies.
 //
 // A Layout is an immutable value shared by any number of requests; whoever made it keeps it alive

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shape of a message in memory: a short program of nested strided copies.
 //
 // A Shape is built from blocks by two operations, repetition at a stride and sequence, and is kept

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames of dead links on their way: out of one end, past the ranks between, into the other.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranks say to each other about links, and how frames of a dead link travel. These packets
 // have two virtual channels of their own, behind those of messages:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts of packets by virtual channel, eight of them modulo 256 in one word, laid out like the
 // credits of a CreditWord. What is under way of a virtual channel is at most transport::max_credits
 // packets, so two counts modulo 256 tell how far apart they are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranks say to each other about links.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One end of a link that may lose its cable. To core it is the link's channel, dead cable or not:
 // packets that are sent are kept until the far end has confirmed them, and remote writes are
 // complete when the far end says so. So when a cable dies both ends know what is missing, and send

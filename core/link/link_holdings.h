@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What link ends of a rank hold for links that died or may die: for tests, which know its bounds.
 #pragma once
 

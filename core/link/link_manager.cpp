@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is known of links, and what follows from it.
 #include "core/link/link_manager.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What keeps links going when cables die: news of dead links, agreement of the two ends of a link
 // on the way it goes from then on, and the detours over other ranks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What core tells of the cable under one of a rank's links. A plain value.
 #pragma once
 

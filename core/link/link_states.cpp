@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/link/link_states.h"
 
 namespace torusmp::core {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank knows of the torus's links: for each a version, which only grows. It is 0 for a link
 // that was never dead; a death adds one, and a return leads to the next multiple of sixteen.
 // Between the two, one more says that there is no hope for now, because the transport has looked

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets that one end of a link has sent and the other has not confirmed, by virtual channel: as
 // many as the virtual channel has credits, because a credit that comes home confirms the oldest. So
 // each has its place beforehand, and keeping it is a copy: short payload in the line of its header,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/link/retained_writes.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Remote writes that one end of a link has begun and that are not known to be complete, oldest
 // first. The bytes stay where they lie: core keeps them until it is told the end of the write.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two ends of a declared channel. The n-th started send meets the n-th started receive; the
 // ends count, and nothing is searched.
 #pragma once

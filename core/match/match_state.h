@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What announcing receives to their senders needs to remember about each peer: which messages were
 // sent and received, and which announcements are held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posted receives and unexpected messages, matched by context, source and tag with wildcards.
 //
 // Queues are hashed by key, so that thousands of entries cost no more than a few: a posted receive

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Notes: what ranks tell each other in a context beside its messages, and about their waiting.
 //
 // Handles note. Its callers need no lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Declared channels: the ends count their starts, and nothing is matched.
 //
 // Handles flow_open, flow_eager, flow_request and flow_ready.

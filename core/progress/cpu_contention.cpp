@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/progress/cpu_contention.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether other processes want our core, judged by how long this thread was ready without one.
 // Ranks that share cores without knowing of each other (several nodes of a torus on one machine,
 // other people's jobs) find out in this way that polling only keeps the peers from answering.

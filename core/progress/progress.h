@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Progress: who polls, who sleeps, who is woken; the lock, the tasks, and the thread that makes
 // progress while the program computes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Something that progress advances: the schedule of a collective. The owner keeps it alive until
 // advance() has returned true.
 #pragma once

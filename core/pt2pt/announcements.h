@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receiver-announced remote writes for messages matched by tag (sender-side matching).
 //
 // A posted receive with a known source and tag sends its memory ahead; the sender's next matching

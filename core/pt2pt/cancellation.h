@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Taking receives and sends back. What the peer may be using at this moment it must give back
 // first: an announced receive is withdrawn, a send that waits for its receive is retracted.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Short ids for objects that a peer may refer to: an index and a generation, so that an id from a
 // late or forged packet finds nothing instead of somebody else's object.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages matched by context, source and tag: where sends and receives begin, and small messages,
 // which travel whole: copied through a slot, matched on arrival.
 //

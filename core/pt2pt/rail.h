@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One link's share of a large message that goes over several: each takes the next piece when it has
 // a credit for it.
 #pragma once

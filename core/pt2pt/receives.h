@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The receives whose memory a peer may write to, by id: a receive handle is the memory of one
 // message. It is complete when the match is known and every byte has come, in whatever order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Large messages written into the receiver's memory without a copy, if the channel can: over one
 // cable, or half over each of two to the same neighbour. What cannot be written goes as a stream.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/rendezvous.h"
 
 #include "core/pt2pt/scattered.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Large messages whose receive the sender does not know: it asks, and the receiver answers.
 //
 // Packets name the receiver's memory for one message by a receive handle, the sender's by a send

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Large messages of which one end does not lie in one block, while the memory of the other end can
 // be reached: packed straight into it, or written and read in pieces, without a copy on the way. If
 // both ends are scattered, or the pieces are short, packets carry the message: packing into them

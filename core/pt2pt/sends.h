@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sends that a peer may refer to, by id, and their end.
 #pragma once
 

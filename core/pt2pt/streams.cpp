@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/streams.h"
 
 #include <algorithm>

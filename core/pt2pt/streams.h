@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Large messages in packets, for receivers whose memory cannot be written from here: one piece
 // after the other, over one link or over all shortest paths at once.
 #pragma once

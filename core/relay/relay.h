@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets for others: forwarded along the shortest-direction-first path, straight from the slot in
 // which they arrived. If the next hop is the last one, and the channel can, the payload of a large
 // message goes straight to its place in the receiver's memory, and only its description into a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that ranks of one host share: a block that one rank makes and others map.
 //
 // A rank may still read a block when others have long forgotten it. So each holds it by an object

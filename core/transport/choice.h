@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which transport carries a link, and why: one inside the host if both ends are on one, else the
 // best between hosts whose use nothing prevents at either end.
 //

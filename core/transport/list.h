@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transports that this build has; core/transport/list.cpp is the only place that names them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hosts as transports see them: what each offers, what is wrong with a machine and what could be
 // better, with all transports of this build asked.
 //

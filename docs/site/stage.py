@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Puts the pages where mkdocs takes them from: those of docs/, those that stand elsewhere in the
 sources, and those that are made.
 

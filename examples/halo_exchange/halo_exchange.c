@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* halo_exchange: the first QMP program to read.
  *
  * The ranks form a torus. Each holds a block of some field, and needs a copy of what lies just

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Conjugate gradients for A x = b with an A that is not hermitian: CG on the normal equations A^+ A
 // x = A^+ b.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Wilson operator, whole and even-odd preconditioned.
 //
 //     M = 1 - kappa D,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gauge field, where it comes from when there is no file, and what is measured on it.
 //
 // A GaugeField is a plain array owned by the caller. The functions that measure are collective:

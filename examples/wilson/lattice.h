@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lattice as one rank holds it: which sites are here, which are even and odd, who their
 // neighbours are, and how faces travel to the neighbouring ranks.
 //

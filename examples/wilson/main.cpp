@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // wilson: solves M x = b for the Wilson operator on a lattice spread over all ranks, and says how
 // long it took.
 #include <fmt/format.h>

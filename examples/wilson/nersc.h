@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gauge configurations in the NERSC archive format.
 //
 // A file is a text header, BEGIN_HEADER to END_HEADER with one KEY = VALUE a line, and then the

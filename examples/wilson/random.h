@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random numbers that depend on the seed and on a place, never on the order in which they are
 // drawn.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wilson spinors, and the three steps of a hop: project, multiply with a link, reconstruct.
 //
 // The gamma matrices are in the DeGrand-Rossi basis, in which each is made of a 2x2 block B and its

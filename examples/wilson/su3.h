@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SU(3) matrices: the gauge links of the lattice.
 //
 // Plain values, row-major, 18 doubles each (144 bytes). Nothing here knows of ranks or messages,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes of communicators, under the names of MPI-1 (section 5.7) and of MPI-2 (6.7), and of
 // datatypes.
 #include "mpi11/attribute/attributes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/attribute/attribute_calls.h"
 
 #include "mpi11/fortran/fortran_hooks.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls to the functions that a program has given with an attribute key, by the convention of the
 // language they are written in. Returns the code that the function returned.
 #pragma once

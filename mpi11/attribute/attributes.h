@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes: what a program attaches to communicators and datatypes under keys of its own, with
 // functions that are called when they are copied and deleted (MPI-1.1, section 5.7; MPI-2.2, 6.7
 // and 16.3.7 for what C and Fortran see of each other's).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collective calls: what their blocking, non-blocking and persistent forms share.
 //
 // A call is prepared from its arguments, which checks them and keeps what it needs of them, then

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls prepared from the arguments of the MPI functions, for all forms of these: one function for
 // each collective, on intra- and inter-communicators. Each throws Failure for wrong arguments.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A collective of the C API in all its forms: blocking, non-blocking and persistent, each with
 // counts of int and of 64 bits (entry.h).
 //

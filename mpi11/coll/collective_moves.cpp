@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier, broadcast, gather, scatter, allgather and alltoall of one group (MPI-1.1, chapter 4).
 #include "collectives/allgather/allgather.h"
 #include "collectives/allreduce/allreduce.h"

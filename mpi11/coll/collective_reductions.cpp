@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce, allreduce, reduce-scatter and scans of one group (MPI-1.1, sections 4.9 to 4.11).
 #include <cstring>
 

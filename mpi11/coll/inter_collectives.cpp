@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives between the two groups of an inter-communicator (MPI-2.2, section 5.2.2): inside a
 // group by its own schedules, between the groups by messages of the ranks that are concerned, or of
 // the first rank of each group.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loops behind the predefined operations: one for each operation on each kind of values.
 //
 // They know no handles and no MPI types: many predefined types hold the same values (MPI_INT,

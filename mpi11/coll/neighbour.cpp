@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives with the neighbours of a topology (MPI-4.1, section 8.6): the halo exchange.
 //
 // All messages of a call are under way at once. Where two neighbours are the same process, as in a

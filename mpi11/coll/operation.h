@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations of reductions: what is behind an MPI_Op (MPI-1.1, section 4.9).
 //
 // Predefined ones choose a loop by the type (kernels.h); others call a function of the program. A

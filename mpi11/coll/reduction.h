@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The vector of a reduction: how the elements of a type are combined, and how they travel.
 //
 // Elements of a type without gaps travel as they lie in memory. Others travel one behind the other

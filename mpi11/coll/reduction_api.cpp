@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions for reductions over all members: blocking, non-blocking, persistent.
 #include "mpi11/coll/collective_calls.h"
 #include "mpi11/coll/collective_entry.h"

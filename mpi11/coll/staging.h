@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers of the program on their way into a collective: used directly where they are one block of
 // memory, otherwise through memory of ours, into which they are packed before and from which they
 // are unpacked after.

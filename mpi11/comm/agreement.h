@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What members tell each other while they make a communicator: small tables, lists, and the
 // contexts that one of them claims for all.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A communicator: who talks to whom, in contexts of its own (MPI-1.1, chapter 5).
 //
 // Intra-communicators have one group, inter-communicators a local and a remote one. What belongs to

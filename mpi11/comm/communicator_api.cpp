@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators: what they are, and making them from others (MPI-1.1, sections 5.4 and 5.6; names:
 // section 5.8 of MPI-1.2 and later).
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Making communicators from others (MPI-1.1, sections 5.4 and 5.6). Collective over `from`.
 //
 // New ones inherit the error handler of the one they are made from. A returned Communicator is the

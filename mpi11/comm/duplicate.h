@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Duplicating a communicator with its attributes (MPI-1.1, section 5.4.2): MPI_Comm_dup and its
 // variants, in a file of their own because they can be under way while the program goes on.
 #pragma once

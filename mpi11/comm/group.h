@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is behind an MPI_Group (MPI-1.1, section 5.3).
 //
 // Immutable once made, so any thread may read it; it lives as long as its handle or any Reference

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Inter-communicators: making one from two groups, and one communicator from its two groups
 // (MPI-1.1, section 5.6).
 #include "mpi11/comm/agreement.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The members of a group: machine ranks in an order, each once, and the algebra of MPI's groups on
 // them (MPI-1.1, section 5.3).
 //

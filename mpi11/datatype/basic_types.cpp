@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/datatype/basic_types.h"
 
 #include <array>

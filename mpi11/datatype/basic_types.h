@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The predefined datatypes: what they are, whatever their handles.
 //
 // Facts only, of C and of gfortran on this machine; the handles are those of the MPI 5.0 ABI. Any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/datatype/datatype.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes: what a message consists of and where it lies in memory (MPI-1.1, section 3.12).
 //
 // A Datatype is immutable except for its commitment, its name and its attributes. It keeps the

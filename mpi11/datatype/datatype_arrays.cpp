@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes of parts of arrays (MPI-2.2, sections 4.1.3 and 4.1.4).
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The constructors of datatypes (MPI-1.1, section 3.12.1; MPI-2.2, section 4.1).
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes of Fortran's kinds by precision and range, as selected_real_kind and selected_int_kind
 // choose them (MPI-2.2, section 16.2.5). They count as predefined, though they have no name: a
 // program gets the same handle each time it asks for the same type, and frees none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a program may ask about datatypes: commitment, lifetime, bounds, names, how they were made.
 #include <algorithm>
 #include <cstring>

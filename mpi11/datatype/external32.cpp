@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/datatype/external32.h"
 
 #include <algorithm>

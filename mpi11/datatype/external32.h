@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // "external32": the representation of data outside any machine (MPI-4.0, section 14.5.2).
 // Big-endian, IEEE, with sizes of its own, without padding.
 //

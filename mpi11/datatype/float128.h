@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The compiler's floating-point type of 128 bits, which is gfortran's REAL(16).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packing into and out of memory of the program (MPI-1.1, section 3.13), and the size of a received
 // message in elements of a datatype (sections 3.2.5 and 3.12.5).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packing into and out of the portable representation of data (MPI-4.0, section 5.3).
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The type signature of a datatype: the sequence of its basic elements (MPI-1.1, section 3.12).
 //
 // Kept as a tree of repetitions, so that of a vector of a million structures is as small as that of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keys and values that a program tells the library or asks of it (MPI-2.2, chapter 9).
 //
 // Kept in the order in which keys were first set. Any thread may use an Info, but no two at the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Start and end of MPI (MPI-1.1, section 7.5; threads: MPI-2.2, section 12.4), and what a program
 // may ask at any time.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What libmpi keeps for the process: the job it is part of, whether MPI runs, the predefined
 // communicators.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/error/check.h"
 
 namespace torusmp::mpi::wrong {

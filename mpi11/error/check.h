@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The argument checks that calls share. Each throws Failure with the class that the standard
 // demands; none costs more than a few predictable branches when all is well.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error handlers and error codes of the program (MPI-1.1, sections 7.2 and 7.3; MPI-2.2, 8.3 to
 // 8.5). What happens when a call fails is in error.cpp.
 #include <algorithm>

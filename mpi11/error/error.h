@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How an MPI call fails: what it throws, and who learns of it.
 //
 // A function of the C API is a body under api(). The body throws Failure; api() gives it to the

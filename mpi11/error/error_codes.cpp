@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/error/error_codes.h"
 
 #include <fmt/format.h>

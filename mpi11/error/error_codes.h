@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error classes and codes, those of the standard and those that the program adds (MPI-2.2, 8.5).
 //
 // Classes of the standard are their own codes. Added classes and codes count up from

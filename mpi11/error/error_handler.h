@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a communicator does with errors: one of the predefined ways, or a function of the program.
 //
 // Any thread may use one; the function is called by the thread whose call failed.

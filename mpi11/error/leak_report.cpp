@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/error/leak_report.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a program leaves behind at MPI_Finalize, reported if the setting mpi.check asks for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How Fortran passes the arguments of a C function: everything by reference, handles as INTEGERs,
 // and special addresses as members of common blocks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes in Fortran: values are INTEGERs under the names of MPI-1, and of MPI_ADDRESS_KIND
 // under those of MPI-2. The functions that the standard predefines are routines that a program can
 // pass, or call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where Fortran differs from C at the beginning and end of a job: no command line, functions with
 // values, and common blocks whose addresses have a meaning.
 #include "mpi11/fortran/arguments.h"

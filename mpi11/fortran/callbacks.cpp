@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions of the program in Fortran: operations, error handlers, and those of generalized
 // requests. Those of attribute keys are in attributes.cpp.
 #include "mpi11/coll/operation.h"

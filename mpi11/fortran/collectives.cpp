@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives with an array of types for each process, and graphs with weights.
 #include "mpi11/comm/communicator.h"
 #include "mpi11/fortran/arguments.h"

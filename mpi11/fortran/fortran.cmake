@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The Fortran binding: wrappers in C++, and from mpi.h the header mpif.h and the module mpi. The
 # library itself needs no Fortran; without a compiler for it only the module is missing.
 set(fortran ${CMAKE_CURRENT_LIST_DIR})

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls from the library into functions that were written in Fortran: their arguments are integers
 // for handles, and everything goes by reference. Defined with the Fortran binding in fortran/.
 #pragma once

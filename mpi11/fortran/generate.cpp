@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Generates the sources of the Fortran binding from mpi.h, so that there is a single list of
 // constants and functions: mpif.h, the module mpi, and the list of routines that need no wrapper of
 // their own.

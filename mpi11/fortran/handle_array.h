@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An array of handles that Fortran passes, in the form that C takes. Short ones live on the stack.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of handles that Fortran holds, and the conversions that C programs call.
 #include "mpi11/fortran/handles.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handles as Fortran holds them: INTEGERs. A predefined handle is the value of its constant, the
 // same as in C; every other object gets a number from a table when Fortran first sees it, and
 // releases it when it ends.

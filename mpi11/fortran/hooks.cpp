@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls into functions that were written in Fortran.
 #include "mpi11/fortran/fortran_hooks.h"
 

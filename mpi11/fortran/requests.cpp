@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls on arrays of requests. Indices count from 1 in Fortran.
 #include "mpi11/fortran/arguments.h"
 #include "mpi11/fortran/handle_array.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The routines whose arguments need nothing but what arguments.h does: most of them. The list is
 // generated from mpi.h when the library is built (generate.cpp); the others are in the files beside
 // this one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_SIZEOF: generic in the module mpi, one routine for each kind here.
 #include "mpi11/fortran/arguments.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Routines with CHARACTER arguments. gfortran passes the length of each behind all other arguments;
 // a text has no null at its end and is padded with blanks.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes: arrays of types, and the routines of MPI-1, whose addresses are INTEGERs.
 //
 // Where an INTEGER cannot hold an address, MPI_ADDRESS gives its lower half, so that differences of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffered sends: messages wait in memory that the program has attached (MPI-1.1, section 3.6).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A call that consists of messages with known partners, all at once: the neighbours of a topology,
 // or the members of another group. Derived datatypes are sent as they are, without a copy here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Generalized requests: the program does the work and says when it is complete; for the rest the
 // library calls functions of the program (MPI-4.0, section 13.2).
 #pragma once

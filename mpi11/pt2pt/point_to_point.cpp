@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives (MPI-1.1, sections 3.2 to 3.7 and 3.10).
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Looking at messages before they are received, with and without taking them (MPI-1.1, section 3.8;
 // matched probes: MPI-3.1, section 3.8.2).
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/pt2pt/request.h"
 
 #include <algorithm>

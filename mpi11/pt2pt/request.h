@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests: operations that are under way, or that can be started again (MPI-1.1, sections 3.7,
 // 3.9).
 //

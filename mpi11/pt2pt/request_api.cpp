@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Completion of requests, one or several at a time (MPI-1.1, sections 3.7.3 to 3.7.5, 3.8, 3.9).
 #include <span>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Status and what we keep in its reserved words: the bytes received and whether it was
 // cancelled.
 #pragma once

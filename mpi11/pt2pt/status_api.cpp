@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The public fields of a status, by functions (MPI-4.1, section 3.2.5).
 #include "mpi11/error/check.h"
 #include "mpi11/pt2pt/status.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cartesian topologies (MPI-1.1, section 6.5). With reorder, neighbours in the grid become
 // neighbours in the torus as far as routing knows how.
 #include <algorithm>

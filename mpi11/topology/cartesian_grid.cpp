@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/topology/cartesian_grid.h"
 
 #include <algorithm>

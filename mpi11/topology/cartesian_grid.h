@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The arithmetic of Cartesian topologies: ranks are row-major, the last dimension fastest (MPI-1.1,
 // section 6.4). A grid of no dimensions is a single point.
 //

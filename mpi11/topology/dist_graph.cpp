@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Graph topologies of which each process gives a part (MPI-2.2, section 7.5.4).
 //
 // Processes that give their own neighbours exchange nothing but contexts, unless ranks may be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Graph topologies (MPI-1.1, section 6.5.3). With reorder, processes that are neighbours in the
 // graph come near each other in the torus.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The virtual topology of a communicator: a Cartesian grid, a graph, or a graph of which each
 // process knows its own part (MPI-1.1, chapter 6; MPI-2.2, section 7.5.4).
 //

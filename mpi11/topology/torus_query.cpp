@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a program may ask about the machine (torusmp_mpi.h).
 #include "config/geometry.h"
 #include "core/transport/list.h"

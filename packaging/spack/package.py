@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A recipe for Spack: in a repository of one's own, as packages/torusmp/package.py.
 from spack.package import *
 

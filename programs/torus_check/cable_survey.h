@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The test of every cable of a geometry file: who is heard over it, what is lost on it, how fast it
 // is, and what the kernels count at its ends.
 //

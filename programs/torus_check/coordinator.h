@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Leads the probes on all hosts through a test, and collects what each of them found.
 //
 // Used by one thread. A host that cannot be reached, or ends early, costs the others nothing: it is

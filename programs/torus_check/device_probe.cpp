@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_check/device_probe.h"
 
 #include <arpa/inet.h>

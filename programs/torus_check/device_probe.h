@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One device of this host: announces it to whoever is at the other end of its cable, and records
 // who is heard on it.
 //

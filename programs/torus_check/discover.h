@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A geometry file from what the hosts heard on their cables, and where the others say that there
 // must be one more. Pure; any thread may call.
 #pragma once

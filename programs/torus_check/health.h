@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the links of one host are doing from one look to the next: what has changed, and what is
 // wrong now.
 //

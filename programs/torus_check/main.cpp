@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-check: tests every cable of a geometry file at once, or writes the file from the cabling.
 #include <fmt/format.h>
 #include <signal.h>

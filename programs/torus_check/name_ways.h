@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who starts the daemon of which host while nobody knows how the hosts are joined: each host that
 // has been reached tries those that have not, one after the other, by their names.
 //

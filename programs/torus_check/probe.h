@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The probe: torus-check on one host of the machine. It announces itself on every device it is told
 // to use, and records what it hears on all of them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one end of a cable says to the other: a datagram that names the job, the host and the
 // device. It comes from a cable, so whoever reads it checks it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-check and its probes say to each other over the agents' pipes, in lines of words.
 //
 //   torus-check to probe                probe to torus-check

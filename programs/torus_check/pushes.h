@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transfers over cables: each sends bytes over one TCP connection from a device of this host to the
 // device at the far end, and measures how long they take until the far end has them. This host is
 // also the far end of others', whose bytes it takes and counts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How torus-check reaches the probes on the hosts: starts them, and carries lines to and fro.
 //
 // Used by one thread, which also calls the listener.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-check prints: a table for people, JSON for scripts. Pure; any thread may call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which cables are slow, judged by transfers that were sent over them.
 //
 // A busy host makes a good cable look slow, but nothing makes a slow one look fast. So a cable

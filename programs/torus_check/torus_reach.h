@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The probes where no network but the torus joins the hosts: started by torus-run's node daemons,
 // each of which is started by a neighbour, and which carry what the probes say.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From what every host saw to which cable is wrong, and how. Pure; any thread may call.
 #pragma once
 

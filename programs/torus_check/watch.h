@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-check --watch: looks at this host's links without sending anything, and tells what has
 // changed since it looked last. For timers, node daemons and prologues, even while jobs run.
 #pragma once

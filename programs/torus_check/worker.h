@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-check knows of one host and the probe there, from the lines that the probe says.
 //
 // Owned by the coordinator and used by its one thread; pure bookkeeping.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-info tells about settings in words: one of them for the terminal, and all of them as
 // the reference of all settings. Pure functions.
 #pragma once

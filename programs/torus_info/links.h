@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which transport the links of this host would take, as far as one end can know. Plain values;
 // links_of() asks the host for the devices.
 #pragma once

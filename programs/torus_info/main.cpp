@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-info: the settings a job would run with on this host, and where each value comes from.
 #include <fmt/format.h>
 

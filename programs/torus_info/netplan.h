@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-info netplan: prints the address plan for the nodes of a geometry file, or applies it on
 // this host. Called from main(), once.
 #pragma once

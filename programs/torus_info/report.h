@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-info prints: the settings with their origins, the torus, this host and where its ranks
 // would run; as text for people and as JSON for scripts.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-run: starts the ranks of one job and stays with them to the end.
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs compare-peers on cheap measures. A peer that is not installed is expected to be absent."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the tests of programs share: called as FILE SOURCE_DIR BUILD_DIR TEST_CLASS."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs torus-bench as users do, on tiny sizes, and reads what it writes."""
 
 import json

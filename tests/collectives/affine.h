@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Maps x -> a x + b modulo 2^32 under composition: exact, associative, and every exchange of two
 // operands shows in the result.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tables of algorithms: what their rows say, and that every row of every operation gives the
 // right answer.
 #include <catch2/catch.hpp>

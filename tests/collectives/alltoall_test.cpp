@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/alltoall/alltoall.h"
 
 #include <algorithm>

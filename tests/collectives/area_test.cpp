@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The area through which members of one host leave things for each other: calls that overlap and
 // come round its rings, that are started again in any order, that disagree, or find no memory.
 #include "collectives/area/area.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The checking mode: members that call different things are told so, and who differs.
 #include "collectives/schedule/check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random collectives in sequence and at once, on random groups of a torus of simulated ranks with
 // two credits per virtual channel and random delays, on 4x8x8 ranks: all end, with the right
 // answers, and all credits return. With --kills each round, on 3x4x4, also kills a rank in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives whose links lose their cables: the same results, to the bit.
 
 #include <catch2/catch.hpp>

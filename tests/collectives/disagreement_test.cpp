@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Members that do not mean the same collective, without the checking mode: every member's call
 // ends, somebody is told, and the group can be used again.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank or a cable is lost in the middle of a collective.
 #include <catch2/catch.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups that span hosts with several ranks each.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/reduce_scatter/reduce_scatter.h"
 
 #include <catch2/catch.hpp>

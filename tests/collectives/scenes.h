@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Jobs and groups on which every collective must work: tori and open meshes, odd and even, rings of
 // two, slices, arbitrary members, links and direct paths, few credits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The base of all schedules, tested by schedules made for it.
 #include <catch2/catch.hpp>
 

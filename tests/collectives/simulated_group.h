@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A group on every rank of a simulated job, and schedules on them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tasks of the soak that move blocks.
 #include "collectives/soak_task.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tasks of the soak that reduce.
 #include <numeric>
 

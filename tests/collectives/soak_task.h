@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tasks of the soak are made of.
 #pragma once
 

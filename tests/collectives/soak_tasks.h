@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random collectives on random groups, with their right answers: what the soak runs.
 //
 // A Team is a group on each of its members, and schedules that are used again and again. A task is

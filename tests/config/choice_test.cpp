@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which transport carries a link: the rule on made-up facts, the check of a machine that asks for
 // RDMA, and the notes where it is there and not used.
 #include "core/transport/choice.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libFuzzer target: fuzz_geometry -max_total_time=60 tests/config/corpus
 #include "tests/config/fuzz_geometry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One trial of the geometry reader with arbitrary bytes: libFuzzer and the seeded test share it.
 #pragma once
 

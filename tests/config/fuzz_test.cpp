@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fuzz trial without libFuzzer: seeded mutations of the corpus, the same on every run.
 #include <algorithm>
 #include <catch2/catch.hpp>

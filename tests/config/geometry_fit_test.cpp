@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether the lists, hosts and links of a geometry file fit its torus.
 #include <catch2/catch.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The geometry file: what it says reaches the settings, and everything wrong in it is refused with
 // file, line, what was found and what was expected.
 #include <sys/stat.h>

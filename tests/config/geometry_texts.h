@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Geometry files as texts: what is read from them, and with which words they are refused.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Binding plans over made-up machines, and what is read from /proc and /sys over made-up trees.
 #include <sys/wait.h>
 #include <unistd.h>

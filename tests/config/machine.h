@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A made-up ring of hosts on which nothing is wrong, to be damaged by tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The address plan: routes as they are printed, walked from every node to every other.
 #include "config/netplan.h"
 #include "base/address.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Facts of hosts: as text, believed only if complete; and the check of a machine made up of them.
 #include "config/network.h"
 #include "base/address.h"

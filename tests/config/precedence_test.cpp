@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // flag > environment > file > default, with the origin of each value, in the launcher and, after
 // the handover, in a rank.
 #include <catch2/catch.hpp>

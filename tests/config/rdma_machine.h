@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The made-up ring of hosts with RDMA devices, as verbs tell of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this host has of RDMA, read from a made-up /sys, and the limit of locked memory.
 #include "core/transport/verbs/rdma.h"
 

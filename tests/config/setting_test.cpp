@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A setting is declared once: whatever reads, prints or describes settings follows from its row.
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A temporary folder for a test, removed with everything in it when the test ends, also by a failed
 // assertion.
 #pragma once

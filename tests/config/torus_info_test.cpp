@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-info as a user runs it: what it prints where, and how it ends.
 #include <fcntl.h>
 #include <spawn.h>

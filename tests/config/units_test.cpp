@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/units.h"
 
 #include <catch2/catch.hpp>

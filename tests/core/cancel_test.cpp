@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cancelled sends and receives: each ends once, cancelled or with its message.
 
 #include <catch2/catch.hpp>

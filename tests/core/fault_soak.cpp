@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random faults in sequence on the simulated transport: jobs of random shape and traffic in which
 // ranks die, links are cut or slowed, and captured ranks send what they like. Every request of
 // every rank that is left must end, with success or the right error.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The faults of a round of the fault soak: what breaks, what an enemy sends, and who is cut off
 // from whom by it.
 #pragma once

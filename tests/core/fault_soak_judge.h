@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a round of the fault soak went as it must: how each request ended, what the ranks said,
 // and what is left in the job.
 #pragma once

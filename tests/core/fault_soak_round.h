@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One round of the fault soak: a job over the simulated transport, traffic of every kind, and one
 // or more faults at random moments; then every request is checked.
 //

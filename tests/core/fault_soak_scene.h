@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all parts of a round of the fault soak share: the job, the chance that rules it, and the
 // result so far.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The messages of a round of the fault soak, and what the programs of the ranks do about them.
 #pragma once
 

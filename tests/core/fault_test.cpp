@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links and ranks that die: every request that depended on them ends with Error::unreachable, on
 // every rank, and everything else goes on.
 

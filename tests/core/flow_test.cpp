@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Declared channels: order, and what a message costs once both ends know the channel.
 
 #include <catch2/catch.hpp>

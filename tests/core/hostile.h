@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A Runtime with a neighbour in enemy hands: arbitrary bytes become packets of that neighbour, and
 // nothing that does not concern it may suffer. Shared by the fuzzer and the seeded tests.
 #pragma once

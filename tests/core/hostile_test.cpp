@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets from an enemy: whatever they say, nothing crashes, no byte outside is touched, the
 // messages of others arrive, and every request with the enemy ends.
 

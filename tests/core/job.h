@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A whole job in one process: one Runtime for each rank over a simulated World, and a scheduler
 // that lets them run in a random order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Layouts against a naive walk: a list with the offset of every byte of the message.
 #include "core/layout/layout.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Matching by context, source and tag against a model that searches plain lists.
 //
 // If the world comes to rest after each call, messages arrive in the order of the calls and the

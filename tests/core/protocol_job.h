@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The job in which the tests of the protocol let messages travel, and the memory of a message.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How messages travel: eager, by remote write, by remote read, in packets; who comes first;
 // layouts; truncation; named cables; tasks.
 

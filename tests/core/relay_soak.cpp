@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random messages of random sizes between random pairs of a torus, over simulated links with two
 // credits per virtual channel: all arrive, in order, without deadlock. Prints progress and the cost
 // of a hop.

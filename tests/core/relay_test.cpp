@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The relay: packets of others, hop by hop, with two credits per virtual channel, on tori and
 // meshes of every shape. No deadlock, order kept, every packet and credit accounted for.
 

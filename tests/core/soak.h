@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the long tests share: their arguments, and a crash report that names the round.
 #pragma once
 

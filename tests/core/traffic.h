@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random messages between random pairs of a job, each checked on arrival: its bytes, its length,
 // and its position in the order of its pair.
 //

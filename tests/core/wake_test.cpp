@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two threads of one rank, the program's and the progress thread, wait for the same news: what one
 // of them moves must never leave the other asleep. Over shared memory, with real sleeping.
 #include <array>

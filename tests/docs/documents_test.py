@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The pages as a site: made without warnings, and no link between them leads nowhere. The reference
 of the interfaces likewise.
 

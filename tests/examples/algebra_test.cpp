@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SU(3), the gamma matrices and the random numbers.
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # bad_input.sh WILSON MAKE_NERSC -- LAUNCHER...
 # Whatever is wrong: one message that says it, exit 2, and all ranks end.
 . "$(dirname "$0")/common.sh"

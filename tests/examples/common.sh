@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Shared by the test scripts. They are called as: script PROGRAM_DIR ... -- LAUNCHER...
 # and run programs as LAUNCHER -np RANKS PROGRAM. A folder of their own goes away with them.
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tests of wilson share: the gamma matrices written out, lattices and fields.
 #pragma once
 

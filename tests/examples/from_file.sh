@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # from_file.sh WILSON MAKE_NERSC -- LAUNCHER...
 # A configuration read on several ranks is the one that the same seed makes without a file.
 . "$(dirname "$0")/common.sh"

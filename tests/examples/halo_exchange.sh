@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # halo_exchange.sh HALO_EXCHANGE RANKS -- LAUNCHER...
 . "$(dirname "$0")/common.sh"
 program=$1 ranks=$2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs as the README says, runs its examples from there, and builds one from the source that was
 # installed with it. Needs BUILD (build tree), WORK (a folder that may be wiped), BIN, DATA (folders in
 # a prefix), CC.

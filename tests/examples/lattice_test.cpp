@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the lattice is shared among ranks. No messages: the Lattice of any rank can be made here.
 #include <catch2/catch.hpp>
 #include <map>

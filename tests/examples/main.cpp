@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs the tests as a QMP program of one rank. QMP starts with the first test, not when the tests
 // are only listed.
 #include <qmp.h>

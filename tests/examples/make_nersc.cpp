@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // make_nersc FILE FORMAT ROWS X Y Z T SEED: writes the configuration that `wilson --seed SEED`
 // makes, for the scripts.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The reader of NERSC configurations: all formats, and all ways in which a file can be wrong.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writes NERSC archive files, for the tests of the reader. One process, which holds the whole
 // lattice.
 #pragma once

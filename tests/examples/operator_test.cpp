@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Wilson operator and the solver on one rank, against formulas and a slow version of the same.
 #include <catch2/catch.hpp>
 #include <numbers>

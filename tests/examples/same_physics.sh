@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # same_physics.sh WILSON RANKS GRID KIND ARG -- LAUNCHER...
 # Runs the solver on RANKS ranks and on one, and compares. KIND is "archive" (ARG: the file with known plaquette), or
 # "lattice" (ARG: the extent of a random one). Exits with 77, which ctest counts as skipped, if the archive is absent.

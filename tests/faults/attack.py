@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What somebody who does not belong to a job does to its ports; run inside a node's namespace.
 
   attack.py KIND SEED ADDRESS... -- PORT...     KIND: garbage, outsider, half-open, replay

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What torus-run says of cables that are dead at the start, die, come back or flap, while real traffic goes on:
 cable_lines_test.py TORUS_RUN CABLE_TRAFFIC [CLASS]."""
 import os

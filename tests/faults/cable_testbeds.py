@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Jobs over network namespaces while cables of their torus die and come back.
 
   cable_testbeds.py --programs FILE... [--schedules 20] [--seed 1] [--torus 2x2x2,3x3x2] [--job wilson,traffic] [-v]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a job does while cables of its torus are cut and come back. Everything that arrives is
  * checked to the last bit.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank that talks over every link of its torus, with small and large messages, with a neighbour
 // of its neighbours by relay, and with all ranks, until rank 0 finds a file. Everything that
 // arrives is checked.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Random faults on jobs over network namespaces, one after the other.
 
   fault_testbeds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND] [-v]

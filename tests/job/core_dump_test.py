@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A core dump of a rank that crashes: small, with its stack and its own memory.
 #
 #   core_dump_test.py TORUS_RUN MEMORY_JOB

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank dies while the others leave the job: their progress threads hear of it meanwhile.
 //
 //   torus-run --keep-going --set progress.mode=thread -np 3 ending_job

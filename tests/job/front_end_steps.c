@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank that starts, does what its arguments say, and ends. The first says by which front end.
 
      mpi STEPS...   nap=SECONDS[@RANK]   computes: nothing of the library is called

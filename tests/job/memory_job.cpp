@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that peers reach, between processes: each rank allocates a block, fills it, and sends from
 // it to every other rank.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The relay between processes, over whatever transport the settings name: ranks that share no cable
 // talk through others.
 //

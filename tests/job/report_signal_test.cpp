@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The signal that asks for a report, against the end of the Runtime that makes it.
 #include <signal.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Agents: their command lines, and the process with its pipes.
 #include <poll.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is wrong with a host, or with what it is told, is found before any rank starts.
 #include <fmt/format.h>
 #include <signal.h>

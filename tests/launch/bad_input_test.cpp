@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mistakes on the command line of torus-run, jobs that the system does not allow, and programs that
 // are not ours.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is said of cables that die and come back, and how often.
 #include "programs/torus_run/daemon/cable_news.h"
 

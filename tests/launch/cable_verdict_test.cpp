@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a job starts on a machine with faults in its cables, and what is said of them.
 #include "programs/torus_run/front/cable_verdict.h"
 

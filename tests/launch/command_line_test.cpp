@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command lines of torus-run and mpirun, and lists of hosts.
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tree of daemons on a torus with dead cables.
 #include "programs/torus_run/daemon/daemon_tree.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A made-up torus of hosts n0, n1, ... on which nothing is wrong, to be damaged by tests. The
 // device of a direction is called as in testbeds: d0p leads up dimension 0, d0m down.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks, daemons and hosts that die or stand still in a job over several hosts.
 #include <fmt/format.h>
 #include <signal.h>

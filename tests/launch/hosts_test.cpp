@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-run over several hosts: jobs that go well, their streams, their end, and signals. The hosts
 // are made up, see cluster.h.
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """torus-run over the nodes of a testbed of namespaces: hosts_testbed_test.py SOURCE TORUS_RUN RANK_PROGRAM [CLASS]."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a job ends: by a failure, a timeout or a signal, and what is left of it: nothing.
 #include <fmt/format.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-run's daemons tell of the counters of their links.
 #include "programs/torus_run/daemon/link_watch.h"
 

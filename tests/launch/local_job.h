@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command lines of jobs on this host.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Runs the rank program under Open MPI's mpirun, which speaks PMIx, and under launchers that speak
 # nothing we know.
 #   open_mpi.sh RANK_PROGRAM

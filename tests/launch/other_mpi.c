@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Stands for the library of another MPI: only its name counts. */
 int MPI_Init(int* argc, char*** argv);
 int MPI_Init(int* argc, char*** argv) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tests of this folder run, as the build made it, and what they look for in its output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank for the tests of torus-run: its arguments are steps, done in order. "RANK:step" is done by
 // that rank only.
 //

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Starts a Slurm of its own on this host (munged, slurmctld, slurmd, all in one temporary folder and
 # on free ports), runs the rank program under srun, and takes everything down again.
 #   slurm.sh RANK_PROGRAM TORUS_RUN

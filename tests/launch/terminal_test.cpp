@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-run on a terminal: a pseudo-terminal is the controlling terminal of a session made for it.
 #include <fcntl.h>
 #include <poll.h>

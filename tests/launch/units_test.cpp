@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parts of torus-run that need no processes.
 #include <fcntl.h>
 #include <signal.h>

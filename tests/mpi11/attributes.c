@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Attributes, error handlers and infos, in cases. */
 #include "talk.h"
 

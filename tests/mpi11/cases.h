@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program of cases: PROGRAM [CASE...] runs those named, or all. Each case works on any number of
  * processes unless it says otherwise, and leaves nothing behind that disturbs the next. */
 #ifndef CASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays that are dealt out to a grid of processes: all parts together are the array, each element
  * once, and each process has what an enumeration by hand gives it, in the order of memory. */
 #include "cases.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes: what they describe, and messages of them. */
 #include "pass_on.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is sent, received and packed by datatypes of the program, in cases. */
 #include "pass_on.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Infos of the environment: as MPI_INFO_ENV, in the program's own words, and before MPI_Init. */
 #include "cases.h"
 

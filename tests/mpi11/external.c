@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* "external32": known bytes, and every predefined type there and back. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generalized requests: which of the program's functions is called when, with what, and where its
  * errors and what it fills go. MPI_THREAD_MULTIPLE. */
 #include "cases.h"

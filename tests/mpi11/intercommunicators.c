@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Inter-communicators, in cases. */
 #include "talk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions with counts of 64 bits, but for the collectives: messages in all their forms,
  * packing, datatypes and what is told of them, operations, and how counts that are too large are
  * refused. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of more than 2^32 bytes. Their buffers are large in addresses alone: one small file,
  * mapped again and again, with memory of its own at the end. The length of the file divides no
  * power of two, so that bytes which some 32 bits sent astray spoil what is there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of any datatype between the ranks of MPI_COMM_WORLD as a ring. */
 #ifndef PASS_ON_H
 #define PASS_ON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends, receives and probes. */
 #include "ring_messages.h"
 

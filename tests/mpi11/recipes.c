@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How datatypes were made: what their envelopes and contents say of every constructor. */
 #include "cases.h"
 

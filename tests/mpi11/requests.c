@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests that are cancelled, freed early or looked at, in cases. */
 #include "ring_messages.h"
 

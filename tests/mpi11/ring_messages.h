@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between the ranks of MPI_COMM_WORLD as a ring: their lengths, memory and contents. */
 #ifndef RING_MESSAGES_H
 #define RING_MESSAGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who is in a communicator, and that its members hear each other. */
 #ifndef TALK_H
 #define TALK_H

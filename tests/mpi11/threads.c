@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_THREAD_MULTIPLE: several threads call at once, in cases. Each case starts its own threads. */
 #include "cases.h"
 

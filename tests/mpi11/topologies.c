@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cartesian grids, graphs and what a program may ask of the machine, in cases. */
 #include "cases.h"
 

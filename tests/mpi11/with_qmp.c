@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* QMP and MPI in one program, on one Runtime: with_qmp qmp|mpi|hidden FIRST_TO_END, where the first
  * word says which comes up first (hidden: QMP alone, MPI only by QMP_get_hidden_comm). */
 #include "cases.h"

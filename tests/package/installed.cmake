@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs all of it, stripped, looks for paths that would not bear a move, and uninstalls it. Needs
 # BUILD (build tree), WORK (a folder that may be wiped), LIB (the libraries' folder in a prefix),
 # READELF.

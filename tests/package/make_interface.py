@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints interface.inc, for a release that has added to the interfaces:
 
     make_interface.py SOURCES >tests/package/interface.inc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a release promises of the sources: each names its licence, and all that name the version agree.
 
     sources_test.py SOURCES [unittest's arguments]

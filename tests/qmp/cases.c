@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What QMP programs rely on, one case at a time: cases NAME [-qmp-... flags]. Each case works on
  * any number of processes unless it says otherwise. */
 #include "cases.h"

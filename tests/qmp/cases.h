@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the cases of the program `cases` share: who and where the process is, and its usual
  * messages. */
 #ifndef TORUSMP_TESTS_QMP_CASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks for test programs that run as several processes: a failed one names the node and the line,
  * and ends the job with exit code 9. */
 #ifndef TORUSMP_TESTS_QMP_CHECK_H

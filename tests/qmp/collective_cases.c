@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Global operations, and communicators of some of the nodes. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Runs a command that must fail: cmake -DCOMMAND="a;b" -DCODE=1 -DTEXT=regex [-DTEXT2=regex] -P ...
 # CODE "any" stands for every code but 0. Checks that the whole took less than 20 s.
 execute_process(COMMAND ${COMMAND} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Misuse that must end in a clear message, one kind at a time: faults NAME. Every process runs the
  * same; those that are not at fault wait where the fault would leave them waiting for ever. */
 #include "check.h"

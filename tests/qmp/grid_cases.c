@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The machine and its grids: what QMP tells of it, topologies, layouts, and the flags for them. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* qmp.h alone, as its first include, in every language it must compile in. */
 #include <qmp.h>
 

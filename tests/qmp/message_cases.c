@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, messages and their handles. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The library exports every function of qmp.h and QMP_get_mpi_comm, and no other QMP name.
 file(READ ${HEADER} header)
 string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" header "${header}")

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* QMP_THREAD_MULTIPLE: several threads exchange at once, each on handles of its own. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions on the per-message path must not allocate: every allocation of this program is
 // counted.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // balanced_dims and parse_dims.
 #include <catch2/catch.hpp>
 #include <functional>

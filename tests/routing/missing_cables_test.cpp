@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cables that are missing from a torus are found from the others.
 #include "routing/missing_cables.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random tori and logical grids for property tests, the same for the same seed on every machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tori and meshes recognized from their cables alone, whatever nodes, ports and cables are called.
 #include "routing/recognize.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What tests in a testbed share: the tool, testbeds with names of their own, and links seen from inside.
 
 A test program calls main(), which gives exit 77 where namespaces cannot be made; as an ordinary user it

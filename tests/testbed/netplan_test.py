@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """torus-info netplan laid in a testbed that has no routes: netplan_test.py TORUS_INFO [CLASS]."""
 import itertools
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Tests of the testbed: testbed_test.py TORUS_INFO [CLASS]."""
 import itertools
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A geometry file written from what hosts heard is one that leads to the same cables.
 #include "programs/torus_check/discover.h"
 #include "config/geometry.h"

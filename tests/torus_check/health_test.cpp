@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What has changed at the links of a host, and what is wrong with them.
 #include "programs/torus_check/health.h"
 

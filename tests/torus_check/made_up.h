@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Made-up hosts and what they heard: a machine on which nothing is wrong, to be damaged by tests.
 #pragma once
 

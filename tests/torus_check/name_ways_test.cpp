@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How hosts are reached from neighbour to neighbour while nobody knows who is whose.
 #include "programs/torus_check/name_ways.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What comes from a cable or from another host is believed only if it is what we would write
 // ourselves.
 #include "programs/torus_check/protocol.h"

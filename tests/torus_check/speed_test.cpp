@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which cables are slow, from transfers that noise has slowed down as well.
 #include "programs/torus_check/speed.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """torus-check in a testbed of namespaces: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From what hosts heard to what is wrong with which cable.
 #include "programs/torus_check/verdict.h"
 

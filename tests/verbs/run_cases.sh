@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run_cases.sh FILE: on node 0 of a testbed, one case after the other, going on after failures.
 # A line of FILE is NAME, seconds and a shell command, with tabs between. A line is printed for each case, and what it
 # said where it failed. A case that ends with 77 was skipped; its last line says why.

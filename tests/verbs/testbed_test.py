@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The whole library over real soft-RoCE, in one boot of a testbed of virtual machines:
 testbed_test.py [options] NAME=PROGRAM...
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a transport can do, as data: core reads these, and nobody asks which transport it is.
 #pragma once
 

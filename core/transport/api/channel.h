@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What core asks of one link: packets, remote writes and reads; and what a transport reports to
 // core. A transport knows no ranks, tags, tori or front ends.
 //

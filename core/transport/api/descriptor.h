@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a transport says about itself: one Descriptor each, all listed by core/transport/list.cpp.
 // Whoever chooses, makes, explains or checks transports asks descriptors and knows none by name.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What core asks of a transport as a whole: interfaces that open channels, deliver what has
 // arrived, expose memory to peers, and sleep.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of one process as others refer to it. Plain values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packet on the wire: a fixed header, then `length` bytes of payload.
 //
 // Little-endian, the same in debug and release builds. Core checks everything in a header that came

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Settings of the receive slots, the same for all transports.
 #pragma once
 

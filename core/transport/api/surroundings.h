@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a job passes to an interface of one of its ranks. Plain values.
 #pragma once
 

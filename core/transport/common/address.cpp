@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/transport/common/address.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where an interface on network devices can be reached: the addresses of the devices behind its
 // ports, as distributed by the bootstrap, and which of them a peer uses.
 //

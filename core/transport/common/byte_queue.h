@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A queue of bytes that wait to be sent.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CRC-32C (RFC 3720, appendix B.4): by ISA-L if the build has it, else by the processor's own
 // instruction if it has one, else by tables. Any thread may call.
 #pragma once

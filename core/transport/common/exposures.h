@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory that peers may write to, by id. An id has a generation, so that a late write to memory
 // that has been deregistered finds nothing, whatever lies there now.
 #pragma once

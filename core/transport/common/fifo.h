@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A queue in one block of memory that grows and never shrinks: in steady state it does not
 // allocate.
 #pragma once

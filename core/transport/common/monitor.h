@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reports network devices that go down, lose their carrier or disappear, and those that come back
 // (rtnetlink(7)).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/transport/common/network.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What transports over network devices share: the state that every channel has, the descriptors
 // that an interface polls and sleeps on, its address, and what it reports to core at the end of a
 // poll. How connections are established, and what travels in them, is up to each transport.

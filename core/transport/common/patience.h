@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long a link whose cable has died is waited for. It is connected again at once, and the
 // channel then waits for the cable: the first one after a death says that there is none when the
 // timeout has passed; those after it wait for as long as it takes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the ranks of a job prove that they belong to it: a key derived from the job's secret, proofs
 // keyed with it (HMAC-SHA-512/256, RFC 2104, libsodium's crypto_auth), and random bytes.
 //

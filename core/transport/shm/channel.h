@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One channel over shared memory: the slot queue that we fill in the peer's segment, the slot queue
 // that it fills in ours, and access to its memory.
 #pragma once

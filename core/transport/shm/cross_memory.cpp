@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/transport/shm/cross_memory.h"
 
 #include <sys/uio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies between the private memories of two processes by the kernel: process_vm_readv/writev.
 //
 // One copy instead of two, but the kernel pins every page of the other side, which can cost more

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/transport/shm/descriptor.h"
 
 #include "core/transport/shm/channel.h"

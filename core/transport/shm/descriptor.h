@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The descriptor of shared memory between the processes of a host.
 #pragma once
 

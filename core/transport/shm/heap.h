@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The heap of a segment: memory that all peers have mapped.
 //
 // First fit over offsets; neighbours are merged on free. Bookkeeping is private to the owner; one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shared memory between the ranks of one host.
 //
 // Each ordered pair of ports has its own slot queue in the receiver's segment: one writer, one

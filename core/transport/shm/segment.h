@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shared memory of one rank: a control page, the slot queues that peers fill, and the heap from
 // which QMP_allocate_memory is served.
 //

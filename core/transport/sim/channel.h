@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One end of a simulated link as core sees it. Owned by its sim::Interface; the packets and the
 // faults belong to the World. One thread, like the rest of the World.
 #pragma once

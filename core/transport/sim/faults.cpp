@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What goes wrong in the simulated world: cables that are cut and mended, processes that die, links
 // that are slow, packets that nobody sent.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One process's part of the simulated world: what has arrived, memory, and the channels.
 #include <fmt/format.h>
 

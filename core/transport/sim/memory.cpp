@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Remote writes and reads of the simulated transport, and packets whose payload goes into place.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A small seeded generator for simulations and property tests: the same numbers everywhere, unlike
 // the distributions of the standard library. A plain value; one thread.
 #pragma once

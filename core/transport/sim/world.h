@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The simulated transport: any number of interfaces in one process, joined by links that delay,
 // reorder, die and lie as they are told, in virtual time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the parts of a TcpInterface share: connections that are being established, and the events of
 // its epoll.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a TCP channel receives, and its life.
 #include "core/transport/tcp/channel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One end of a TCP connection: frames out in as few system calls as the load allows, frames in, and
 // the payload of remote writes straight into the memory it is meant for.
 //

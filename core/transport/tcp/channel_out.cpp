@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a TCP channel sends.
 #include <fmt/format.h>
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a TcpInterface establishes connections: calls, listeners, pending connections.
 #include <fmt/format.h>
 #include <net/if.h>

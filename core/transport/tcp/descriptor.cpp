@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/transport/tcp/descriptor.h"
 
 #include "core/transport/tcp/interface.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The descriptor of TCP, over the links and wherever routes lead.
 #pragma once
 

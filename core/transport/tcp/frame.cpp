@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/transport/tcp/frame.h"
 
 #include "core/transport/common/crc32c.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What travels in a TCP stream after the handshake: frames. Each has a head of the size of a packet
 // header, or a word more with checksums, and `length` bytes behind it. In every head `length` and
 // `frame` stand where PacketHeader has `length` and `transport_byte`.

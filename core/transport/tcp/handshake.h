@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How two interfaces of one job verify each other before a connection carries anything.
 //
 //   caller                                  listener

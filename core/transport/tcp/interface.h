@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TCP between the nodes of a torus: a connection for each link, bound to the link's device and
 // address, so that the routing table has no say; and routed connections to ranks further away, if
 // the kernels between forward.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links whose cable has died. Core connects them again at once, and the channel then waits for the
 // cable: both ends call again and again until one of them gets through. The first channel after a
 // death says that there is no cable when options.timeout has passed; those after it wait for as

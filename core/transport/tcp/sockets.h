@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all TCP sockets here have in common.
 #pragma once
 

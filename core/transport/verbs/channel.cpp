@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The life of a verbs channel's queue pair, and what it receives.
 #include "core/transport/verbs/channel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One reliable-connected queue pair to one peer over one link: packets by send and receive, large
 // messages by RDMA write straight into the peer's memory with a notice behind them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a verbs channel sends.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a VerbsInterface establishes connections: hellos by datagram.
 #include <fmt/format.h>
 

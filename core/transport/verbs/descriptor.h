@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The descriptor of verbs: RDMA over the links (RoCE v2).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The RDMA device behind one network device: its completion queues, and what it can do.
 //
 // Three completion queues share one event channel: for what arrives, for what has been sent, and

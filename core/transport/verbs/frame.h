@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What verbs channels say to each other beside core's packets: frames over the queue pair, and the
 // datagram by which two queue pairs find each other.
 //

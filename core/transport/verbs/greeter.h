@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device's datagram queue pair, by which the queue pairs of channels find each other: hellos to
 // and from any peer, each small enough for one packet. They may be lost; senders repeat them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Owners for what libibverbs returns; their holder destroys them in its own order.
 //
 // Each is owned by one object and used under the Runtime's lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Verbs between the nodes of a torus: a reliable-connected queue pair for each link, on the RDMA
 // device of the link's network device, and others straight to ranks further away, if the kernels
 // between forward RoCE v2 packets.

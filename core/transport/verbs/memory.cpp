@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory of a VerbsInterface that peers may reach, and its statistics.
 #include <fmt/format.h>
 

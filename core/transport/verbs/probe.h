@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether the ends of a link have RDMA that verbs can use, and what to do if they do not.
 //
 // Constant; any thread may ask.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What RDMA this host has: which verbs device belongs to a network device, the state and MTU of its
 // port, and its GIDs.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of the program that devices may reach: registered when first used, and kept, because
 // registering pins every page. Registrations are found by address, so they must be forgotten when
 // the program unmaps that memory: the next mapping at the same address has other pages.

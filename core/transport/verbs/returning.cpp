@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links whose cable has died, and how long peers are silent. Core connects such a link again at
 // once, and the channel then waits for the cable (common/patience.h): it says hello again and again
 // until the other end, which does the same, has heard it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Settings of verbs; some are codes as InfiniBand defines them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory for packets: slots of one size. Each belongs to the device for whose channels it was made,
 // and is registered with others when the first packet that arrived in it is sent through them, from
 // where it lies. If nothing is relayed, memory is registered once.

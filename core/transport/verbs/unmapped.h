@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stretches of memory that this process has unmapped, as reported by UCX's libucm (munmap, mremap,
 // brk, madvise, shmdt): inside the call, in whatever thread makes it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Programs of another MPI: each of their processes does not find its own launcher and silently
 // takes itself for the only rank. The libraries they load give them away.
 #pragma once

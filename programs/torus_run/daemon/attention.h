@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What both kinds of daemon listen to besides ranks and other daemons: the front, signals, children
 // that end. Owned by the daemon and used by its one thread.
 #pragma once

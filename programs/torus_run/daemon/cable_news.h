@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranks tell of cables, said once: one line when a cable dies and one when it is back, however
 // many links it carries and although both ends of each report. A cable that comes and goes is said
 // to do so, and then only counted until it has been quiet for a while.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The daemons that this daemon starts on other hosts: all of them, or those one link away where the
 // torus is the only network. They are started in parallel, a bounded number at a time.
 //

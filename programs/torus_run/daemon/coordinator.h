@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What happens to ranks anywhere, and what it means for the job: who waits for whom, which failure
 // is the cause, when the job ends and with which code. Pure bookkeeping and decisions; processes
 // and other hosts are reached through `Hosts`.

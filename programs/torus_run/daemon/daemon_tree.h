@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tree by which daemons are started and reached. Where the torus is the only network, a daemon
 // is started over a cable by its neighbour, and a cable that leads nowhere is gone around: then
 // another neighbour starts it, and what lies behind it gets other ways too.

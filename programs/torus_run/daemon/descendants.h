@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ends every process below this one: its children and, because this process is their subreaper,
 // everything that children leave behind, in whatever session or process group.
 #pragma once

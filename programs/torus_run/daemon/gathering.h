@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The collective call in progress: one gather and one broadcast. Pure bookkeeping, no I/O.
 //
 // A rank waits inside its call, so at most one collective is open at any time, and each rank

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The daemon: the process that starts the ranks of its host, listens to them and ends them.
 //
 // On every host torus-run is two processes. The front owns the terminal and the user's signals, or

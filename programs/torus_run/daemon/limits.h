@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What keeps this system from starting so many ranks, checked before the first of them: a job that
 // the kernel refuses half way has already done harm.
 #pragma once

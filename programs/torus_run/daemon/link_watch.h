@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Watches what the kernel counts on the links of this host while a job runs: packets that a cable
 // has damaged, and packets that were dropped. Each link is told of once in a job.
 //

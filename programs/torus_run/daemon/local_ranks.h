@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of one host: starts them, listens to them, passes on what they print, ends them. A
 // listener is told what happens to them; what it means for the job is decided elsewhere.
 //

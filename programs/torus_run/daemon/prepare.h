@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Makes one host ready for its ranks, or reports what prevents it. Starts nothing.
 #pragma once
 

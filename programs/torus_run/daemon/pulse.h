@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The heartbeat between daemons: when to send one, and how long this process itself has not run, so
 // that a suspended job does not mistake its own sleep for the silence of others.
 #pragma once

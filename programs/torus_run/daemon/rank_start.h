@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank is given at its start: its environment, and the first frame on its socket.
 #pragma once
 

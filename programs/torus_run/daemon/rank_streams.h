@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the ranks of one host print, as far as it goes through torus-run: the pipes that they write
 // to. Owned by LocalRanks and used by its one thread.
 #pragma once

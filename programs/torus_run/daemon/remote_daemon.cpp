@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The daemon of a host that an agent reached: starts the ranks as it is told, and reports to the
 // head what happens to them. Where the torus is the only network, it also starts the daemons one
 // link further on, and forwards what they and the head say.

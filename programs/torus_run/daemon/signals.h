@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which signals torus-run passes on, and how its two processes listen.
 #pragma once
 

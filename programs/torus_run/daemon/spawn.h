@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starts one rank: its own process group, its descriptors, its cores, then exec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What faults of cables mean for a job: it starts and goes around the dead ones, or it is refused
 // because those that live do not join all hosts. Pure; any thread may call.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_run/front/front.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The front: the process that the user, or an agent, started. It becomes the parent of the daemon;
 // see head_daemon.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hosts as users of mpirun name them: in a list, "-host a,b:2", or in a file, one in each line.
 // Plain values; only reads the file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-run starts: made once from the command line and the settings, read-only afterwards.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command line of torus-run, and of mpirun and mpiexec, which are other names of it. Everything
 // from the program's name on belongs to the program; under the other names, up to a ":".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The head's orders to the hosts: what each is told, and through which other hosts it is reached.
 // Pure except for the mask and the geometry file, which are read.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the command line and the settings to what is to be started.
 #pragma once
 

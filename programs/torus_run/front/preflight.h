@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether every host is ready before any rank starts, and if not, everything that is wrong, in one
 // message; a dead cable is no reason while the others still join all hosts. Pure bookkeeping.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_run/front/program.h"
 
 #include <fmt/format.h>

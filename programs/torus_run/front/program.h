@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the program is that the user named, and how it finds our libraries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torus-run's end of one rank's control socket, and both ends of the connection between two
 // daemons: frames in, frames out, never blocking.
 #pragma once

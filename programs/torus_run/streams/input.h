@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Standard input on its way to a rank 0 on another host: read at the head, a bounded amount ahead,
 // and written to the rank's pipe by the daemon there. Each end is used by its daemon's one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The connection to a daemon on another host: the agent that started it, and frames over the
 // agent's standard input and output.
 //

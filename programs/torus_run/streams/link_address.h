@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The neighbours of a node as they are reached where the torus is the only network: by the
 // addresses on the links that lead to them. Each answers on its own cable to an ICMPv6 echo for all
 // nodes of the link.

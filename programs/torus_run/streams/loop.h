@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The events of one thread: which descriptor is watched for what, and who handles it.
 //
 // A handler may watch, change and forget any descriptor, including its own; one that it forgets is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What torus-run's daemons tell each other: one daemon a host, the one of the user's own host at
 // the head. Plain values; any thread may use them.
 //

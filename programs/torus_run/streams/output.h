@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where torus-run's own messages go, and what ranks print through torus-run: streams that are never
 // waited for, so that a reader who stopped reading cannot keep torus-run from ending the job. Used
 // by the head's one thread.

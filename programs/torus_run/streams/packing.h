@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values to bytes and back, for what torus-run and its daemons tell each other. Both run the same
 // version on machines of one byte order; the greeting refuses others.
 #pragma once

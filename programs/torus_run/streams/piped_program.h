@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program whose standard streams are pipes to this process: a probe of torus-check, or the agent
 // that started one elsewhere. Text goes in and comes out without waiting.
 //

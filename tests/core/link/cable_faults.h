@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CableFaults of a simulated job that are cut and mended at random, never so many that the torus
 // falls apart.
 #pragma once

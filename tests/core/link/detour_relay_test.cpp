@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks over which the detour of a dead link leads, and that stop or die.
 
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/link/detour_round.h"
 
 #include <fmt/format.h>

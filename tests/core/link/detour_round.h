@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One seeded job whose cables die and come back under traffic, now several at once, now the same
 // one again and again, and never so many that the torus falls apart: no message may notice.
 #pragma once

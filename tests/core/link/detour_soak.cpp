@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cables that die and come back under traffic, on the simulated transport: rounds of random shape
 // and schedule. Every message must arrive, once, in order and right, and when all cables are back
 // every link must be back on its own.

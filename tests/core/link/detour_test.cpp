@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links whose cables die and come back: to messages nothing has happened, until no way is left.
 
 #include <algorithm>

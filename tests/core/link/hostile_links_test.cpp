@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank says of links and detours and that cannot be: it is refused and named, and no message
 // is lost without a word, comes twice or goes astray.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What link ends keep and count, and what ranks know of links: without a transport.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links over TCP whose connections are torn in the middle of everything, again and again: all ranks
 // of a small torus in this process, over this host's addresses. What was lost on the way is sent
 // again over other ranks or over the next connection, and no message notices.

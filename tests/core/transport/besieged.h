@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An interface under siege: the enemy is a plain socket; both live in this process, on this host's
 // addresses.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A pair of interfaces with one link between them, for tests of what every transport must do.
 #pragma once
 

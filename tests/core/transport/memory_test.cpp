@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What core relies on of memory that peers reach, required of every transport: see
 // pairs.h for the list.
 #include <algorithm>

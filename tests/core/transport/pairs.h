@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two interfaces of one transport in one process, for tests that every transport must pass: those of
 // the simulation, and all in the list of transports, so a new one is under the contract once it
 // stands there.

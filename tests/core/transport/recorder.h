@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sink that records what a transport tells it, and takes or holds packets as it is told.
 #pragma once
 

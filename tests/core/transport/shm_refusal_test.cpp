@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What shared memory reports where the kernel keeps two processes apart.
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What shared memory is to the rest of the process: core dumps, limits.
 #include <sys/resource.h>
 

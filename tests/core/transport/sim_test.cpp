@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The simulated transport's own promises: it catches misuse, it reorders only what may be
 // reordered, it kills what it is told to, and a seed gives one run.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How TCP connections are established and last although the other end's process takes its time:
 // only kernels have to answer at once.
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links whose cable has died: they are connected again, by the same two ends and nobody else.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is specific to TCP: who gets in, what damaged or hostile bytes cost, and which addresses are
 // used. The enemy is a plain socket; both ends and the enemy live in this process, on this host's
 // addresses.

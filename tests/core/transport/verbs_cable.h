@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One cable between two interfaces of verbs, and how long tests wait for what happens on it.
 #pragma once
 

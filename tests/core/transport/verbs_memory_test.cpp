@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory under verbs: its registration and the end of that, and copies where it is refused. Runs
 // where there are RDMA devices (verbs_pair.h), as root; tests of the limit of locked memory without
 // CAP_IPC_LOCK.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two verbs interfaces of one process, on the RDMA devices at both ends of a cable
 // (pairs.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links whose cable has died: they are connected again, by new queue pairs of the same two ends.
 #include <catch2/catch.hpp>
 #include <cstdlib>

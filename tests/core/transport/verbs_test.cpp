@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is specific to verbs: packets forwarded from the slot in which they came, and messages when
 // devices, peers and settings are wrong. Runs where there are RDMA devices (verbs_pair.h), as root.
 #include <catch2/catch.hpp>

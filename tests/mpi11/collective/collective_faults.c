@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives that must end the job with words: one case a run, by name. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What tests of collectives share: calls in all three forms, and buffers with gaps that must stay
  * as they are. */
 #ifndef COLLECTIVE_FORMS_H

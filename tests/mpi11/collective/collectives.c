@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives that move data within one group: all forms, roots, sizes and types, in place and
  * not. */
 #include "collective_forms.h"

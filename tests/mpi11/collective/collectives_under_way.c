@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives that are under way together, in cases: completed, or started again, in any order. */
 #include "cases.h"
 

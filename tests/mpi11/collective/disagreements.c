@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks that do not mean the same collective, where errors return: every call ends, somebody is
  * told, and the communicator can be used again. */
 #include "cases.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives between the two groups of an inter-communicator: every third rank, and the others. */
 #include "collective_forms.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives with the neighbours of Cartesian, graph and distributed-graph communicators. */
 #include "collective_forms.h"
 

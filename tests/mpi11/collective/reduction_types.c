@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reductions of every type, in cases. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reductions within one group: operations, functions of the program, in place and not, on
  * all forms and roots. */
 #include "collective_forms.h"

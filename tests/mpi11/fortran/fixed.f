@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 C     Fortran 77 in fixed form with mpif.h: every kind of argument that
 C     the binding has to carry. Works on any number of processes.
       PROGRAM FIXED

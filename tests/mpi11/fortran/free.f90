@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Fortran 90 with the module mpi: the interfaces take every type and rank of buffer, and what
 ! MPI-2 and later have in Fortran. Works on any number of processes.
 module copies

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! mpif.h in free form.
 program header
   implicit none

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! The kinds of Fortran in MPI: the size of a variable, and datatypes by precision and range. Works on
 ! any number of processes.
 program kinds

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The part in C of mixed.f. */
 #include <mpi.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 C     Fortran and C in one program: handles, statuses, attributes and
 C     addresses that one made and the other uses.
       PROGRAM MIXED

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One of several programs of a job: its argument is the number that MPI_APPNUM must give. */
 #include <mpi.h>
 

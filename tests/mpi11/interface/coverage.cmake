@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # coverage.md tells of each function once, and calls offered what mpi.h declares.
 include(${CMAKE_CURRENT_LIST_DIR}/names.cmake)
 file(READ ${COVERAGE} text)

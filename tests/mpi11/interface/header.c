@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi.h and torusmp_mpi.h alone, as the first includes, in every language they must compile in. */
 #include <mpi.h>
 #include <torusmp_mpi.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The library exports each function of mpi.h as a weak MPI_ and a strong PMPI_ name, the same for
 # Fortran, and nothing but its public names.
 include(${CMAKE_CURRENT_LIST_DIR}/names.cmake)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes against their definition: the type map as a plain list of basic types and places
 // (MPI-1.1, section 3.12), from which bounds, size, memory and signature follow.
 #include "mpi11/datatype/datatype.h"

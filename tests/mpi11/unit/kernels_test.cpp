@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loops of the predefined operations against the plainest loops there are, on values of all
 // signs, at addresses that are not aligned.
 #include "mpi11/coll/kernels.h"

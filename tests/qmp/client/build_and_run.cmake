@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Builds client.c as a user would, in one of the ways WAY, and runs it on two processes.
 # Needs BUILD (build tree), SOURCE (this folder), WORK (a folder that may be wiped), RUN (torus-run of
 # the build tree), BIN (the folder of programs in a prefix), CC, FLAGS, READELF.

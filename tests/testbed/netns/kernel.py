@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the kernel is asked to do for a testbed: namespaces, devices, shaping, and killing processes.
 
 Everything goes through `ip -batch` and `tc -batch`, one process for many commands, so that a testbed of 64

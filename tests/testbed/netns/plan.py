@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The plan of a testbed: which nodes, cables, addresses and routes a torus of namespaces has.
 
 Pure: nothing here touches the machine. A Plan is made from the command line or from the saved

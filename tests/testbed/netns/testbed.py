@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A testbed on this machine: built from a plan, remembered in a state directory, damaged on request,
 and taken away without a trace.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """QEMU processes: one a guest, and the management LAN between them.
 
 Plain emulation (TCG); /dev/kvm is not needed. A link between two guests is a pair of unix datagram sockets: no packet

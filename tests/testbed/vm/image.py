@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What guests boot: Debian's own kernel and an initramfs, made from the kernel's package and kept in a cache.
 
 The package is downloaded, never installed. Guests take all else from the host's root, so what is made here depends on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rxe-exec NODE COMMAND...: runs a command on another node of the testbed, as ssh would. The
 // environment is that node's, the working directory this one's; the streams and the exit code come
 // back. rxe-exec --serve: in each guest, takes such calls and goes on in the background.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The wiring of a torus of virtual machines: a Plan whose cables are links of soft-RoCE.
 
 Pure: nothing here touches the machine. What a guest needs comes out as text: lines for `ip` and `rdma`,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """On node 0 of a testbed: jobs whose cables die and come back.
 
   cables.py SCHEDULES [FIRST-SEED]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What cases share. Sourced; the job under test is fault_rank, which talks over all links and checks what arrives.
 work=$RXE_SHARED/job
 said=/tmp/job.said

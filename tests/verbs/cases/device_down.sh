@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # device_down.sh NODE DEVICE PEER: a device goes down in the middle of a job that may not go around it. The job ends, names the link,
 # and leaves nothing.
 . "${0%/*}/common.sh"

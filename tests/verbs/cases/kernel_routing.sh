@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # kernel_routing.sh NODE DEVICE FAR-DEVICE FAR-ADDRESS: between node 0 and a node that shares no cable with it, packets of RoCE are
 # forwarded by the kernels between. First perftest shows that the testbed can do it, then our jobs.
 . "${0%/*}/common.sh"

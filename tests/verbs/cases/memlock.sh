@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # memlock.sh: without CAP_IPC_LOCK. Where the limit is below what slots take, the job does not start, and limit and remedy are told;
 # where slots fit, as they do in what Debian grants, all arrives.
 . "${0%/*}/common.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # random_messages.sh COUNT: random messages between random pairs with two credits per virtual channel. All arrive right and in order, no packet
 # ever finds no slot, and no relay copies a packet (but those few that come before a link is open).
 . "${0%/*}/common.sh"

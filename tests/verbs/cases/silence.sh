@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # silence.sh TIMES: jobs begin and end, with memory left behind, too, and ranks compute for longer than any clock waits. Nothing is
 # said.
 . "${0%/*}/common.sh"

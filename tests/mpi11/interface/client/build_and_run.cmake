@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Builds the clients in C, C++ and Fortran as a user would, in one of the ways WAY, and runs them on
 # two processes. Needs BUILD (build tree), SOURCE (this folder), WORK (a folder that may be wiped),
 # BIN (the folder of programs in a prefix), FLAGS of the compilers, FORTRAN (a compiler, or empty),
