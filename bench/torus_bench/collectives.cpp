@@ -27,15 +27,16 @@ struct Candidate {
     bool compares() const { return algorithms.size() == 2; }
 };
 
-std::vector<Candidate> candidates_of(const Options& options) {
+std::vector<Candidate> candidates_of(const Options& options, const collectives::Group& group) {
+    const bool over_links = group.situation() == collectives::Situation::links;
     std::vector<Candidate> candidates;
     for (const std::string& name : options.operations) {
         Candidate candidate{find_collective(name), options.algorithms};
-        // Where the settings make no choice by size, all side by side.
+        // Where the settings make no choice by size, all that there are here side by side.
         const collectives::AlgorithmTable* const table = candidate.operation->algorithms;
         if (candidate.algorithms.empty() && table != nullptr && !table->facts().sized)
             for (const collectives::AlgorithmRow& row : table->rows())
-                candidate.algorithms.emplace_back(row.name);
+                if (!row.area || !over_links) candidate.algorithms.emplace_back(row.name);
         if (candidate.algorithms.empty()) candidate.algorithms = {"automatic"};
         candidates.push_back(std::move(candidate));
     }
@@ -107,10 +108,10 @@ Row measure_row(const Context& context, collectives::Group& group,
 }  // namespace
 
 Table measure_collectives(const Context& context) {
-    const auto candidates = candidates_of(context.options);
     std::vector<core::Rank> everybody(static_cast<std::size_t>(ranks()));
     std::iota(everybody.begin(), everybody.end(), 0);
     collectives::Group group(runtime(), everybody, context_of_collectives, collective_policy());
+    const auto candidates = candidates_of(context.options, group);
     Table table;
     table.title = fmt::format("Collectives on {} ranks ({}): time of a call", ranks(),
                               fmt::join(context.torus.extents(), "x"));
