@@ -18,7 +18,8 @@ using transport::Verdict;
 // ---- out ----
 
 void LinkManager::pump(LinkEnd& end) {
-    if (!end.agreed_ || end.closed_) return;
+    // What was learnt and is not settled yet has ended the session.
+    if (!end.agreed_ || end.closed_ || end.session_ != states_.digest()) return;
     const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection_.link);
     if (!path || !path->out) return;
     const Hop& out = *hop(*path->out);
@@ -112,8 +113,8 @@ Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
         return Verdict::taken;
     }
     std::memcpy(&body, payload, sizeof body);
-    if (body.state != states_.digest()) return Verdict::taken;
     settle();
+    if (body.state != states_.digest()) return Verdict::taken;
     const auto direction = Direction::from_index(header.tag);
     const auto path = states_.crossing(commons_.rank(), Rank(header.source), direction);
     if (!path || !path->in || *path->in != *in.link ||
