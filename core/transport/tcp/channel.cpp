@@ -232,7 +232,7 @@ int TcpChannel::offer_held(Sink& sink) {
 void TcpChannel::open(base::Descriptor socket) {
     socket_ = std::move(socket);
     state_ = State::open;
-    met_ = true;
+    patience_.met = true;
     flush();
 }
 

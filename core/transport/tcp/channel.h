@@ -19,6 +19,7 @@
 #include "base/descriptor.h"
 #include "core/transport/common/byte_queue.h"
 #include "core/transport/common/network.h"
+#include "core/transport/common/patience.h"
 #include "core/transport/tcp/frame.h"
 
 namespace torusmp::transport::tcp {
@@ -39,7 +40,7 @@ class TcpChannel final : public NetworkChannel {
   public:
     TcpChannel(TcpInterface& interface, const PortOptions& port);
 
-    bool has_met() const override { return met_; }
+    bool has_met() const override { return patience_.met; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) override;
     std::byte* reserve(int virtual_channel, std::size_t bytes) override;
@@ -130,11 +131,9 @@ class TcpChannel final : public NetworkChannel {
 
     // Of a link: it may be connected again when it has gone down, and then waits for its cable.
     bool mutual_ = false;
-    bool again_ = false;
+    Patience patience_;
     std::string stranger_;  // who called by its cable and does not belong there
-    bool met_ = false;      // it has been open
     Clock::time_point call_at_ = Clock::time_point::max();  // if it is not open until then
-    Clock::time_point give_up_at_ = Clock::time_point::max();
 
     ByteQueue out_;
     std::vector<Write> writes_;

@@ -82,7 +82,7 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
         return it->port_.port == options.local_port;
     });
-    if (before != channels_.end()) follow(**before, channel);
+    if (before != channels_.end()) follow(**before, channel, options.pause);
 
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
         const Introduction& said = it->handshake.introduction();
@@ -95,8 +95,6 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
         attempts_.push_back(std::move(*arrival));
         arrivals_.erase(arrival);
         accept(attempt, channel);
-    } else if (spared && options.pause.count() > 0) {
-        hold_down(channel, options.pause);
     } else if (spared) {
         await_cable(channel, Clock::now());
     } else if (!options.mutual || address_.id > peer.id) {
@@ -244,7 +242,7 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
         if (getpeername(attempt.socket.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0)
             return;
         attempt.connecting = false;
-        if (!attempt.caller->again_) limit_silence(attempt.socket.get(), {});
+        if (!attempt.caller->patience_.again) limit_silence(attempt.socket.get(), {});
         epoll_event event{EPOLLIN, {.u64 = mark(&attempt, Watched::attempt)}};
         epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
     }
@@ -272,7 +270,7 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
         return sink.on_connect(port);
     }
     const bool ours = channel->peer_ == said.caller && channel->remote_port_ == said.from_port;
-    if (!ours && channel->again_)
+    if (!ours && channel->patience_.again)
         channel->stranger_ = fmt::format("another rank of the job, at {}, is at its other end",
                                          address_of_peer(attempt.socket.get()));
     if (ours && channel->mutual_ && options_.spares_links && decide_again(attempt, *channel))
@@ -357,7 +355,7 @@ void TcpInterface::attach_if_finished(Attempt& attempt) {
 // room and may hear our next call to the end; if not, its kernel refuses that one.
 void TcpInterface::lost(Attempt& attempt, const std::string& why) {
     TcpChannel* const channel = attempt.caller;
-    if (channel == nullptr || channel->again_ || channel->calls_ >= most_calls)
+    if (channel == nullptr || channel->patience_.again || channel->calls_ >= most_calls)
         return give_up(attempt, why);
     attempt.over = true;
     channel->state_ = TcpChannel::State::waiting;
@@ -373,7 +371,7 @@ void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
     attempt.over = true;
     TcpChannel* const channel = attempt.caller;
     if (channel == nullptr) return;  // a pending connection
-    if (channel->again_)
+    if (channel->patience_.again)
         begin_again(*channel, why);
     else
         channel->fail(fmt::format("cannot connect: {}", why));
@@ -382,7 +380,8 @@ void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
 // Nobody listens there: the process of the other end is gone, or another host is at the cable.
 void TcpInterface::refused(Attempt& attempt) {
     const std::string why = std::strerror(ECONNREFUSED);
-    if (attempt.caller->give_up_at_ == Clock::time_point::max()) return give_up(attempt, why);
+    if (attempt.caller->patience_.give_up_at == Clock::time_point::max())
+        return give_up(attempt, why);
     attempt.over = true;
     attempt.caller->fail(fmt::format("cannot connect: {}", why));
 }

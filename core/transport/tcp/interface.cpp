@@ -144,7 +144,7 @@ void TcpInterface::read_monitor() {
     const bool usable = monitor_.read([this](unsigned device, std::string_view what) {
         for (const auto& it : channels_) {
             if (it->device_ != device || it->state_ >= TcpChannel::State::finished) continue;
-            if (it->again_ && it->connecting())
+            if (it->patience_.again && it->connecting())
                 begin_again(*it, fmt::format("its device {}", what));
             else
                 it->cut(fmt::format("its device {}", what));
@@ -153,7 +153,8 @@ void TcpInterface::read_monitor() {
     if (!usable) return;
     const auto now = Clock::now();
     for (const auto& it : channels_)
-        if (it->again_ && it->connecting()) it->call_at_ = now;
+        if (it->patience_.again && it->connecting())
+            it->call_at_ = std::max(now, it->patience_.not_before);
     tend(now);
 }
 

@@ -92,9 +92,8 @@ class TcpInterface final : public Network<TcpChannel> {
     bool decide_again(Attempt& attempt, TcpChannel& channel);
 
     // links whose cable is dead (returning.cpp)
-    void follow(TcpChannel& before, TcpChannel& channel);
+    void follow(TcpChannel& before, TcpChannel& channel, std::chrono::nanoseconds pause);
     void await_cable(TcpChannel& channel, Clock::time_point now);
-    void hold_down(TcpChannel& channel, std::chrono::nanoseconds pause);
     bool has_reached_kernel(const TcpChannel& channel) const;
     void begin_again(TcpChannel& channel, const std::string& why);
     void renew_listener(const TcpChannel& channel);

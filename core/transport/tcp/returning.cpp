@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Links whose cable has died. Core connects them again at once, and the channel then waits for the
-// cable: both ends call again and again until one of them gets through. The first channel after a
-// death says that there is no cable when options.timeout has passed; those after it wait for as
-// long as it takes.
+// cable (patience.h): both ends call again and again until one of them gets through.
 //
 // Only the cable is judged. While the other end's kernel answers, its process may take any time.
 #include <fmt/format.h>
@@ -28,37 +26,32 @@ constexpr std::chrono::milliseconds between_calls(250);
 }  // namespace
 
 // `channel` takes the place of one that has gone down, or that core has closed.
-void TcpInterface::follow(TcpChannel& before, TcpChannel& channel) {
+void TcpInterface::follow(TcpChannel& before, TcpChannel& channel, std::chrono::nanoseconds pause) {
     before.close("it is connected again");
-    channel.again_ = true;
-    const bool awaited_before = before.again_ && !before.met_;
-    if (!awaited_before) channel.give_up_at_ = Clock::now() + options_.timeout;
+    channel.patience_.follow(before.patience_, pause, options_.timeout);
 }
 
 // Calls, if that is possible now; if not, a link that is connected for the first time is given up
-// at the next poll.
+// at the next poll. A cable that has died often is looked for when its pause is over, unless the
+// other end calls before.
 void TcpInterface::await_cable(TcpChannel& channel, Clock::time_point now) {
     channel.state_ = TcpChannel::State::waiting;
+    if (now < channel.patience_.not_before) {
+        channel.trouble_ = "it has died too often";
+        channel.call_at_ = channel.patience_.not_before;
+        return set_alarm(channel.call_at_);
+    }
     try {
         const std::string_view trouble = trouble_of_device(channel.device_name_);
         if (!trouble.empty()) throw std::runtime_error(fmt::format("its device {}", trouble));
-        if (channel.again_) renew_listener(channel);
-        if (channel.again_ || address_.id > channel.peer_) call(channel);
+        if (channel.patience_.again) renew_listener(channel);
+        if (channel.patience_.again || address_.id > channel.peer_) call(channel);
     } catch (const std::runtime_error& error) {
         channel.trouble_ = error.what();
-        if (!channel.again_) channel.give_up_at_ = now;
+        if (!channel.patience_.again) channel.patience_.give_up_at = now;
     }
-    if (channel.again_) channel.call_at_ = now + between_calls;
-    set_alarm(std::min(channel.call_at_, channel.give_up_at_));
-}
-
-// The cable has died often: it is looked for when the pause is over, unless the other end calls.
-void TcpInterface::hold_down(TcpChannel& channel, std::chrono::nanoseconds pause) {
-    channel.state_ = TcpChannel::State::waiting;
-    channel.trouble_ = "it has died too often";
-    channel.call_at_ = Clock::now() + pause;
-    if (channel.give_up_at_ != Clock::time_point::max()) channel.give_up_at_ += pause;
-    set_alarm(channel.call_at_);
+    if (channel.patience_.again) channel.call_at_ = now + between_calls;
+    set_alarm(std::min(channel.call_at_, channel.patience_.give_up_at));
 }
 
 // A call of ours has failed: the next one is made when it is due.
@@ -119,19 +112,19 @@ void TcpInterface::tend(Clock::time_point now) {
         if (now >= channel.call_at_) {
             if (has_reached_kernel(channel)) {  // so there is a cable
                 channel.call_at_ = now + between_calls;
-                if (channel.give_up_at_ != Clock::time_point::max())
-                    channel.give_up_at_ = now + options_.timeout;
+                if (channel.patience_.give_up_at != Clock::time_point::max())
+                    channel.patience_.give_up_at = now + options_.timeout;
             } else {
                 drop_calls(channel);
                 await_cable(channel, now);
             }
         }
-        if (now >= channel.give_up_at_)
+        if (now >= channel.patience_.give_up_at)
             channel.fail("there is no cable: " + (!channel.stranger_.empty()  ? channel.stranger_
                                                   : !channel.trouble_.empty() ? channel.trouble_
                                                                               : "nobody answers"));
         else
-            set_alarm(std::min(channel.call_at_, channel.give_up_at_));
+            set_alarm(std::min(channel.call_at_, channel.patience_.give_up_at));
     }
     if (now >= next_look_for_silence_) {
         next_look_for_silence_ = now + options_.timeout / 3;

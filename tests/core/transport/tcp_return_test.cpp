@@ -191,6 +191,20 @@ TEST_CASE("without a cable a link says so once, and then waits as long as it tak
     again();  // the patience is that of a new death
 }
 
+TEST_CASE("a cable that is held down is not looked for before its pause is over", "[tcp]") {
+    Ends ends;
+    REQUIRE(ends.meet());
+    const milliseconds pause(300);
+    const auto begun = Clock::now();
+    ends.from_a->close("a test");
+    ends.from_b->close("a test");
+    ends.from_a = &ends.a.connect(ends.b.address(), {1, 1, true, pause});
+    ends.from_b = &ends.b.connect(ends.a.address(), {1, 1, true, pause});
+    REQUIRE(ends.meet());
+    CHECK(Clock::now() - begun >= pause);
+    CHECK(ends.talk());
+}
+
 TEST_CASE("whoever else is at the other end of a cable that is back is refused and named",
           "[tcp]") {
     Besieged besieged(sparing("victim", milliseconds(300)));
