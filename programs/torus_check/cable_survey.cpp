@@ -197,8 +197,10 @@ class CableSurvey {
             const bool fast = speeds.are_fast(way);
             for (int i = 0; i < (fast ? comparisons_of_fast : comparisons_of_others); ++i) {
                 const auto beside = speeds.reference(way);
-                if (!beside || (i > 0 && !speeds.stays_behind(way))) break;
-                if (i >= comparisons_if_far_behind && speeds.far_behind(way)) break;
+                if (!beside || (i > 0 && speeds.catches_up(way))) break;
+                if (i >= comparisons_if_far_behind && speeds.far_behind(way) &&
+                    speeds.stays_behind(way))
+                    break;
                 const bool brief = fast && i % 2;
                 const Pushed own = push_alone(way, brief), other = push_alone(*beside, brief);
                 speeds.compare(way, own, other);

@@ -161,6 +161,10 @@ bool Speeds::stays_behind(Way way) const {
     return behind(measured.best, known, suspicious) && behind(measured.compared, beside, slow);
 }
 
+bool Speeds::catches_up(Way way) const {
+    return !behind(ways_[way].compared, expected(way), slow);
+}
+
 bool Speeds::are_fast(Way way) const {
     return expected(way).bytes_per_second > fast;
 }

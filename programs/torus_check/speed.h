@@ -39,6 +39,8 @@ class Speeds {
     std::optional<Way> reference(Way way) const;
     // Whether it was behind in every comparison.
     bool stays_behind(Way way) const;
+    // Whether it has been as fast as its fellows in a comparison.
+    bool catches_up(Way way) const;
     // Whether its fellows send a short transfer within a time slice of a busy host.
     bool are_fast(Way way) const;
     // Whether it is so slow that a busy host hardly explains it.
