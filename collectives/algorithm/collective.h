@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collectives/algorithm/table.h"
@@ -30,25 +31,25 @@ class Collective : public Schedule {
 
     // Begins the call by this row, or, if it is null, by the one that the settings choose; where
     // that does not fit, by the next one that does.
-    void run(std::string_view name, const Call& call, const Conditions& conditions,
+    void run(std::string_view name, const Call& call, Conditions&& conditions,
              const AlgorithmRow* wanted) {
         const auto lock = group().runtime().lock();
         Area* const area = this->area();
-        Conditions here = conditions;
-        here.area = area != nullptr && area->possible();
-        if (const Key key(wanted, here); key != chosen_for_) {
+        conditions.area = area != nullptr && area->possible();
+        if (const Key key(wanted, conditions); key != chosen_for_) {
             first_ = wanted != nullptr ? table_->index_of(*wanted)
-                                       : choice_->pick(group().situation(), here.bytes);
-            chosen_ = table_->fitting(first_, wanted != nullptr, here);
+                                       : choice_->pick(group().situation(), conditions.bytes);
+            chosen_ = table_->fitting(first_, wanted != nullptr, conditions);
             chosen_for_ = key;
         }
         const bool through_area = table_->rows()[std::size_t(chosen_)].area;
         if (!through_area || area->settled()) [[likely]] {
             // To settle it may have shown that there is none.
-            if (through_area && !area->possible()) return run(name, call, conditions, wanted);
+            if (through_area && !area->possible())
+                return run(name, call, std::move(conditions), wanted);
             take_row(chosen_);
         } else {
-            wait_for_area(wanted != nullptr, here);
+            wait_for_area(wanted != nullptr, conditions);
         }
         begin(name, call, through_area ? area : nullptr);
     }

@@ -116,7 +116,8 @@ void Area::leave_one(std::uint64_t call) {
     const bool oldest = active_.front() == call;
     active_.erase(std::find(active_.begin(), active_.end(), call));
     if (oldest) say_done(active_.empty() ? newest_ : active_.front() - 1);
-    if (asleep_) set_asleep(false);
+    // Another thread may sleep for other calls that are under way.
+    if (asleep_ && active_.empty()) set_asleep(false);
     // The call has failed before there was an area: the next one begins again.
     if (state_ != State::opening || !active_.empty()) return;
     group_.runtime().cancel(opening_->receive);

@@ -55,7 +55,11 @@ class Ledger final : private core::NoteReader {
     // The member begins a collective, named by its tag, and ends it.
     void enter(core::Tag tag, std::string_view name, const Call& call) {
         if (!Tags::is_fixed(tag)) last_ = tag;
-        entry_of(tag) = {tag, false, name, call};
+        Entry& entry = entry_of(tag);
+        entry.tag = tag;
+        entry.done = false;
+        entry.name = name;
+        entry.call = call;
         if (asked_ == tag) [[unlikely]]
             answer(tag);
     }

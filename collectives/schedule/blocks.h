@@ -46,9 +46,11 @@ class Blocks {
     bool is_even() const { return sizes_ == nullptr; }
 
   private:
-    std::size_t bytes_ = 0;
+    // In this order a copy of even() reads in the pieces in which that was written (see
+    // Schedule::keep()).
     const std::size_t* sizes_ = nullptr;  // null: even
     const std::size_t* offsets_ = nullptr;
+    std::size_t bytes_ = 0;
 };
 
 }  // namespace torusmp::collectives

@@ -32,6 +32,20 @@ void Schedule::set_asleep(bool asleep) {
     messages_.area()->set_asleep(asleep);
 }
 
+// Calls in a row are often alike. A copy of what has just been written would wait until the stores
+// before it, to lines that other cores hold, are done: several words in one load are not forwarded.
+void Schedule::keep(const Call& call) {
+    const std::string_view elements = call.element == 0 ? elements_ : call.label.elements;
+    const std::size_t element = call.element == 0 ? element_ : call.element;
+    const auto same = [](std::string_view a, std::string_view b) {
+        return a.data() == b.data() && a.size() == b.size();
+    };
+    if (call_.root == call.root && call_.bytes == call.bytes && call_.element == element &&
+        same(call_.label.operation, call.label.operation) && same(call_.label.elements, elements))
+        return;
+    call_ = {call.root, call.bytes, element, {call.label.operation, elements}};
+}
+
 void Schedule::begin(std::string_view name, const Call& call, Area* area) {
     reset(name);
     if (nested_) return;  // the schedule that this is a part of has been checked, and advances it
@@ -39,11 +53,7 @@ void Schedule::begin(std::string_view name, const Call& call, Area* area) {
         messages_.use_area(area, fixed_tag_ ? fixed_calls_ : group().tags().count());
         area->enter(messages_.call());
     }
-    call_ = call;
-    if (call_.element == 0) {
-        call_.label.elements = elements_;
-        call_.element = element_;
-    }
+    keep(call);
     begun_ = entered_ = false;
     if (group().policy().check) {
         if (check_ == nullptr) {

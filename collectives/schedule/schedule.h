@@ -92,6 +92,7 @@ class Schedule : public core::Task, protected Steps {
 
   private:
     void forget_fixed();
+    void keep(const Call& call);
     bool has_begun();
     void look_for_faults();
     void heed(const Verdict& verdict);
