@@ -94,6 +94,7 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
         const auto neighbour = options.torus.neighbour(options.rank, direction);
         if (!neighbour || node_of(settings, *neighbour) == node) continue;
         const int other = node_of(settings, *neighbour);
+<<<<<<< HEAD
         const auto choose = [&]() -> LinkChoice {
             return transport::choose_link(
                 settings, CableEnd{node, direction, facts_of(facts, node)},
@@ -109,6 +110,18 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
             if (std::find(dead.begin(), dead.end(), cable) == dead.end()) throw;
             choice.carrier = &transport::fallback_transport();
         }
+=======
+        // What devices offer while their cable is dead says nothing against the transport that is
+        // asked for.
+        const bool unknown =
+            transport::wanted_transport(settings) != nullptr &&
+            std::count(options.dead_links.begin(), options.dead_links.end(),
+                       routing::link_by(options.torus, options.rank, direction)) != 0;
+        const LinkChoice choice = transport::choose_link(
+            settings, CableEnd{node, direction, unknown ? nullptr : facts_of(facts, node)},
+            CableEnd{other, direction.opposite(), unknown ? nullptr : facts_of(facts, other)},
+            std::find(local.begin(), local.end(), *neighbour) != local.end());
+>>>>>>> rdma
         if (speaker && node < other && !choice.warning.empty() && options.log)
             options.log(choice.warning);
         links_[std::size_t(i)] = choice.carrier;

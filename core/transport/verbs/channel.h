@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "core/transport/common/fifo.h"
+#include "core/transport/common/knock.h"
 #include "core/transport/common/network.h"
 #include "core/transport/common/patience.h"
 #include "core/transport/verbs/frame.h"
@@ -206,6 +207,7 @@ class VerbsChannel final : public NetworkChannel {
     bool mutual_ = false;                // then both ends are polling
     std::chrono::nanoseconds waited_{};  // for the peer, while this end was looking
     Patience patience_;
+    Knock knock_;
 
     // Out.
     std::vector<Out> send_queue_;

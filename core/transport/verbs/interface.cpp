@@ -14,8 +14,8 @@ namespace {
 using std::chrono::milliseconds;
 
 // What an epoll event refers to.
-enum Watched : std::uint64_t { completions, trouble, monitor, bell };
-constexpr std::uint64_t kind_bits = 2;
+enum Watched : std::uint64_t { completions, trouble, monitor, bell, alarm };
+constexpr std::uint64_t kind_bits = 3;
 
 constexpr int completions_a_look = 16;
 // Polls between two looks: at devices other than the busiest, at finished sends that nobody waits
@@ -86,6 +86,7 @@ VerbsInterface::VerbsInterface(const std::vector<PortOptions>& ports, InterfaceO
     }
     watch(bell_.get(), Watched::bell);
     watch(monitor_.descriptor(), Watched::monitor);
+    watch(alarm_.descriptor(), Watched::alarm);
     if (!devices_.empty()) hot_ = devices_.front().get();
 }
 
@@ -254,6 +255,9 @@ void VerbsInterface::look(int timeout) {
             case Watched::bell:
                 silence_bell();
                 break;
+            case Watched::alarm:
+                alarm_.silence();
+                break;
         }
     }
 }
@@ -284,21 +288,22 @@ bool VerbsInterface::idle() const {
 void VerbsInterface::prepare_sleep() {
     hand_over_all();
     for (const auto& device : devices_) device->arm(awaited_ != 0 || !idle());
+    fell_asleep_ = Clock::now();
+    alarm_.set(waiting_ != 0 ? fell_asleep_ + attention
+                             : std::min(fell_asleep_ + longest_sleep, next_look_at_clock_));
     thorough_ = true;
     looked_ = false;
 }
 
 void VerbsInterface::sleep(Clock::time_point deadline) {
-    const auto begun = Clock::now();
-    const auto most =
-        waiting_ != 0 ? begun + attention : std::min(begun + longest_sleep, next_look_at_clock_);
-    look(milliseconds_until(std::min(deadline, most)));
-    slept_ += Clock::now() - begun;
+    look(milliseconds_until(deadline));
+    slept_ += Clock::now() - fell_asleep_;
     thorough_ = true;
 }
 
 void VerbsInterface::cancel_sleep() {
     if (!std::exchange(looked_, true)) look(0);
+    slept_ += Clock::now() - fell_asleep_;
     thorough_ = true;
 }
 

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "core/transport/common/alarm.h"
 #include "core/transport/common/exposures.h"
 #include "core/transport/common/network.h"
 #include "core/transport/verbs/channel.h"
@@ -126,7 +127,9 @@ class VerbsInterface final : public Network<VerbsChannel> {
     bool impatient_ = false;  // channels wait for their peers, so the clock is read often
     // Since the last look at all channels: how long this process would have noticed an answer.
     Clock::duration attended_{};
-    Clock::duration slept_{};  // in sleep(), since the clock was read
+    Clock::duration slept_{};  // since the clock was read
+    Clock::time_point fell_asleep_{};
+    Alarm alarm_;              // for a sleeper, when the clock has to be looked at
     std::size_t awaited_ = 0;  // writes whose completion core waits for
     std::size_t waiting_ = 0;  // channels that are connected for the first time, and not open yet
     bool said_goodbye_ = false;

@@ -161,17 +161,24 @@ void VerbsInterface::await_peer(VerbsChannel& channel, Clock::time_point now, Cl
         return channel.fail(fmt::format("not connected within {} s (transport.timeout){}{}",
                                         std::chrono::duration<double>(options_.timeout).count(),
                                         channel.trouble_.empty() ? "" : ": ", channel.trouble_));
-    if (now >= channel.next_hello_ && begin_again(channel) &&
-        (channel.state_ == VerbsChannel::State::meeting || !try_to_reach(channel)))
-        greet(channel);
-    if (now >= channel.patience_.give_up_at)
+    Patience& patience = channel.patience_;
+    if (now >= channel.next_hello_) {
+        // There is a cable if the other kernel answers: its process may take any time.
+        if (patience.again && patience.give_up_at != Clock::time_point::max() && channel.pair_ &&
+            channel.knock_.answered(*channel.pair_, channel.device_.netdev()))
+            patience.give_up_at = now + options_.timeout;
+        if (begin_again(channel) &&
+            (channel.state_ == VerbsChannel::State::meeting || !try_to_reach(channel)))
+            greet(channel);
+    }
+    if (now >= patience.give_up_at)
         return channel.fail("there is no cable: " +
                             (channel.trouble_.empty() ? "nobody answers" : channel.trouble_));
     impatient_ = true;
-    next_look_at_clock_ = std::min(
-        {next_look_at_clock_,
-         std::max({channel.next_hello_, channel.patience_.not_before, now + shortest_pause}),
-         channel.patience_.give_up_at});
+    next_look_at_clock_ =
+        std::min({next_look_at_clock_,
+                  std::max({channel.next_hello_, patience.not_before, now + shortest_pause}),
+                  patience.give_up_at});
 }
 
 // Whether the peer's device owes us an answer. Any frame is one, and any request that it has

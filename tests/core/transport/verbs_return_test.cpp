@@ -260,6 +260,22 @@ TEST_CASE("without a cable a link over RDMA says so once, and then waits as long
     CHECK(ends.talk());
 }
 
+TEST_CASE("while the kernel at the other end of an RDMA cable answers, its process may compute",
+          "[verbs]") {
+    Ends ends(milliseconds(1000));
+    REQUIRE(ends.meet());
+    ends.from_a->close("a test");
+    ends.connect_a();
+    const auto end = Clock::now() + milliseconds(5000);
+    while (Clock::now() < end) ends.a.poll(ends.at_a);
+    CHECK(ends.at_a.downs.empty());
+    REQUIRE(ends.turn_until([&] { return !ends.at_b.downs.empty(); }));
+    ends.at_b.downs.clear();
+    ends.connect_b();
+    REQUIRE(ends.meet());
+    CHECK(ends.talk());
+}
+
 TEST_CASE("a link over RDMA may be dead from the start, and comes up when its cable does",
           "[verbs]") {
     const auto [first, second] = verbs_devices();

@@ -71,6 +71,10 @@ class Cables:
                else f"tc qdisc del dev {device} root")
         self.note(f"healed {ends}")
 
+    def heal_all(self):
+        while self.dead:
+            self.heal(next(iter(self.dead)))
+
     def note(self, what):
         self.history.append(f"{time.monotonic() - self.began:.2f} {what}")
 
@@ -110,17 +114,18 @@ def run(seed):
     command = ["torus-run", "-np", size, "--set", f"transport.timeout={TIMEOUT}s", "cable_traffic", "all", ready, stop]
     said = open(work / "said", "w+")
     cables = Cables(dice)
+    if seed % 4 == 0:  # dead from the start
+        cables.kill(dice.randrange(len(cables.cables)), "cut")
     job = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=said, stderr=said)
     try:
         wait(job, ready.exists, "before any fault")
         for _ in range(EVENTS):
             cables.step()
-            time.sleep(dice.choice((0, 0.1, 0.5, 1.5, TIMEOUT + 2)))
+            time.sleep(dice.choice((0, 0.1, 0.5, 0.5, 1.5, 1.5, TIMEOUT + 2)))
             if job.poll() is not None:
                 raise Wrong(f"the job ended with {job.returncode}")
         if dice.random() < 0.5:
-            while cables.dead:
-                cables.heal(next(iter(cables.dead)))
+            cables.heal_all()
         stop.touch()
         cables.note("asked to end")
         end = time.monotonic() + PATIENCE
@@ -141,8 +146,7 @@ def run(seed):
         if job.poll() is None:
             job.terminate()
             job.wait()
-        while cables.dead:
-            cables.heal(next(iter(cables.dead)))
+        cables.heal_all()
     print(f"seed {seed}: {len(cables.history)} events, {time.monotonic() - cables.began:.1f} s", flush=True)
     return True
 

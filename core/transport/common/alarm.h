@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A descriptor that becomes readable at a time: for what has to be done although nothing comes,
+// wherever the caller sleeps.
+//
+// Owned by an Interface and used under the Runtime's lock.
+#pragma once
+
+#include "base/descriptor.h"
+#include "core/transport/api/interface.h"
+
+namespace torusmp::transport {
+
+class Alarm {
+  public:
+    // Without a timer in this system descriptor() is -1.
+    Alarm();
+
+    int descriptor() const { return timer_.get(); }
+    // Rings then, or earlier if it was set to an earlier time.
+    void set(Clock::time_point at);
+    // It has rung, perhaps.
+    void silence();
+
+  private:
+    base::Descriptor timer_;
+    Clock::time_point at_ = Clock::time_point::max();
+};
+
+}  // namespace torusmp::transport
