@@ -87,30 +87,11 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
     const int node = node_of(settings, options.rank);
     const auto& local = bootstrap.local_ranks();
     const bool speaker = speaks(settings, options.rank);
-    const auto nodes = *node_torus(settings);
-    const auto& dead = bootstrap.dead_cables();
     for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
         const auto direction = Direction::from_index(i);
         const auto neighbour = options.torus.neighbour(options.rank, direction);
         if (!neighbour || node_of(settings, *neighbour) == node) continue;
         const int other = node_of(settings, *neighbour);
-<<<<<<< HEAD
-        const auto choose = [&]() -> LinkChoice {
-            return transport::choose_link(
-                settings, CableEnd{node, direction, facts_of(facts, node)},
-                CableEnd{other, direction.opposite(), facts_of(facts, other)},
-                std::find(local.begin(), local.end(), *neighbour) != local.end());
-        };
-        LinkChoice choice;
-        try {
-            choice = choose();
-        } catch (const ConfigError&) {
-            // A dead cable has no device, or no port that is up, and will take what needs none.
-            const auto cable = routing::link_by(nodes, node, direction);
-            if (std::find(dead.begin(), dead.end(), cable) == dead.end()) throw;
-            choice.carrier = &transport::fallback_transport();
-        }
-=======
         // What devices offer while their cable is dead says nothing against the transport that is
         // asked for.
         const bool unknown =
@@ -121,7 +102,6 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
             settings, CableEnd{node, direction, unknown ? nullptr : facts_of(facts, node)},
             CableEnd{other, direction.opposite(), unknown ? nullptr : facts_of(facts, other)},
             std::find(local.begin(), local.end(), *neighbour) != local.end());
->>>>>>> rdma
         if (speaker && node < other && !choice.warning.empty() && options.log)
             options.log(choice.warning);
         links_[std::size_t(i)] = choice.carrier;
