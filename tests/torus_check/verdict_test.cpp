@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "config/geometry.h"
 #include "core/settings.h"
 #include "programs/torus_check/report.h"
 #include "tests/torus_check/made_up.h"
