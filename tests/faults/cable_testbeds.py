@@ -6,7 +6,7 @@
 
 Each job runs while a schedule drawn from a seed cuts cables (the device goes down), silences them (everything is lost,
 both ways or one way) and heals them, never so many that the torus falls apart. The job must end well, print what
-it prints without faults, and nothing may be left of it.
+it prints without faults, say nothing but what became of the cables, and nothing may be left of it.
 
   wilson     the solver: residuals and norm as without faults
   halo       halo_exchange with faces of 1 MiB
@@ -37,6 +37,8 @@ from netns.testbed import STATE_VARIABLE, Testbed  # noqa: E402
 MARK = "TORUSMP_CABLE_TEST"  # in the environment of everything that a job starts
 TIMEOUT = 1  # seconds, transport.timeout: a silent cable is dead after so long
 PATIENCE = 120  # seconds for a job
+# All that a job may say of it: the launcher does, a line for a death and one for a return.
+NEWS = re.compile(r"torus-run: (warning: )?the cable from ")
 GRIDS = {"2x2x2": ("4x4x4x8", "2x2x2x1"), "3x3x2": ("6x6x4x4", "3x3x2x1"), "4x4": ("8x8x4x4", "4x4x1x1")}
 
 
@@ -216,6 +218,9 @@ def run_job(programs, testbed, kind, folder, schedule=None):
         left = job.marked()
         if left:
             raise Wrong(f"processes are left: {left}")
+        others = [line for line in job.said(job.err).splitlines() if not NEWS.match(line)]
+        if others:
+            raise Wrong(f"the job said more than what became of cables: {others}")
         return job.said(job.out), time.monotonic() - begun
     except Wrong as wrong:
         raise Wrong(f"{wrong}\n{job.said(job.out)}\n{job.said(job.err)}") from None
