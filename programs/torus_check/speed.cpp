@@ -42,13 +42,13 @@ Rate median(std::vector<Rate> rates) {
     return found;
 }
 
-// The slowest, but for a few where there are many.
-double slowest_of(const std::vector<Rate>& rates) {
+// Slower than most, though not the slowest: on a busy host a few of the good ones are slow.
+double slow_one_of(const std::vector<Rate>& rates) {
     std::vector<double> sorted;
     for (const Rate& rate : rates)
         if (rate.bytes_per_second > 0) sorted.push_back(rate.bytes_per_second);
     std::sort(sorted.begin(), sorted.end());
-    return sorted.empty() ? 0 : sorted[sorted.size() < 8 ? 0 : (sorted.size() - 4) / 4];
+    return sorted.empty() ? 0 : sorted[sorted.size() * 2 / 5];
 }
 
 std::string megabytes(double bytes) {
@@ -169,7 +169,7 @@ bool Speeds::stays_behind(Way way) const {
     beside.bytes_per_second = std::min(beside.bytes_per_second, known.bytes_per_second);
     // On a very busy host good ones look slow as well: then its best is among theirs.
     if (measured.compared.bytes_per_second >= slow * beside.bytes_per_second ||
-        measured.compared.bytes_per_second < slowest_of(measured.references))
+        measured.compared.bytes_per_second < slow_one_of(measured.references))
         return behind(measured.best, known, suspicious) && behind(measured.compared, beside, slow);
     return false;
 }

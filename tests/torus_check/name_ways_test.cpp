@@ -19,7 +19,8 @@ std::vector<int> play(int hosts, int start, const std::function<bool(int, int)>&
     std::vector<bool> begun(std::size_t(hosts), false);
     std::vector<int> reached{start};
     unsigned random = seed;
-    for (int quiet = 0; quiet < 2 * hosts;) {
+    // Long enough that each host's turn has come meanwhile.
+    for (int quiet = 0; quiet < 50 * hosts;) {
         random = random * 1664525u + 1013904223u;
         const int host = int((random >> 8) % unsigned(hosts));
         const int parent = ways.parents()[std::size_t(host)];
