@@ -185,6 +185,8 @@ int VerbsInterface::take_receive_completions(Device& device, Sink& sink) {
             continue;
         }
         slots_.give(slot);
+        // Why it is in error: a request that failed says so, and slots are flushed behind it.
+        if (channel->state_ < VerbsChannel::State::finished) take_send_completions(device);
         if (it.status != IBV_WC_WR_FLUSH_ERR)
             channel->fail(fmt::format("receiving failed: {}", ibv_wc_status_str(it.status)));
         else if (channel->state_ < VerbsChannel::State::finished)
