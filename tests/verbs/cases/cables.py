@@ -140,12 +140,17 @@ def run(seed):
             raise Wrong(f"the job ended with {job.returncode}")
     except Wrong as wrong:
         said.seek(0)
-        print(f"seed {seed}: {wrong}\n  " + "\n  ".join(cables.history) + "\nthe job said:\n" + said.read()[-6000:])
+        print(f"seed {seed}: {wrong}\n  " + "\n  ".join(cables.history) + "\nthe job said:\n" + said.read()[-6000:], flush=True)
         return False
     finally:
         if job.poll() is None:
             job.terminate()
-            job.wait()
+            try:
+                job.wait(60)
+            except subprocess.TimeoutExpired:
+                print(f"seed {seed}: torus-run does not end when it is asked to", flush=True)
+                job.kill()
+                job.wait()
         cables.heal_all()
     print(f"seed {seed}: {len(cables.history)} events, {time.monotonic() - cables.began:.1f} s", flush=True)
     return True
