@@ -61,8 +61,11 @@ class Look {
         if (known && known->last.present && now_.present) {
             const base::LinkCounters counted = now_.counters.since(known->last.counters);
             const std::uint32_t damaged = counted.damaged();
-            const std::uint32_t dropped =
-                counted[base::LinkCounters::rx_dropped] + counted[base::LinkCounters::tx_dropped];
+            // While a device goes down or comes up, the kernel drops what is on its way.
+            const bool worked = dead(known->last).empty() && dead(now_).empty();
+            const std::uint32_t dropped = !worked ? 0
+                                                  : counted[base::LinkCounters::rx_dropped] +
+                                                        counted[base::LinkCounters::tx_dropped];
             if (damaged > 0 || dropped > counted.packets() / packets_for_one_drop)
                 change(fmt::format("{} in {} packets since {} ago", counted.describe(),
                                    counted.packets(),
