@@ -33,8 +33,14 @@ JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
 
 }  // namespace
 
+#ifdef __SANITIZE_ADDRESS__  // a tenth as fast
+constexpr std::uint64_t schedules = 15;
+#else
+constexpr std::uint64_t schedules = 150;
+#endif
+
 TEST_CASE("cables that die and come back cost no message anything", "[core][detour]") {
-    const std::uint64_t seed = GENERATE(range(1, 151));
+    const std::uint64_t seed = GENERATE(range<std::uint64_t>(1, schedules + 1));
     const DetourRound round = run_detour_round(seed, 300);
     CAPTURE(seed, round.scene);
     INFO(round.failure);
