@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Starts a Slurm of its own on this host (munged, slurmctld, slurmd, all in one temporary folder and
-# on free ports), runs the rank program under srun, and takes everything down again.
+# Starts a Slurm of its own on this host (munged, slurmctld, slurmd, all in one temporary folder and,
+# so that no other program takes a port of theirs, in a network namespace), runs the rank program
+# under srun, and takes everything down again.
 #   slurm.sh RANK_PROGRAM TORUS_RUN
 # Exit code 77: skipped, for want of a package or of root.
 set -uo pipefail
@@ -17,6 +18,15 @@ for tool in munged slurmctld slurmd srun salloc; do
 done
 [ "$(id -u)" = 0 ] || skip "slurmd needs root"
 PATH=$PATH:/usr/sbin
+if [ -z "${IN_A_NETWORK_OF_ITS_OWN:-}" ]; then
+    unshare --net true 2>/dev/null || skip "this machine makes no network namespaces"
+    IN_A_NETWORK_OF_ITS_OWN=1 exec unshare --net "$0" "$@"
+fi
+# A device beside the loopback: without one that has an address, Slurm's getaddrinfo finds no family.
+ip link set lo up
+ip link add here type veth peer name there
+ip address add 10.0.0.1/24 dev here
+ip link set here up
 
 folder=$(mktemp -d /tmp/torusmp-slurm.XXXXXX)
 pids=()
@@ -42,14 +52,6 @@ fail() {
     failures=$((failures + 1))
 }
 
-free_ports() {
-    python3 -c '
-import socket
-s = [socket.socket() for _ in range(2)]
-for x in s: x.bind(("127.0.0.1", 0))
-print(*[x.getsockname()[1] for x in s])'
-}
-
 chmod 755 "$folder"
 mkdir -p "$folder"/{state,spool,munge,tmp}
 dd if=/dev/urandom of="$folder/munge/key" bs=1024 count=1 status=none
@@ -60,14 +62,11 @@ munged --foreground --force --num-threads=2 --key-file="$folder/munge/key" --soc
     >"$folder/munged.out" 2>&1 &
 pids+=($!)
 
-read -r control_port node_port < <(free_ports)
 host=$(hostname -s)
 cores=$(nproc)
 cat >"$folder/slurm.conf" <<CONF
 ClusterName=torusmp
 SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$control_port
-SlurmdPort=$node_port
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -94,6 +93,7 @@ NodeName=$host NodeAddr=127.0.0.1 CPUs=$cores RealMemory=100 State=UNKNOWN
 PartitionName=test Nodes=$host Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:16
 CONF
 echo "CgroupAutomount=no" >"$folder/cgroup.conf"
+echo "PMIxCliTmpDirBase=$folder/tmp" >"$folder/mpi.conf" # else in /tmp, by a name that every first job has
 sed -i '/enable_configless/d' "$folder/slurm.conf"
 export SLURM_CONF=$folder/slurm.conf TMPDIR=$folder/tmp
 
@@ -102,8 +102,8 @@ pids+=($!)
 slurmd -D -f "$SLURM_CONF" >"$folder/slurmd.out" 2>&1 &
 pids+=($!)
 
-for ((tries = 0; tries < 150; ++tries)); do
-    state=$(sinfo -h -o %T 2>/dev/null)
+for ((deadline = SECONDS + 60; SECONDS < deadline;)); do
+    state=$(timeout -k 1 5 sinfo -h -o %T 2>/dev/null)
     [ "$state" = idle ] && break
     sleep 0.2
 done
@@ -113,12 +113,12 @@ if [ "$state" != idle ]; then
     exit 1
 fi
 
-srun --mpi=list >"$folder/plugins" 2>&1
+timeout -k 1 20 srun --mpi=list >"$folder/plugins" 2>&1
 grep -q pmix "$folder/plugins" || skip "this Slurm has no pmix plug-in (Debian: slurm-wlm-basic-plugins)"
 
 # Runs a command with a limit; its output goes to $folder/out, its exit code to $code.
 run() {
-    timeout 60 "$@" >"$folder/out" 2>&1
+    timeout -k 5 30 "$@" >"$folder/out" 2>&1
     code=$?
 }
 explain() { echo "    $*; exit code $code, output:"; sed 's/^/    | /' "$folder/out"; }
