@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <net/if.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -47,9 +46,7 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
     }
     watch(bell_.get(), Watched::bell);
     watch(monitor_.descriptor(), Watched::monitor);
-    alarm_ = base::Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-    if (!alarm_) refuse("cannot open a timerfd", errno);
-    watch(alarm_.get(), Watched::alarm);
+    watch(alarm_.descriptor(), Watched::alarm);
 }
 
 TcpInterface::~TcpInterface() {

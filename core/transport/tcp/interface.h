@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "core/transport/common/alarm.h"
 #include "core/transport/common/exposures.h"
 #include "core/transport/common/network.h"
 #include "core/transport/tcp/channel.h"
@@ -97,7 +98,6 @@ class TcpInterface final : public Network<TcpChannel> {
     bool has_reached_kernel(const TcpChannel& channel) const;
     void begin_again(TcpChannel& channel, const std::string& why);
     void renew_listener(const TcpChannel& channel);
-    void set_alarm(Clock::time_point at);
     void tend(Clock::time_point now);
     void bury();
 
@@ -123,8 +123,7 @@ class TcpInterface final : public Network<TcpChannel> {
     unsigned look_mask_ = 1;   // all sockets are looked at once in so many polls
     std::size_t blocked_ = 0;  // channels whose socket is full
     // Rings when a connection has to be looked at although nothing comes by it.
-    base::Descriptor alarm_;
-    Clock::time_point alarm_at_ = Clock::time_point::max();
+    Alarm alarm_;
     Clock::time_point next_look_for_silence_ = Clock::time_point::max();
     // Replaced; until the end of a poll, which may be about to use them.
     std::vector<std::unique_ptr<TcpChannel>> replaced_;
