@@ -157,4 +157,36 @@ TEST_CASE("links whose connections are torn lose no message", "[tcp][detours]") 
         [&] { return ranks.each([](Runtime& it) { return it.state().credits_home(); }); }));
 }
 
+// It is written in more pieces than go into one write. A connection that is torn is noticed when
+// the first of these writes is sent, and reported at the end of the poll: those after it belong to
+// the same message.
+TEST_CASE("a message in several writes outlives the connection that dies under the first",
+          "[tcp][detours]") {
+    Ranks ranks({3}, false);
+    constexpr std::size_t block = 5000;
+    constexpr std::size_t blocks = 200;
+    std::vector<std::byte> out(blocks * (block + 7)), in(blocks * block);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte(i % 251);
+    const Layout layout(std::vector<Layout::Run>{{0, block, blocks, block + 7}});
+    SendRequest send;
+    ReceiveRequest receive;
+    REQUIRE(ranks.turn_until([&] {
+        return ranks.each([](Runtime& it) { return it.state().on_cables() && it.state().quiet(); });
+    }));
+    for (int n = 0; n < 100; ++n) ranks.turn();
+    ranks.all[1]->receive(receive, {in.data(), in.size()}, 0, 0, 1);
+    ranks.all[0]->send(send, Buffer(out.data(), layout), 1, 0, 1);
+    for (int n = 0; n < 100; ++n) ranks.all[1]->progress();  // it says where the message belongs
+    for (const int fd : connections()) shutdown(fd, SHUT_WR);
+    REQUIRE(ranks.turn_until([&] { return send.complete() && receive.complete(); }));
+    CHECK(send.status().error == Error::none);
+    CHECK(receive.status().error == Error::none);
+    bool same = true;
+    for (std::size_t b = 0; b < blocks; ++b)
+        same &= std::equal(in.begin() + std::ptrdiff_t(b * block),
+                           in.begin() + std::ptrdiff_t((b + 1) * block),
+                           out.begin() + std::ptrdiff_t(b * (block + 7)));
+    CHECK(same);
+}
+
 }  // namespace tcp_links_test

@@ -15,7 +15,9 @@ import sys
 import time
 from pathlib import Path
 
-TIMEOUT = 5     # seconds, transport.timeout: a silent cable is dead after so long
+# Seconds, transport.timeout: a silent cable is dead after so long, and so is a host whose daemon is not heard. All share one
+# emulated core, which may stand still for some seconds on a busy machine.
+TIMEOUT = 15
 PATIENCE = 240  # seconds, against hangs
 EVENTS = 8
 
