@@ -178,7 +178,9 @@ TEST_CASE("a message in several writes outlives the connection that dies under t
     ranks.all[0]->send(send, Buffer(out.data(), layout), 1, 0, 1);
     for (int n = 0; n < 100; ++n) ranks.all[1]->progress();  // it says where the message belongs
     for (const int fd : connections()) shutdown(fd, SHUT_WR);
-    REQUIRE(ranks.turn_until([&] { return send.complete() && receive.complete(); }));
+    const bool done = ranks.turn_until([&] { return send.complete() && receive.complete(); });
+    INFO(ranks.report());
+    REQUIRE(done);
     CHECK(send.status().error == Error::none);
     CHECK(receive.status().error == Error::none);
     bool same = true;
