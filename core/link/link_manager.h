@@ -22,6 +22,7 @@
 #include "core/connection/transfer_listener.h"
 #include "core/link/link_end.h"
 #include "core/link/link_states.h"
+#include "routing/link_news.h"
 
 namespace torusmp::core {
 
@@ -111,7 +112,7 @@ class LinkManager {
     void begin_session(LinkEnd& end);
     void give_up_parts();
     std::string describe_cut() const;
-    void tell(LinkEnd& end, LinkNews::State state);
+    void tell(LinkEnd& end, routing::LinkNews::State state);
 
     // --- control packets ---
     bool has_credit(Connection& connection, int virtual_channel);
@@ -130,6 +131,7 @@ class LinkManager {
                       const transport::PacketHeader& header);
     bool confirm_writes(LinkEnd& end, std::uint32_t notices);
     void count_write(LinkEnd& end);
+    static bool confirms_later(const LinkEnd& end, const transport::Channel& cable);
 
     // --- frames of dead links ---
     std::optional<LinkStates::Crossing> crossing_of(const transport::PacketHeader& header) const;

@@ -72,7 +72,7 @@ struct RankEvent {
         vanished,     // under a wrapper that lives on; text completes "rank 3 ..."
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: what it has seen of links and ranks
-        link,         // bytes: what became of one of its links, see launch/link_report.h
+        link,         // bytes: what became of one of its links, see launch/link_news.h
         another_mpi,  // nobody here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
     };
     Kind kind{};
@@ -126,6 +126,10 @@ HostFacts decode_facts(std::span<const std::byte> bytes);
 
 struct HostEnd {
     std::vector<int> left_behind, stuck;  // pids
+
+    // Lines for the user, if there is anything to say; `where`: "" or " on host n3". orderly: the
+    // ranks had ended by themselves, so that nothing had to be left.
+    std::string describe(const std::string& where, bool orderly) const;
 };
 
 std::vector<std::byte> encode(const HostEnd& end);
