@@ -74,7 +74,7 @@ TEST_CASE("memory that the cable cannot write is not written by a detour either"
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);
-    JobOptions options = torus({3}, seed);
+    JobOptions options = detour_torus({3}, seed);
     options.world.write = sim::Remote::refused;
     Job job(options);
     job.settle();
