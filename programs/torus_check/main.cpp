@@ -285,8 +285,8 @@ int discover_torus(const po::variables_map& given) {
         return code;
     }
     base::write_text_file(path, found.geometry);
-    fmt::print("{}: a torus of {}, {} cables{}\n", path, found.torus->torus.describe(),
-               found.cables,
+    fmt::print("{}: a torus of {}, {} {}{}\n", path, found.torus->torus.describe(), found.cables,
+               found.cables == 1 ? "cable" : "cables",
                found.holes.empty() ? "" : fmt::format(", {} with faults", found.holes.size()));
     return code;
 }

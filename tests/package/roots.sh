@@ -55,6 +55,8 @@ inside() {
     fi
     unshare --mount --pid --fork --kill-child "${alone[@]}" sh -ec '
         root=$1; shift
+        mount --bind "$root" "$root"  # a mount of its own, as ip netns expects of a root
+        cd /
         mount -t proc proc "$root/proc"
         mount -t sysfs sysfs "$root/sys"
         mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
