@@ -156,7 +156,7 @@ struct Link {
     bool dead = false;
     bool cut = false;     // not dead: it waits for its cable
     bool waited = false;  // and had to, for all that it lived
-    Time opens_at{0};     // no sooner: one end or both want a pause
+    Time opens_at{0};     // no sooner: both ends want a pause
     std::string why;
 };
 
