@@ -31,6 +31,8 @@ class Outbox {
     std::size_t kept() const { return kept_; }
     bool is_filling() const { return filled_ != 0; }
 
+    // Whether a frame has room for a record of that length at all.
+    bool fits(std::size_t bytes) const { return sizeof(FrameHeader) + bytes <= most_; }
     // Room for a record in the frame that is being filled; null: it has none, or, if none is being
     // filled, the window is full.
     std::byte* extend(std::size_t bytes);

@@ -38,12 +38,11 @@ void Session::begin(const Secret& secret, const Greeting& own, const Greeting& t
 bool Session::send(const PacketHeader& header, ConstBytes front, ConstBytes payload, bool at_once) {
     if (path_ != Path::frames) return false;
     const std::size_t bytes = record_bytes(front.size() + payload.size());
+    if (!outbox_.fits(bytes)) return false;
     std::byte* room = outbox_.extend(bytes);
     if (room == nullptr && outbox_.is_filling()) {
         flush();
         room = outbox_.extend(bytes);
-        // It is longer than a frame.
-        if (room == nullptr && outbox_.is_filling()) return false;
     }
     if (room == nullptr) return false;
     std::memcpy(room, &header, sizeof header);
