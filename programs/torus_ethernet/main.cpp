@@ -19,7 +19,7 @@ constexpr const char* help =
     "it, over the socket that is its standard input. The library of torusmp calls it where the "
     "user\n"
     "may not open such sockets. It needs a capability, which the owner of the host gives it once:\n"
-    "  setcap cap_net_raw=ep $(command -v torus-ethernet)\n"
+    "  setcap cap_net_raw=ep torus-ethernet\n"
     "A socket sees nothing but frames of torusmp that are addressed to it. Whoever may start this\n"
     "program can send any frame on the devices of the host: where not all users shall, give the\n"
     "file to a group and take it from others (chgrp, chmod o-x, and then setcap).\n"

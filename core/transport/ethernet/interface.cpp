@@ -313,6 +313,11 @@ void EthernetInterface::prepare_sleep() {
     look_mask_ = 0;
 }
 
+void EthernetInterface::cancel_sleep() {
+    connections_.cancel_sleep();
+    look_mask_ = 0;
+}
+
 void EthernetInterface::sleep(Clock::time_point deadline) {
     epoll_event event{};
     epoll_wait(epoll_.get(), &event, 1, milliseconds_until(deadline));

@@ -42,6 +42,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     void prepare_sleep() override;
+    void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
     int descriptor() override { return epoll_.get(); }
     void wake() noexcept override { connections_.wake(); }

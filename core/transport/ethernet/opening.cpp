@@ -189,9 +189,14 @@ int pass_frame_sockets(const std::vector<std::string>& devices, int to) {
     return all ? 0 : 1;
 }
 
+std::string helper_file() {
+    const std::string found = find_helper();
+    return found.empty() ? std::string(TORUSMP_HELPERS) + "/torus-ethernet" : found;
+}
+
 std::string find_helper() {
     const char* const path = std::getenv("PATH");
-    std::istringstream folders(std::string(TORUSMP_BINDIR) + ":" + (path == nullptr ? "" : path));
+    std::istringstream folders(std::string(TORUSMP_HELPERS) + ":" + (path == nullptr ? "" : path));
     for (std::string folder; std::getline(folders, folder, ':');) {
         const std::string file = folder + "/torus-ethernet";
         if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;

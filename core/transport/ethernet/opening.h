@@ -38,6 +38,8 @@ enum class Way { self, helper, none };
 Way way_to_open();
 // The helper: where it was installed with the library, else by PATH; empty: nowhere.
 std::string find_helper();
+// The same, or where it should be.
+std::string helper_file();
 
 // The Ethernet address and the MTU of a device; throws std::runtime_error if it has none.
 struct DeviceFacts {

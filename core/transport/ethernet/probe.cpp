@@ -72,8 +72,10 @@ std::optional<Trouble> FrameProbe::trouble(const Settings& settings, const Cable
     if (const std::string way = told(end); way != by_itself && way != by_helper)
         return Trouble{
             fmt::format("on {} ranks may not send Ethernet frames of their own", host),
-            "give the program that opens sockets for them its capability, as root: \"setcap "
-            "cap_net_raw=ep $(command -v torus-ethernet)\""};
+            fmt::format(
+                "give the program that opens sockets for them its capability there, as root: "
+                "\"setcap cap_net_raw=ep {}\"",
+                helper_file())};
     return std::nullopt;
 }
 
