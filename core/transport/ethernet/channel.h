@@ -71,7 +71,7 @@ class EthernetChannel final : public Channel, private Carrier {
     tcp::TcpChannel& connection_;
     const std::uint32_t port_;
     std::shared_ptr<RingSocket> ring_;
-    Greeting own_{};
+    Greeting own_{.version = frame_version};
     std::array<std::byte, ethernet_header_bytes> addresses_{};  // of frames, once both have greeted
     Session session_{*this};
     std::optional<std::uint64_t> announced_;  // the number of the connection's next packet

@@ -56,12 +56,12 @@ constexpr std::size_t record_bytes(std::size_t payload) {
 
 // What both ends draw or have when a session begins, and tell each other over the connection.
 struct Greeting {
-    std::uint32_t version;
-    std::uint32_t session;  // by which frames for this end are known; 0: it takes none
-    std::uint32_t mtu;      // of its device
-    std::array<std::byte, 6> mac;
-    std::array<std::byte, 2> unused;
-    std::array<std::byte, 16> nonce;
+    std::uint32_t version = 0;
+    std::uint32_t session = 0;  // by which frames for this end are known; 0: it takes none
+    std::uint32_t mtu = 0;      // of its device
+    std::array<std::byte, 6> mac{};
+    std::array<std::byte, 2> unused{};
+    std::array<std::byte, 16> nonce{};
 };
 static_assert(sizeof(Greeting) == 36);
 

@@ -162,8 +162,10 @@ TEST_CASE("without a packet socket at one end everything goes over the connectio
     const char* const path = std::getenv("PATH");
     const std::string kept = path == nullptr ? "" : path;
     setenv("PATH", "/nowhere", 1);
+    const bool none = ethernet::way_to_open() == ethernet::Way::none;
     Cable cable;
     setenv("PATH", kept.c_str(), 1);
+    if (!none) return WARN("not tested: the helper is installed here");
     CHECK(cable.stream(500, 8));
     CHECK(cable.stream(100, 9000));
     CHECK_FALSE(cable.inside[0]->in_frames(0));
