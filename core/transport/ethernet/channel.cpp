@@ -109,6 +109,10 @@ bool EthernetChannel::can_write(const RemoteMemory& remote) const {
     return connection_.can_write(remote);
 }
 
+bool EthernetChannel::could_write(const RemoteMemory& remote) const {
+    return connection_.could_write(remote);
+}
+
 Transfer EthernetChannel::write(const RemoteMemory& remote, std::size_t offset,
                                 std::span<const ConstBytes> local, std::uint64_t cookie,
                                 std::optional<std::uint64_t> notice) {
