@@ -62,7 +62,7 @@ def cases(wiring):
     links = "--set transport.local=links --set transport.tokens=2 --set transport.relay_tokens=2"
     lattice = "--lattice 4x4x4x4 --tolerance 1e-6"
     end = wiring.ends(0)[0]
-    pair = f"TORUSMP_TEST_DEVICES='{end.device} {wiring.far[end].device}'"
+    pair = f"TORUSMP_TEST_TRANSPORT=verbs TORUSMP_TEST_DEVICES='{end.device} {wiring.far[end].device}'"
     yield Case("transport", 200, f"{pair} verbs_test", ("verbs_test",), ("one",))
     yield Case("transport.memlock", 60, f"{pair} setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock verbs_test "
                "'[memlock]'", ("verbs_test",), ("one",))

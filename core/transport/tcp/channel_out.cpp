@@ -116,6 +116,13 @@ void TcpChannel::send_gathered(const FrameHead& head, ConstBytes front, ConstByt
     set_blocked(true);
 }
 
+void TcpChannel::send_note(ConstBytes front, ConstBytes rest) {
+    if (is_over()) return;
+    const ControlFrame note{.length = std::uint32_t(front.size() + rest.size()),
+                            .frame = Frame::note};
+    queue_frame(as_header(note), front, rest);
+}
+
 std::byte* TcpChannel::reserve(int /*virtual_channel*/, std::size_t /*bytes*/) {
     return reserved_.get();
 }
