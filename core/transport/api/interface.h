@@ -24,7 +24,8 @@ struct ChannelOptions {
     std::uint32_t local_port = 0;   // where packets of this channel arrive at this end
     std::uint32_t remote_port = 0;  // and at the peer
     bool mutual = false;            // both ends connect this channel at start, without being asked
-    // Of a link that is connected again: its cable is not looked for before this time has passed.
+    // Of a link that is connected again: its cable is not looked for before this time has passed,
+    // unless the other end does.
     std::chrono::nanoseconds pause{0};
 };
 

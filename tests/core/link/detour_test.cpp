@@ -73,7 +73,7 @@ TEST_CASE("a cable that is held down is used at once when one of its ends needs 
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);
-    JobOptions options = torus({5}, seed);
+    JobOptions options = detour_torus({5}, seed);
     options.hold_down = sim::Time(3'000'000);
     options.world.down_within = sim::Time(20'000);
     Job job(options);
