@@ -93,6 +93,10 @@ core::Options Process::options(bool threads) {
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.log_link = [this](const core::LinkNews& news) { report(news); };
+    options.on_waits = [this](const core::Waits& waits, core::WaitsWanted why) {
+        return why != core::WaitsWanted::text &&
+               bootstrap_->report_waits(core::encode(waits), why == core::WaitsWanted::overdue);
+    };
     options.dead_links = config::links_over(settings_, options.torus, bootstrap_->dead_cables());
     if (!host_names(settings_).empty() && !settings_[config::setting::dims].empty())
         options.name_of = [this](core::Rank rank) {

@@ -48,7 +48,10 @@ Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
       ranks_(std::size_t(job.size())),
       gathering_(job.size()),
       began_(Clock::now()),
-      cables_(job.settings, job.size()) {
+      cables_(job.settings, job.size()),
+      hang_(
+          job, outputs, [this] { hosts_.question(); },
+          [this](int rank) { return state_of(rank); }) {
     for (std::size_t node = 0; node < job.hosts.size(); ++node)
         for (const int rank : job.hosts[node].ranks) ranks_[std::size_t(rank)].node = int(node);
 }
@@ -75,6 +78,7 @@ std::optional<Clock::time_point> Coordinator::next_tick() const {
     consider(settle_at_);
     consider(tell_notes_at_);
     consider(cables_.next());
+    consider(hang_.next_tick());
     if (job_.timeout.count() > 0 && !kill_at_ && !timed_out_) consider(began_ + job_.timeout);
     return next;
 }
@@ -87,6 +91,11 @@ void Coordinator::tick(Clock::time_point now) {
     }
     if (tell_notes_at_ && now >= *tell_notes_at_) tell_notes();
     say(cables_.due(now));
+    hang_.tick(now);
+    if (timed_out_ && !hang_.busy() && !kill_at_ && !kill_now_) {
+        kill_at_ = now + grace;
+        hosts_.terminate();
+    }
     if (job_.timeout.count() == 0 || kill_at_ || kill_now_ || timed_out_ ||
         now < began_ + job_.timeout)
         return;
@@ -97,8 +106,22 @@ void Coordinator::tick(Clock::time_point now) {
                     double(job_.timeout.count()) / 1000, running_ranks()));
     exit_code_ = exit_timeout;
     if (alive_ == 0) kill_now_ = true;  // nothing runs yet
-    kill_at_ = now + grace;
-    hosts_.terminate();
+    if (is_ours()) hang_.want(HangWatch::Why::timeout);
+}
+
+// Whether any process is a rank of ours; others cannot say what they wait for.
+bool Coordinator::is_ours() const {
+    return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& it) { return it.connected; });
+}
+
+std::optional<job::RankState> Coordinator::state_of(int index) const {
+    using State = job::RankState::Kind;
+    const Rank& rank = ranks_[std::size_t(index)];
+    if (!rank.alive || rank.dead) return job::RankState{State::ended, {}, {}};
+    if (rank.finalized) return job::RankState{State::finalized, {}, {}};
+    if (gathering_.open() && gathering_.joined(index))
+        return job::RankState{State::meeting, {}, {}};
+    return std::nullopt;
 }
 
 std::string Coordinator::running_ranks() const {
@@ -132,6 +155,7 @@ void Coordinator::user_signal(int signal) {
         }
         sigaddset(&ending_signals_seen_, signal);
     }
+    if (signal == SIGUSR1 && is_ours()) hang_.want(HangWatch::Why::user);
     hosts_.signal(signal);
 }
 
@@ -187,6 +211,10 @@ void Coordinator::happened(RankEvent event) {
             return note(event.rank, event.text);
         case RankEvent::Kind::link:
             return hear_of_link(event);
+        case RankEvent::Kind::waits:
+        case RankEvent::Kind::seen:
+            if (!hang_.heard(event)) damaged(event.rank, "word of what it waits for");
+            return;
         case RankEvent::Kind::another_mpi:
             another_mpi_ = event.text;
             return;
@@ -207,9 +235,7 @@ void Coordinator::report_rest() {
 }
 
 void Coordinator::report_other_mpi() {
-    const bool joined =
-        std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.connected; });
-    if (joined || another_mpi_.empty()) return;
+    if (is_ours() || another_mpi_.empty()) return;
     outputs_.say(
         fmt::format("torus-run: none of the {} processes joined this job: {}, another MPI, so each "
                     "ran as the only rank of a job of its own; build it with the mpicc, mpicxx or "
@@ -221,6 +247,7 @@ void Coordinator::mark_ended(int index) {
     Rank& rank = ranks_[std::size_t(index)];
     if (rank.alive) --alive_;
     rank.alive = false;
+    hang_.lost(index);
 }
 
 void Coordinator::ended(int index, int status) {
@@ -336,10 +363,11 @@ void Coordinator::hear_of_link(const RankEvent& event) {
     if (kill_at_ || kill_now_) return;
     const auto report = decode_link_report(event.bytes, job_.size());
     if (!report || !cables_.heard(event.rank, *report, CableNews::Moment::now()))
-        fail({fmt::format("{} sent a damaged report of a link", describe(event.rank)),
-              exit_failure,
-              true,
-              {}});
+        damaged(event.rank, "report of a link");
+}
+
+void Coordinator::damaged(int rank, const char* what) {
+    fail({fmt::format("{} sent a damaged {}", describe(rank), what), exit_failure, true, {}});
 }
 
 void Coordinator::say(const std::vector<std::string>& lines) {

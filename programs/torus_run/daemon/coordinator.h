@@ -14,6 +14,7 @@
 #include "launch/bootstrap.h"
 #include "programs/torus_run/daemon/cable_news.h"
 #include "programs/torus_run/daemon/gathering.h"
+#include "programs/torus_run/daemon/hang_watch.h"
 #include "programs/torus_run/daemon/local_ranks.h"
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/output.h"
@@ -28,6 +29,8 @@ class Coordinator {
         virtual void answer(FrameHeader header, SharedBytes bytes) = 0;
         virtual void tell_deaths(SharedBytes records) = 0;
         virtual void tell_over(const std::string& why) = 0;
+        // What do the ranks wait for? Each answers, or is told of.
+        virtual void question() = 0;
         virtual void terminate() = 0;
         virtual ~Hosts() = default;
     };
@@ -97,6 +100,9 @@ class Coordinator {
     void lose_ranks(int node, const std::string& why, Cause& cause);
     void tell_deaths(const std::vector<Death>& deaths);
     void mark_ended(int rank);
+    std::optional<job::RankState> state_of(int rank) const;
+    bool is_ours() const;
+    void damaged(int rank, const char* what);
 
     std::string describe(int rank) const;
     const std::string& host_of(int rank) const;
@@ -122,6 +128,7 @@ class Coordinator {
     std::vector<std::string> notes_;
     std::optional<Clock::time_point> tell_notes_at_;
     CableNews cables_;
+    HangWatch hang_;
     std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
 };
 

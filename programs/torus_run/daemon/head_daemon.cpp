@@ -317,6 +317,10 @@ class Head : private Attention::Listener,
         packer.add(why);
         child_daemons_.send(DaemonFrame::over, every_node, share(packer.take()));
     }
+    void question() override {
+        if (local_) local_->question();
+        child_daemons_.send(DaemonFrame::question, every_node, nullptr);
+    }
     void terminate() override {
         if (local_) local_->terminate();
         child_daemons_.send(DaemonFrame::terminate, every_node, nullptr);
@@ -342,7 +346,7 @@ class Head : private Attention::Listener,
         ending_ = true;
         const bool orderly = coordinator_.orderly();
         HostEnd& own = ends_[head_node(job_)];
-        if (orderly) own.left_behind = orphans();
+        if (orderly) own.left_behind = child_daemons_.orphans();  // no rank is left
         if (local_) local_->kill();
         end_other_hosts();
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
@@ -366,16 +370,6 @@ class Head : private Attention::Listener,
                 fmt::format("torus-run: the job has ended with exit code {}, but torus-run "
                             "(pid {}) is stopped: kill -CONT {} lets it end too\n",
                             exit_code(), getppid(), getppid()));
-    }
-
-    // Children that are neither ranks nor agents.
-    std::vector<int> orphans() const {
-        std::vector<int> found = children();
-        const std::vector<pid_t> agents = child_daemons_.agents();
-        std::erase_if(found, [&agents](pid_t pid) {
-            return std::find(agents.begin(), agents.end(), pid) != agents.end();
-        });
-        return found;
     }
 
     // What they print meanwhile is still passed on, as long as somebody reads it.

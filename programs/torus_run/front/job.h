@@ -82,6 +82,7 @@ struct Job {
     bool tag_output = false;
     bool verbose = false;
     std::chrono::milliseconds timeout{0};  // of the whole job; zero: none
+    std::string reports;  // folder for reports of ranks in a hang; empty: none are written
 
     int size() const { return common.size; }
 };

@@ -64,6 +64,9 @@ po::options_description describe_options() {
         "let the other ranks go on when one dies, and tell them of it");
     add("tag-output", po::bool_switch(), "put \"[rank] \" before each line that a rank prints");
     add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after this time");
+    add("reports", po::value<std::string>()->value_name("FOLDER"),
+        "where each rank's report goes when the job is asked what it waits for (SIGUSR1), or waits "
+        "for long");
     add("verbose", po::bool_switch(), "say what is started, where, and how it ends");
     add("oversubscribe", po::bool_switch(), "what torus-run does anyway; for scripts that say so");
     add("allow-run-as-root", po::bool_switch(), "likewise");
@@ -296,6 +299,10 @@ Options parse_options(int argc, const char* const* argv) {
     options.keep_going = given["keep-going"].as<bool>();
     if (given.count("here")) options.here = given["here"].as<std::string>();
     if (given.count("torus-run")) options.torus_run = given["torus-run"].as<std::string>();
+    if (given.count("reports")) {
+        options.reports = given["reports"].as<std::string>();
+        if (options.reports.empty()) throw UsageError("--reports is empty: expected a folder");
+    }
     options.settings = config::request_from(given);
     if (given.count("agent"))
         options.settings.flags.push_back(

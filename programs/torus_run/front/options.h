@@ -33,6 +33,7 @@ struct Options {
     bool help = false;
     bool version = false;
     double timeout_seconds = 0;  // 0: none
+    std::string reports;         // folder for reports of ranks in a hang; empty: none
     // Set when an agent started this: not a job of its own, but the daemon of a host of another
     // one's.
     std::optional<std::chrono::milliseconds> daemon_timeout;

@@ -224,6 +224,7 @@ Job plan_job(const Options& options) {
     check_agent(job.settings);
     job.tag_output = options.tag_output;
     job.verbose = options.verbose;
+    job.reports = options.reports;
     job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));
     return job;
 }
