@@ -99,6 +99,7 @@ void pack(Packer& packer, const Waits::Collective& it) {
 Waits read(Reader& in) {
     Waits waits;
     waits.rank = in.rank();
+    waits.meeting = in.flag();
     in.fill(waits.calls, 17, [&](Waits::Call& it) {
         it.name = in.text();
         it.seconds = in.get<double>();
@@ -173,7 +174,7 @@ const Waits::Group* Waits::find_group(Context context) const {
 
 std::vector<std::byte> encode(const Waits& waits) {
     Packer packer;
-    packer.add(Waits::version).add(waits.ranks).add(waits.rank);
+    packer.add(Waits::version).add(waits.ranks).add(waits.rank).add(std::uint8_t(waits.meeting));
     packer.add(std::uint64_t(waits.calls.size()));
     for (const auto& it : waits.calls)
         packer.add(it.name).add(it.seconds).add(std::uint8_t(it.any));

@@ -100,6 +100,7 @@ struct Waits {
 
     Rank rank = 0;
     int ranks = 1;
+    bool meeting = false;  // it waits for all ranks of the job
     std::vector<Call> calls;
     std::vector<Operation> operations;
     std::vector<Message> messages;

@@ -46,8 +46,10 @@ class Analyst {
         find_instances();
         for (Rank rank = 0; rank < ranks(); ++rank) {
             if (state(rank).gone()) graph_.bury(rank);
-            if (state(rank).in_call()) add_needs(rank);
-            if (state(rank).kind == RankState::Kind::meeting) need_everybody(rank);
+            if (meets(rank))
+                need_everybody(rank);
+            else if (state(rank).in_call())
+                add_needs(rank);
         }
     }
 
@@ -112,10 +114,12 @@ class Analyst {
 
     // ---- what each rank needs ----
 
+    bool meets(Rank rank) const {
+        return state(rank).kind == RankState::Kind::meeting || waits(rank).meeting;
+    }
     void need_everybody(Rank rank) {
         for (Rank other = 0; other < ranks(); ++other)
-            if (state(other).kind != RankState::Kind::meeting && !state(other).gone())
-                graph_.need(rank, {other});
+            if (!meets(other) && !state(other).gone()) graph_.need(rank, {other});
     }
 
     void add_needs(Rank rank) {

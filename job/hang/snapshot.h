@@ -24,7 +24,7 @@ struct RankState {
         traced,     // a debugger holds it
         device,     // waits for a device, uninterruptibly
         outside,    // has not joined the job: MPI_Init has not been called
-        meeting,    // waits for all others, where the job begins or ends
+        meeting,    // waits for all others where the job begins
         finalized,  // has left the job
         ended,      // the process is gone
         silent      // nothing is known

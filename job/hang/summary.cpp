@@ -112,7 +112,7 @@ std::string state_text(const RankState& state, bool several) {
             return fmt::format("{} not called MPI_Init or QMP_init_msg_passing{}",
                                several ? "have" : "has", where);
         case RankState::Kind::meeting:
-            return fmt::format("wait{} for the others where the job begins or ends", s);
+            return fmt::format("wait{} for the others where the job begins", s);
         case RankState::Kind::finalized:
             return fmt::format("{} left the job", several ? "have" : "has");
         case RankState::Kind::ended:

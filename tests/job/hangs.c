@@ -43,7 +43,7 @@ static void size(void) {
 }
 static void root(void) {
     in_place();
-    MPI_Bcast(big, 1000, MPI_CHAR, me == 2 ? 2 : 0, MPI_COMM_WORLD);
+    MPI_Bcast(big, sizeof big, MPI_CHAR, me == 2 ? 2 : 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 static void order(void) {
@@ -174,7 +174,10 @@ static void any_of_several(void) {
 }
 static void not_in_step(void) {
     MPI_Request request;
-    if (me == 0) MPI_Ssend(&number, 1, MPI_INT, 1, 8, MPI_COMM_WORLD);
+    if (me == 0) {
+        in_place();
+        MPI_Ssend(&number, 1, MPI_INT, 1, 8, MPI_COMM_WORLD);
+    }
     if (me == 1) MPI_Irecv(&number, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &request);
     barrier();
 }

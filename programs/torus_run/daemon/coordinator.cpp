@@ -29,18 +29,6 @@ constexpr milliseconds time_for_the_cause{3000};
 
 }  // namespace
 
-std::string list_ranks(const std::vector<int>& ranks) {
-    if (ranks.empty()) return "no rank";
-    if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
-    if (ranks.size() == 2) return fmt::format("ranks {} and {}", ranks[0], ranks[1]);
-    if (ranks.back() - ranks.front() + 1 == int(ranks.size()))
-        return fmt::format("ranks {} to {}", ranks.front(), ranks.back());
-    constexpr std::size_t most = 16;
-    const std::vector<int> some(ranks.begin(),
-                                ranks.begin() + std::ptrdiff_t(std::min(most, ranks.size())));
-    return fmt::format("ranks {}{}", fmt::join(some, ", "), ranks.size() > most ? ", ..." : "");
-}
-
 Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
     : job_(job),
       outputs_(outputs),
@@ -119,7 +107,7 @@ std::optional<job::RankState> Coordinator::state_of(int index) const {
     const Rank& rank = ranks_[std::size_t(index)];
     if (!rank.alive || rank.dead) return job::RankState{State::ended, {}, {}};
     if (rank.finalized) return job::RankState{State::finalized, {}, {}};
-    if (gathering_.open() && gathering_.joined(index))
+    if (gathering_.exchanges() && gathering_.joined(index))
         return job::RankState{State::meeting, {}, {}};
     return std::nullopt;
 }
@@ -155,8 +143,10 @@ void Coordinator::user_signal(int signal) {
         }
         sigaddset(&ending_signals_seen_, signal);
     }
-    if (signal == SIGUSR1 && is_ours()) hang_.want(HangWatch::Why::user);
-    hosts_.signal(signal);
+    // It asks the ranks, and may kill none: a program that handles it is told all the same.
+    const bool asks = signal == SIGUSR1 && is_ours();
+    if (asks) hang_.want(HangWatch::Why::user);
+    hosts_.signal(asks ? signal | only_if_caught : signal);
 }
 
 // ---- what happens to ranks ----
@@ -167,7 +157,8 @@ void Coordinator::happened(RankEvent event) {
     switch (event.kind) {
         case RankEvent::Kind::started:
             rank.pid = pid_t(event.number);
-            if (job_.verbose)
+            if (++known_ == job_.size()) show_processes();
+            if (job_.verbose || job_.report_bindings)
                 outputs_.say(fmt::format("torus-run: started {} on cpu {}\n", describe(event.rank),
                                          event.text));
             return;
@@ -178,7 +169,9 @@ void Coordinator::happened(RankEvent event) {
             return stop(int(event.number));
         case RankEvent::Kind::connected:
             rank.connected = true;
-            rank.pid = pid_t(event.number);
+            // Under a wrapper it is another process than the one that was started.
+            if (std::exchange(rank.pid, pid_t(event.number)) != rank.pid && known_ >= job_.size())
+                show_processes();
             return;
         case RankEvent::Kind::watching:
             rank.watching = true;
@@ -299,8 +292,21 @@ void Coordinator::collective(RankEvent& event) {
     check_absent();
 }
 
+void Coordinator::show_processes() {
+    std::vector<ProcessEntry> all;
+    for (int i = 0; i < job_.size(); ++i)
+        all.push_back({int(ranks_[std::size_t(i)].pid), host_of(i),
+                       job_.common.programs[std::size_t(job_.common.program_of(i))].path});
+    hosts_.show(all);
+}
+
+void Coordinator::go_on() {
+    held_ = false;
+    answer_if_complete();
+}
+
 void Coordinator::answer_if_complete() {
-    if (!gathering_.complete()) return;
+    if (held_ || !gathering_.complete()) return;
     Gathering::Answer answer = gathering_.finish();
     hosts_.answer(answer.header, std::move(answer.bytes));
 }

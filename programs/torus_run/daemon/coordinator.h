@@ -16,6 +16,7 @@
 #include "programs/torus_run/daemon/gathering.h"
 #include "programs/torus_run/daemon/hang_watch.h"
 #include "programs/torus_run/daemon/local_ranks.h"
+#include "programs/torus_run/front/debugger.h"
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/output.h"
 
@@ -31,6 +32,8 @@ class Coordinator {
         virtual void tell_over(const std::string& why) = 0;
         // What do the ranks wait for? Each answers, or is told of.
         virtual void question() = 0;
+        // All ranks are known: for a debugger.
+        virtual void show(const std::vector<ProcessEntry>& ranks) = 0;
         virtual void terminate() = 0;
         virtual ~Hosts() = default;
     };
@@ -49,6 +52,9 @@ class Coordinator {
     // eth1".
     void link_trouble(int node, const std::string& what);
     void user_signal(int signal);
+    // Ranks that come are kept in their first exchange until go_on().
+    void hold() { held_ = true; }
+    void go_on();
     // Ends the job at once, before or after its start.
     void stop(int code);
 
@@ -97,6 +103,7 @@ class Coordinator {
     void say(const std::vector<std::string>& lines);
     void report_other_mpi();
     void tell_notes();
+    void show_processes();
     void lose_ranks(int node, const std::string& why, Cause& cause);
     void tell_deaths(const std::vector<Death>& deaths);
     void mark_ended(int rank);
@@ -120,6 +127,8 @@ class Coordinator {
     std::optional<Cause> suspected_;
     std::optional<Clock::time_point> settle_at_, kill_at_;
     bool timed_out_ = false;
+    bool held_ = false;  // a debugger has not looked yet
+    int known_ = 0;      // processes of ranks
     bool kill_now_ = false;
     bool first_death_ = false;  // one has died and the job went on
     int exit_code_ = 0;
@@ -131,8 +140,5 @@ class Coordinator {
     HangWatch hang_;
     std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
 };
-
-// "rank 3", "ranks 2 and 3", "ranks 4 to 7".
-std::string list_ranks(const std::vector<int>& ranks);
 
 }  // namespace torusmp::launch

@@ -39,7 +39,7 @@ class Head : private Attention::Listener,
         : job_(job),
           context_(std::move(context)),
           attention_(loop_, context_, *this),
-          outputs_(loop_, job.size(), job.tag_output, *this),
+          outputs_(loop_, job.size(), job.tag_output, files_of(job), *this),
           coordinator_(job, outputs_, *this),
           tree_(make_tree(job)),
           ways_(tree_.parents, launch_torus(job)),
@@ -62,6 +62,7 @@ class Head : private Attention::Listener,
     // ---- start ----
 
     void prepare() {
+        if (under_debugger()) coordinator_.hold();
         for (const HostPlan& host : job_.hosts) {
             if (!host.here) continue;
             own_.emplace(make_order(job_, tree_, int(&host - job_.hosts.data())));
@@ -145,6 +146,7 @@ class Head : private Attention::Listener,
     }
 
     void user_signal(int signal) override { coordinator_.user_signal(signal); }
+    void debugger_ready() override { coordinator_.go_on(); }
     void front_gone() override {
         front_gone_ = true;
         coordinator_.stop(exit_failure);
@@ -316,6 +318,9 @@ class Head : private Attention::Listener,
         Packer packer;
         packer.add(why);
         child_daemons_.send(DaemonFrame::over, every_node, share(packer.take()));
+    }
+    void show(const std::vector<ProcessEntry>& ranks) override {
+        send_process_table(context_.front.get(), ranks);
     }
     void question() override {
         if (local_) local_->question();

@@ -19,6 +19,7 @@
 #include "config/raw.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/rank_start.h"
+#include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/daemon/spawn.h"
 #include "programs/torus_run/front/program.h"
 
@@ -83,9 +84,13 @@ bool LocalRanks::start_all() {
         add_library_folder(program.environment);
     }
     std::size_t local_rank = 0;
-    for (Rank& rank : ranks_)
-        if (!start(rank, local_rank++, programs[std::size_t(job_.program_of(rank.number))]))
-            return false;
+    for (Rank& rank : ranks_) {
+        Program& program = programs[std::size_t(job_.program_of(rank.number))];
+        const bool in_a_window =
+            std::binary_search(job_.in_windows.begin(), job_.in_windows.end(), rank.number);
+        Program wrapped = in_a_window ? in_window(program, job_.window) : Program();
+        if (!start(rank, local_rank++, in_a_window ? wrapped : program)) return false;
+    }
     // A rank that is alone in its job works with any MPI.
     if (job_.size > 1) another_mpi_.begin();
     return true;
@@ -176,6 +181,8 @@ bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
 // ---- what the job does with them ----
 
 void LocalRanks::signal(int signal) {
+    const bool only_caught = (signal & only_if_caught) != 0;
+    signal &= ~only_if_caught;
     // A user who stops the whole job does not stop single ranks.
     if (signal == SIGTSTP) user_stopped_ = true;
     if (signal == SIGCONT) {
@@ -188,11 +195,14 @@ void LocalRanks::signal(int signal) {
     const bool question = signal == SIGUSR1 || signal == SIGUSR2;
     sigval passed_on{};
     passed_on.sival_int = passed_on_by_torus_run;
-    for (const Rank& rank : ranks_)
-        if (rank.running && question)
-            sigqueue(rank.connected ? rank.connected_pid : rank.pid, signal, passed_on);
-        else if (rank.running)
+    for (const Rank& rank : ranks_) {
+        if (!rank.running) continue;
+        const pid_t program = rank.connected ? rank.connected_pid : rank.pid;
+        if (!question)
             ::kill(-rank.pid, signal);
+        else if (!only_caught || catches(program, signal))
+            sigqueue(program, signal, passed_on);
+    }
 }
 
 void LocalRanks::question() {

@@ -141,6 +141,14 @@ std::string where_asleep(pid_t pid) {
 
 }  // namespace
 
+bool catches(pid_t pid, int signal) {
+    std::ifstream file(fmt::format("/proc/{}/status", pid));
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("SigCgt:"))
+            return (std::strtoull(line.c_str() + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
+    return false;
+}
+
 void Questions::ask(const std::vector<Subject>& subjects) {
     open_.clear();
     for (const Subject& subject : subjects) {

@@ -16,6 +16,9 @@
 
 namespace torusmp::launch {
 
+// Whether a process handles a signal by a function of its own.
+bool catches(pid_t pid, int signal);
+
 // The ranks of one host that have been asked what they wait for. Those that are in the library
 // answer by themselves; the others are looked at until it is clear what they do. Processor time
 // decides and not the clock, so that a busy host makes nobody look hung.
