@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/geometry.h"
-#include "core/link/link_news.h"
+#include "routing/link_news.h"
 #include "core/packets.h"
 #include "core/request.h"
 #include "core/settings.h"
@@ -67,7 +67,7 @@ struct Options {
     // better; none: to log.
     std::function<void(std::string_view)> log_fault = {};
     // Where news of the cables under this rank's links go; none: deaths to log.
-    std::function<void(const LinkNews&)> log_link = {};
+    std::function<void(const routing::LinkNews&)> log_link = {};
 
     // The largest body of a packet.
     std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }

@@ -92,7 +92,7 @@ core::Options Process::options(bool threads) {
     options.threads = threads;
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
-    options.log_link = [this](const core::LinkNews& news) { report(news); };
+    options.log_link = [this](const routing::LinkNews& news) { bootstrap_->report_link(news); };
     options.on_waits = [this](const core::Waits& waits, core::WaitsWanted why) {
         return why != core::WaitsWanted::text &&
                bootstrap_->report_waits(core::encode(waits), why == core::WaitsWanted::overdue);
@@ -104,19 +104,6 @@ core::Options Process::options(bool threads) {
                                host_names(settings_)[std::size_t(node_of(settings_, rank))]);
         };
     return options;
-}
-
-// The cable under a link of ours died, or is back: the launcher tells the user.
-void Process::report(const core::LinkNews& news) {
-    using From = core::LinkNews::State;
-    using To = launch::LinkReport::State;
-    bootstrap_->report_link({.direction = news.direction,
-                             .peer = news.peer,
-                             .state = news.state == From::dead     ? To::dead
-                                      : news.state == From::detour ? To::detour
-                                                                   : To::alive,
-                             .path = news.path,
-                             .why = news.why});
 }
 
 Process::Meeting::Meeting(core::Runtime& runtime, std::string_view call)

@@ -54,7 +54,6 @@ class Process {
     explicit Process(bool threads);
     core::Options options(bool threads);
     void meet(std::string_view call);
-    void report(const core::LinkNews& news);
 
     // A wait for all ranks, outside of the Runtime.
     class Meeting final : public core::Reporter {

@@ -49,7 +49,7 @@ enum class FrameKind : std::uint32_t {
     abort = 20,  // int32 exit code, then the text
     watch = 21,  // this rank wants to be told of deaths, and names them itself
     note = 22,   // text: what it has seen of links and ranks
-    link = 23,   // what became of one of its links, see link_report.h
+    link = 23,   // what became of one of its links, see link_news.h
     waits = 24,  // what it waits for, see core/waits/; sequence 1: for too long, 0: an answer
 };
 

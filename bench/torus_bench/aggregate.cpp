@@ -259,17 +259,18 @@ Table measure_aggregate(const Context& context) {
         table.notes.push_back(
             "Bare node: the same by bare sockets, in turns; ratio: above 1, torusmp is faster.");
     Raw raw = open_raw(context, dimensions);
+    context.progress.expect(context.options.sizes.size() * std::size_t(dimensions) + 1);
     for (const std::size_t bytes : context.options.sizes) {
         Row row{bytes, {}};
         for (int n = 1; n <= dimensions; ++n) {
-            context.progress(fmt::format("{}, {}-D", base::format_size(bytes), n));
+            context.progress.step(fmt::format("{}, {}-D", base::format_size(bytes), n));
             for (Figure& figure : exchange_rates(context, raw, bytes, n))
                 row.figures.push_back(std::move(figure));
         }
         table.rows.push_back(std::move(row));
     }
     if (!context.options.sizes.empty()) {
-        context.progress("each link");
+        context.progress.step("each link");
         const std::size_t largest =
             *std::max_element(context.options.sizes.begin(), context.options.sizes.end());
         table.notes.push_back(describe_slowest(context, largest, dimensions));

@@ -23,6 +23,7 @@
 #include "core/link/link_end.h"
 #include "core/link/link_states.h"
 #include "core/waits/waits.h"
+#include "routing/link_news.h"
 
 namespace torusmp::core {
 
@@ -112,7 +113,7 @@ class LinkManager {
     void begin_session(LinkEnd& end);
     void give_up_parts();
     std::string describe_cut() const;
-    void tell(LinkEnd& end, LinkNews::State state);
+    void tell(LinkEnd& end, routing::LinkNews::State state);
 
     // --- control packets ---
     bool has_credit(Connection& connection, int virtual_channel);

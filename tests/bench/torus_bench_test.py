@@ -96,6 +96,11 @@ class Latency(Program):
         self.assertEqual([r["bytes"] for r in document["rows"]], [0, 1, 8, 64])
         self.assertEqual(document["ran_on"]["ranks"], 2)
 
+    def test_the_time_for_a_figure_is_kept_where_one_trip_takes_longer(self):
+        # No machine moves 128 MiB in 2 ms: as few repetitions as a median needs.
+        document = self.measure("latency", "--torus", "2", "--sizes", "64MiB:64MiB")
+        self.assertEqual({len(f["samples"]) for f in document["rows"][0]["figures"]}, {3})
+
     def test_a_far_partner_is_told_with_its_distance(self):
         document = self.measure("latency", "--torus", "2x2", "--peer", "3", "--sizes", "8:8")
         self.assertIn("ranks 0 and 3 (2 hops)", document["title"])
@@ -382,7 +387,7 @@ class Testbeds(Program):
 class Terminal(Program):
     def test_progress_goes_to_the_terminal_and_leaves_a_clean_line(self):
         mine, theirs = pty.openpty()
-        child = subprocess.Popen([BENCH, "latency", "--torus", "2", "--sizes", "8:8", *QUICK],
+        child = subprocess.Popen([BENCH, "latency", "--torus", "2", "--sizes", "8:16", *QUICK],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
                                  text=True, env=clean_environment(), cwd=self.work,
                                  start_new_session=True)
@@ -403,7 +408,8 @@ class Terminal(Program):
             shown += part
         os.close(mine)
         self.assertEqual(child.returncode, 0, shown)
-        self.assertIn(b"measuring 8B", shown)
+        self.assertIn(b"measuring 8B: 0 %", shown)
+        self.assertIn(b"measuring 16B: 50 %", shown)
         self.assertTrue(shown.endswith(b"\r\033[K"), shown)
         self.assertNotIn("measuring", out)
 

@@ -73,7 +73,7 @@ struct RankEvent {
         vanished,     // under a wrapper that lives on; text completes "rank 3 ..."
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: what it has seen of links and ranks
-        link,         // bytes: what became of one of its links, see launch/link_report.h
+        link,         // bytes: what became of one of its links, see launch/link_news.h
         waits,        // bytes: core::Waits; number 1: it has waited too long, 0: an answer
         seen,         // it does not answer. number: RankSight::State; text: where
         another_mpi,  // nobody here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
