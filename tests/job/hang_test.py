@@ -16,6 +16,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -80,9 +81,10 @@ def settled(line):
 class Job:
     """torus-run with a case, and its output as it comes."""
 
-    def __init__(self, torus_run, program, name, flags):
+    def __init__(self, torus_run, program, name, flags, ranks=RANKS):
+        self.ranks = ranks
         self.process = subprocess.Popen(
-            [torus_run, "-np", str(RANKS), *flags, program, name], stdin=subprocess.DEVNULL,
+            [torus_run, "-np", str(ranks), *flags, program, name], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         self.lines = queue.Queue()
         self.placed = queue.Queue()
@@ -97,7 +99,7 @@ class Job:
         to.put(None)
 
     def await_places(self, deadline):
-        for _ in range(RANKS):
+        for _ in range(self.ranks):
             if self.placed.get(timeout=max(0.1, deadline - time.monotonic())) is None:
                 return
 
@@ -165,6 +167,71 @@ def run(torus_run, program, names):
     return rows, wrong
 
 
+# ---- what is said without being asked, and what goes to files ----
+
+def end_by_itself(torus_run, program, flags, name, ranks=RANKS):
+    result = subprocess.run([torus_run, "-np", str(ranks), *flags, program, name], text=True,
+                            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
+    return result.returncode, result.stderr
+
+
+def check(good, what, text):
+    print(f"{'ok  ' if good else 'BAD '} {what}", flush=True)
+    if not good:
+        print(text)
+    return [] if good else [what]
+
+
+def run_unasked(torus_run, program):
+    wrong = []
+    cause = "the job cannot go on: 0 -> 1 -> 0: rank 0 in MPI_Barrier, rank 1 in MPI_Recv from rank 0, tag 5"
+    code, errors = end_by_itself(torus_run, program, ["--timeout", "5"], "nobody_serves")
+    wrong += check(code == 124 and cause in errors and errors.count("cannot go on") == 1,
+                   "at the end of the job's time", errors)
+    with tempfile.TemporaryDirectory() as folder:
+        job = Job(torus_run, program, "nobody_serves",
+                  ["--set", "watchdog.after=1s", "--reports", folder + "/reports"])
+        deadline = time.monotonic() + LIMIT
+        try:
+            line = job.next_line(deadline)
+            while line is not None and cause not in line:
+                line = job.next_line(deadline)
+            while line is not None and "reports of all ranks" not in job.seen[-1]:
+                line = job.lines.get(timeout=max(0.1, deadline - time.monotonic()))
+                job.seen.append(line)
+        except queue.Empty:
+            line = None
+        finally:
+            job.end()
+        wrong += check(line is not None, "when a wait lasts long", "\n".join(map(str, job.seen)))
+        reports = sorted(os.listdir(folder + "/reports")) if line else []
+        text = "".join(open(f"{folder}/reports/{name}", encoding="utf-8").read() for name in reports)
+        wrong += check(reports == ["rank.0", "rank.1", "rank.2", "rank.3"] and
+                       "receive of up to 4 B from rank 0 (MPI_COMM_WORLD, tag 5): no message yet" in text,
+                       "reports of ranks in files", text)
+    code, errors = end_by_itself(torus_run, program, ["--set", "mpi.check=true"], "leftovers", 2)
+    wrong += check("rank 0 sent tag 78, 4 B, which was never received; rank 1 receives tag 77 from rank 0"
+                   in errors, "leftovers at the end", errors)
+    return wrong
+
+
+def run_many(torus_run, program):
+    """64 ranks fit a screen."""
+    job = Job(torus_run, program, "ring", [], 64)
+    try:
+        line = first_line(job, r"0 -> 1 -> 2 -> \.\.\. -> 63 -> 0 \(64 ranks\), all in MPI_Send of 1 MiB")
+        time.sleep(0.5)  # the rest of the last summary
+        while not job.lines.empty():
+            job.seen.append(job.lines.get())
+    except queue.Empty:
+        line = None
+    finally:
+        job.end()
+    starts = [i for i, text in enumerate(job.seen) if text and text.startswith("torus-run: the job")]
+    longest = max((b - a for a, b in zip(starts, starts[1:])), default=99)
+    return check(line is not None and longest <= 24, "64 ranks in a ring", "\n".join(map(str, job.seen)))
+
+
 BEGIN, END = "<!-- the table of hangs -->\n", "<!-- its end -->\n"
 
 
@@ -179,6 +246,7 @@ def main():
     rows, wrong = run(torus_run, program, names)
     if names:
         sys.exit(1 if wrong else 0)
+    wrong += run_unasked(torus_run, program) + run_many(torus_run, program)
     with open(document, encoding="utf-8") as file:
         text = file.read()
     begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)

@@ -182,6 +182,18 @@ static void not_in_step(void) {
     barrier();
 }
 
+static void ring(void) {
+    in_place();
+    MPI_Send(big, sizeof big, MPI_CHAR, (me + 1) % ranks, 0, MPI_COMM_WORLD);
+}
+/* No hang: what is left over is told at the end. */
+static void leftovers(void) {
+    MPI_Request request;
+    if (me == 0) MPI_Send(&number, 1, MPI_INT, 1, 78, MPI_COMM_WORLD);
+    if (me == 1) MPI_Irecv(&number, 1, MPI_INT, 0, 77, MPI_COMM_WORLD, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* With QMP alone. */
 static void declared(void) {
     static int block[2];
@@ -224,6 +236,8 @@ static const struct {
              {"to_itself", to_itself},
              {"any_of_several", any_of_several},
              {"not_in_step", not_in_step},
+             {"ring", ring},
+             {"leftovers", leftovers},
              {NULL, NULL}};
 
 int main(int argc, char** argv) {

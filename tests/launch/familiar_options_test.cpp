@@ -7,6 +7,7 @@
 #include "config/options.h"
 #include "folder.h"
 #include "local_job.h"
+#include "process.h"
 #include "programs/torus_run/front/familiar.h"
 
 namespace torusmp::launch::test::familiar_options_test {
