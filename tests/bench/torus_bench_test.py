@@ -172,11 +172,24 @@ class Aggregate(Program):
 
     def test_the_slowest_link_is_named_with_its_share(self):
         document = self.measure("aggregate", "--sizes", "1:32KiB", "--step", "32")
-        found = re.search(r"^Slowest link at 32KiB, 3-D: rank (\d) to rank (\d), which receives on its [012][+-], "
+        found = re.search(r"^\* Slowest link at 32KiB, 3-D: rank (\d) to rank (\d), which receives on its [012][+-], "
                           r"with [0-9.]+ MB/s: (\d+) % of ", document["notes"][-1])
         self.assertTrue(found, document["notes"])
         self.assertNotEqual(found[1], found[2])
         self.assertTrue(0 < int(found[3]) <= 100)
+
+    def test_what_each_link_carries_is_a_table_in_which_the_slowest_is_marked(self):
+        document = self.measure("aggregate", "--torus", "3x2", "--sizes", "32KiB:32KiB")
+        *_, head, a, b, c, d, e, f, slowest = document["notes"]
+        self.assertEqual(head.split(), ["rank", "0+", "0-", "1+", "1-"])
+        lines = (a, b, c, d, e, f)
+        self.assertEqual([line.split()[0] for line in lines], [str(rank) for rank in range(6)])
+        self.assertEqual({len(line) for line in lines}, {len(head)})
+        rates = [float(word) for line in lines for word in line.replace("*", "").split()[1:]]
+        self.assertEqual(len(rates), 24)
+        marked = [word for line in lines for word in re.findall(r"\* ([0-9.]+)", line)]
+        self.assertEqual([float(word) for word in marked], [min(rates)])
+        self.assertIn(f"with {marked[0]} MB/s", slowest)
 
     def test_a_dimension_of_one_has_no_links(self):
         document = self.measure("aggregate", "--torus", "2x1x3", "--sizes", "64:64")
