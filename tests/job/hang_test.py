@@ -34,7 +34,7 @@ CASES = [
     ("not_in_step", "a synchronous send meets another receive",
      r"rank 1 receives tag 5 from rank 0; rank 0 sends tag 8, 4 B", []),
     ("size", "members of a broadcast give different sizes", r"(1000|2000) B.*(1000|2000)|different counts", []),
-    ("root", "members name different roots", r"root 0.*root 2|root 2.*root 0", []),
+    ("root", "members name different roots", r"root 0.*root 2|root 2.*root 0|does not fit|different counts", []),
     ("order", "members call collectives in a different order",
      r"called (allreduce|barrier).*called (allreduce|barrier)|called MPI_(Allreduce|Barrier).*called MPI_(Allreduce|Barrier)|does not fit|different counts", []),
     ("crossed_barriers", "the same collective on different communicators",
@@ -69,6 +69,12 @@ CASES = [
      r"ranks 0, 1 and 3 wait for rank 2, which has not called MPI_Init", []),
     ("exits", "one rank exits without MPI_Finalize", r"rank 1 .* exited with code 0 without finalize", []),
 ]
+
+
+# The library finds these out itself and ends the job; which rank is first to say so differs.
+ENDS = {"size": "the job ends by itself, with an error that names the ranks and both sizes",
+        "root": "the job ends by itself, with an error that names the ranks that differ",
+        "order": "the job ends by itself, with an error that names the ranks that differ"}
 
 
 def settled(line):
@@ -163,7 +169,7 @@ def run(torus_run, program, names):
         if not good:
             wrong.append(name)
             print("     expected", wanted, *job.seen[-40:], sep="\n     ")
-        rows.append((mistake, settled(line or "")))
+        rows.append((mistake, ENDS.get(name) or f"`{settled(line or '')}`"))
     return rows, wrong
 
 
@@ -237,7 +243,7 @@ BEGIN, END = "<!-- the table of hangs -->\n", "<!-- its end -->\n"
 
 def table(rows):
     text = "| what is wrong | first line |\n|---|---|\n"
-    return text + "".join(f"| {mistake} | `{line}` |\n" for mistake, line in rows)
+    return text + "".join(f"| {mistake} | {line} |\n" for mistake, line in rows)
 
 
 def main():

@@ -81,10 +81,7 @@ void Coordinator::tick(Clock::time_point now) {
     if (tell_notes_at_ && now >= *tell_notes_at_) tell_notes();
     say(cables_.due(now));
     hang_.tick(now);
-    if (timed_out_ && !hang_.busy() && !kill_at_ && !kill_now_) {
-        kill_at_ = now + grace;
-        hosts_.terminate();
-    }
+    end_in_time(now);
     if (job_.timeout.count() == 0 || kill_at_ || kill_now_ || timed_out_ ||
         now < began_ + job_.timeout)
         return;
@@ -96,6 +93,14 @@ void Coordinator::tick(Clock::time_point now) {
     exit_code_ = exit_timeout;
     if (alive_ == 0) kill_now_ = true;  // nothing runs yet
     if (is_ours()) hang_.want(HangWatch::Why::timeout);
+    end_in_time(now);
+}
+
+// What the ranks wait for is said first.
+void Coordinator::end_in_time(Clock::time_point now) {
+    if (!timed_out_ || hang_.busy() || kill_at_ || kill_now_) return;
+    kill_at_ = now + grace;
+    hosts_.terminate();
 }
 
 // Whether any process is a rank of ours; others cannot say what they wait for.

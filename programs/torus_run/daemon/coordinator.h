@@ -102,6 +102,7 @@ class Coordinator {
     void hear_of_link(const RankEvent& event);
     void say(const std::vector<std::string>& lines);
     void report_other_mpi();
+    void end_in_time(Clock::time_point now);
     void tell_notes();
     void show_processes();
     void lose_ranks(int node, const std::string& why, Cause& cause);
