@@ -56,7 +56,7 @@ namespace {
 
 // Becomes the program once gdb holds it, which stops where the program begins. $1: gdb's command.
 constexpr const char* under_gdb = R"(gdb="gdb -q -p $$ -ex 'set breakpoint pending on' \
--ex 'catch exec' -ex continue -ex delete -ex 'tbreak main' -ex continue"
+-ex 'catch exec' -ex continue -ex 'delete 1' -ex 'tbreak main' -ex continue"
 if [ -n "$TMUX" ]; then
     tmux new-window -d -n "rank $TORUSMP_RANK" "$gdb" || exit 1
 else
