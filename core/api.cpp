@@ -131,6 +131,20 @@ void Runtime::request_report() noexcept {
     progress_.ask_for(Progress::report_wanted);
 }
 
+void Runtime::request_answer() noexcept {
+    progress_.ask_for(Progress::answer_wanted);
+}
+
+void Runtime::add_reporter(const Reporter& reporter) {
+    const Guard guard(progress_);
+    core_->reporters.push_back(&reporter);
+}
+
+void Runtime::remove_reporter(const Reporter& reporter) {
+    const Guard guard(progress_);
+    std::erase(core_->reporters, &reporter);
+}
+
 void Runtime::interrupt() noexcept {
     progress_.ask_for(Progress::interrupt_wanted);
 }

@@ -28,6 +28,7 @@
 #include "core/progress/task.h"
 #include "core/request.h"
 #include "core/sharing/shared_memory.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -123,15 +124,16 @@ class Runtime final {
     bool progress();
     // Polls, then sleeps, until the request is complete. `what` names the call in reports.
     void wait(Request& request, std::string_view what = "wait") {
-        wait_until([&] { return request.complete(); }, what);
+        const AwaitedRequest awaited(request);
+        wait_until([&] { return request.complete(); }, what, &awaited);
     }
-    // The same for any condition that progress can fulfil.
+    // The same for any condition that progress can fulfil. awaited: what that is, for reports.
     template <class Done>
-    void wait_until(Done&& done, std::string_view what) {
+    void wait_until(Done&& done, std::string_view what, const Awaited* awaited = nullptr) {
         if (done()) return;
         progress_.poll();  // often it is there already
         if (done()) return;
-        Progress::Waiter waiter(progress_, what);
+        Progress::Waiter waiter(progress_, what, awaited);
         do waiter.turn();
         while (!done());
     }
@@ -151,6 +153,11 @@ class Runtime final {
     // --- from outside ---
     // Prints the report through Options::log as soon as the Runtime next runs; async-signal-safe.
     void request_report() noexcept;
+    // The same, for the launcher: what is waited for goes to Options::on_waits.
+    void request_answer() noexcept;
+    // Asked for every report, until removed.
+    void add_reporter(const Reporter& reporter);
+    void remove_reporter(const Reporter& reporter);
     // Calls Options::on_interrupt as soon as the Runtime next runs, on the thread that runs it;
     // from any thread and from signal handlers.
     void interrupt() noexcept;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/core.h"
 
-#include <fmt/format.h>
-
 namespace torusmp::core {
 
 // Some modules refer to others that are made after them; they keep the reference and use it later.
@@ -27,8 +25,7 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       faults(commons, connections, sender, {&messages, &persistent, &receives, &sends}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links),
-      progress(commons, connections, sender, faults, links, dispatcher,
-               [this] { return report(); }),
+      progress(commons, connections, sender, faults, links, dispatcher, [this] { return waits(); }),
       notes(commons, connections, sender, matching, faults, progress),
       shared(connections) {
     register_handlers();
@@ -62,40 +59,24 @@ void Core::register_handlers() {
     to.handle<&Persistent::on_rtr>(PacketKind::flow_rtr, persistent);
 }
 
-namespace {
-
-// Lines as they stand in a report.
-std::string indented(std::string_view lines) {
-    while (!lines.empty() && lines.back() == '\n') lines.remove_suffix(1);
-    std::string text = "  ";
-    for (const char c : lines) {
-        text += c;
-        if (c == '\n') text += "  ";
-    }
-    return text;
-}
-
-}  // namespace
-
-std::string Core::report() const {
+Waits Core::waits() const {
     const Progress::Guard guard(progress);
-    std::string text =
-        fmt::format("rank {} of {}: what it waits for\n", commons.rank(), connections.size());
-    const std::size_t empty = text.size();
-    messages.report(text);
-    persistent.report(text);
-    dispatcher.report(text);
-    receives.report(text);
-    sends.report(text);
-    sender.report(text);
-    links.report(text);
-    progress.report_tasks(text);
-    if (text.size() == empty) text += "  nothing\n";
-    text.pop_back();
+    Waits waits;
+    waits.rank = commons.rank();
+    waits.ranks = connections.size();
+    messages.report(waits);
+    persistent.report(waits);
+    dispatcher.report(waits);
+    receives.report(waits);
+    sends.report(waits);
+    sender.report(waits);
+    links.report(waits);
+    for (const Reporter* reporter : reporters) reporter->report(waits);
+    progress.report(waits);
     for (const transport::Interface* it : connections.interfaces())
-        if (const std::string counted = it->statistics(); !counted.empty())
-            text += fmt::format("\n{}", indented(counted));
-    return text;
+        if (std::string counted = it->statistics(); !counted.empty())
+            waits.counters.push_back(std::move(counted));
+    return waits;
 }
 
 }  // namespace torusmp::core

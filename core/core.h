@@ -23,6 +23,7 @@
 #include "core/pt2pt/streams.h"
 #include "core/relay/relay.h"
 #include "core/sharing/shared_memory.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -34,7 +35,7 @@ class Core {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    std::string report() const;
+    Waits waits() const;
 
     Commons commons;
     Connections connections;
@@ -57,6 +58,7 @@ class Core {
     Progress progress;
     Notes notes;
     SharedMemory shared;
+    std::vector<const Reporter*> reporters;  // of layers above
 
   private:
     void register_handlers();

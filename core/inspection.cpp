@@ -47,8 +47,12 @@ LinkHoldings Inspection::link_holdings() const {
     return core_.links.holdings();
 }
 
+Waits Inspection::waits() const {
+    return core_.waits();
+}
+
 std::string Inspection::report() const {
-    return core_.report();
+    return describe(core_.waits(), [this](Rank rank) { return core_.commons.name_of(rank); });
 }
 
 std::uint64_t Inspection::faults() const {

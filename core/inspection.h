@@ -13,6 +13,7 @@
 #include "core/connection/connection.h"
 #include "core/link/link_holdings.h"
 #include "core/request.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -43,7 +44,9 @@ class Inspection {
     bool on_cables() const;
     // What is kept for links that died, or may die.
     LinkHoldings link_holdings() const;
-    // Every pending wait: what, rank, peer, link, credits held. Many lines.
+    // Every pending wait: what, peer, link, credits held.
+    Waits waits() const;
+    // The same as text: many lines.
     std::string report() const;
 
     // How many ranks and links have been lost, for callers that check whether there is a new one.

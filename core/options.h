@@ -18,6 +18,7 @@
 #include "core/request.h"
 #include "core/settings.h"
 #include "core/transport/api/interface.h"
+#include "core/waits/waits.h"
 #include "routing/detours.h"
 #include "routing/torus.h"
 
@@ -56,6 +57,8 @@ struct Options {
     // Relays and remote writes move while the program computes.
     bool progress_thread = setting::progress.initial() == ProgressMode::thread;
     std::chrono::nanoseconds watchdog = setting::watchdog.initial();  // zero: off
+    // Where news of waits go first; false, or none: as text to log.
+    std::function<bool(const Waits&, WaitsWanted)> on_waits = {};
     // Where reports of waits and faults go: whole lines without a newline at the end.
     std::function<void(std::string_view)> log;
     std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"

@@ -67,7 +67,7 @@ Process::Process(bool threads)
         runtime_->await_links(bootstrap_->keeps_going());
         // Ranks go on together: to one that has begun to talk, a rank that ends because of a dead
         // cable would look dead.
-        if (has_links(*runtime_)) meet();
+        if (has_links(*runtime_)) meet("the start of the job");
     } catch (const std::runtime_error& error) {
         // Before anything is taken down, and through the launcher, which reports only the cause and
         // not its echoes.
@@ -93,6 +93,10 @@ core::Options Process::options(bool threads) {
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.log_link = [this](const routing::LinkNews& news) { bootstrap_->report_link(news); };
+    options.on_waits = [this](const core::Waits& waits, core::WaitsWanted why) {
+        return why != core::WaitsWanted::text &&
+               bootstrap_->report_waits(core::encode(waits), why == core::WaitsWanted::overdue);
+    };
     options.dead_links = config::links_over(settings_, options.torus, bootstrap_->dead_cables());
     if (!host_names(settings_).empty() && !settings_[config::setting::dims].empty())
         options.name_of = [this](core::Rank rank) {
@@ -102,10 +106,22 @@ core::Options Process::options(bool threads) {
     return options;
 }
 
+Process::Meeting::Meeting(core::Runtime& runtime, std::string_view call)
+    : runtime_(runtime), call_(call) {
+    runtime_.add_reporter(*this);
+}
+
+void Process::Meeting::report(core::Waits& waits) const {
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - began_;
+    waits.calls.push_back({std::string(call_), time.count(), false});
+    waits.meeting = true;
+}
+
 // A barrier that sleeps outside the Runtime. But until all ranks have come, packets of others may
 // have to pass through here, cables die and come back, and ranks that still wait for this one ask
 // which call it is in.
-void Process::meet() {
+void Process::meet(std::string_view call) {
+    const Meeting meeting(*runtime_, call);
     if (size() > 1) {
         const bool relays = has_links(*runtime_);
         const auto longest = std::chrono::microseconds(relays ? 200 : 20'000);
@@ -135,7 +151,7 @@ void Process::meet() {
 void Process::leave() {
     if (left_) return;
     runtime_->wait_until([this] { return runtime_->state().quiet(); }, "the end of the job");
-    meet();
+    meet("finalize");
     // Now, even if memory that the program still holds keeps the Runtime alive.
     runtime_->say_goodbye();
     death_watch_.stop();  // it reads from the launcher

@@ -8,6 +8,7 @@
 // and leave().
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,7 +53,20 @@ class Process {
   private:
     explicit Process(bool threads);
     core::Options options(bool threads);
-    void meet();
+    void meet(std::string_view call);
+
+    // A wait for all ranks, outside of the Runtime.
+    class Meeting final : public core::Reporter {
+      public:
+        Meeting(core::Runtime& runtime, std::string_view call);
+        ~Meeting() { runtime_.remove_reporter(*this); }
+        void report(core::Waits& waits) const override;
+
+      private:
+        core::Runtime& runtime_;
+        const std::string_view call_;
+        const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    };
 
     std::unique_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;

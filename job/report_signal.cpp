@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "launch/environment.h"
+
 namespace torusmp::job {
 namespace {
 
@@ -14,33 +16,60 @@ namespace {
 std::atomic<core::Runtime*> reported{nullptr};
 std::atomic<int> handlers{0};
 
-void on_signal(int) {
+void ask_runtime(void (core::Runtime::*question)() noexcept) {
     const int error = errno;
     ++handlers;
-    if (core::Runtime* runtime = reported.load()) runtime->request_report();
+    if (core::Runtime* runtime = reported.load()) (runtime->*question)();
     --handlers;
     errno = error;
 }
 
-bool handled_by(void (*handler)(int)) {
+// torus-run asks all ranks by itself; others want to read the report of this one.
+void on_report(int, siginfo_t* info, void*) {
+    if (info->si_code == SI_QUEUE && info->si_value.sival_int == launch::passed_on_by_torus_run)
+        return;
+    ask_runtime(&core::Runtime::request_report);
+}
+
+void on_question(int, siginfo_t*, void*) {
+    ask_runtime(&core::Runtime::request_answer);
+}
+
+using Handler = void (*)(int, siginfo_t*, void*);
+
+struct Handled {
+    int signal;
+    Handler handler;
+};
+constexpr Handled all_handled[] = {{SIGUSR1, on_report}, {launch::question_signal, on_question}};
+
+void take(const Handled& it) {
     struct sigaction now {};
-    return sigaction(SIGUSR1, nullptr, &now) == 0 && now.sa_handler == handler;
+    if (sigaction(it.signal, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;
+    struct sigaction ours {};
+    ours.sa_sigaction = it.handler;
+    ours.sa_flags = SA_RESTART | SA_SIGINFO;
+    sigemptyset(&ours.sa_mask);
+    sigaction(it.signal, &ours, nullptr);
+}
+
+// A late signal must not kill the process.
+void leave(const Handled& it) {
+    struct sigaction now {};
+    if (sigaction(it.signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+        now.sa_sigaction == it.handler)
+        signal(it.signal, SIG_IGN);
 }
 
 }  // namespace
 
 ReportSignal::ReportSignal(core::Runtime& runtime) {
     reported = &runtime;
-    if (!handled_by(SIG_DFL)) return;
-    struct sigaction report {};
-    report.sa_handler = on_signal;
-    report.sa_flags = SA_RESTART;
-    sigemptyset(&report.sa_mask);
-    sigaction(SIGUSR1, &report, nullptr);
+    for (const Handled& it : all_handled) take(it);
 }
 
 ReportSignal::~ReportSignal() {
-    if (handled_by(on_signal)) signal(SIGUSR1, SIG_IGN);  // a late signal must not kill the process
+    for (const Handled& it : all_handled) leave(it);
     reported = nullptr;
     while (handlers != 0) std::this_thread::yield();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGUSR1 makes the Runtime print what it waits for, unless the program handles the signal itself.
+// SIGUSR1 makes the Runtime print what it waits for, and torus-run's question makes it answer,
+// unless the program handles these signals itself.
 // Held by the Process while its Runtime lives; one at a time.
 #pragma once
 

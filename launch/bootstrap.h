@@ -72,6 +72,9 @@ class Bootstrap {
     // knows the whole prints it if it is news. By any thread. Without a launcher to report to, it
     // is printed at once.
     virtual void note(std::string_view text);
+    // Tells the launcher what this rank waits for (core/waits/), because it was asked or, overdue,
+    // because the wait lasts long. False: there is no launcher that listens. By any thread.
+    virtual bool report_waits(std::span<const std::byte> waits, bool overdue);
     // Ends the whole job. The launcher prints the message, stops every rank and exits with code.
     [[noreturn]] virtual void abort(int code, std::string_view message) = 0;
     // This rank is done in an orderly way: leaving without this call is reported as a failure of

@@ -30,6 +30,10 @@ void Bootstrap::note(std::string_view text) {
     fmt::print(stderr, "{}\n", text);
 }
 
+bool Bootstrap::report_waits(std::span<const std::byte>, bool) {
+    return false;
+}
+
 const std::vector<routing::Link>& Bootstrap::dead_cables() const {
     static const std::vector<routing::Link> none;
     return none;

@@ -4,6 +4,7 @@
 // come from one build, and the version in `Welcome` refuses a mixture of two.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,10 +24,15 @@ inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
 // Which of the programs of the job this rank runs, from 0.
 inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 inline constexpr std::size_t secret_bytes = 16;
 // Limits of a contribution to one exchange, and of an abort text. More is a damaged frame.
 inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
+
+// By this signal torus-run asks a rank what it waits for; it does nothing to other programs.
+inline constexpr int question_signal = SIGURG;
+// Comes with the SIGUSR1 that torus-run passes on: it has asked the rank already.
+inline constexpr int passed_on_by_torus_run = 0x746f7275;
 
 enum class FrameKind : std::uint32_t {
     // torus-run to rank
@@ -44,6 +50,7 @@ enum class FrameKind : std::uint32_t {
     watch = 21,  // this rank wants to be told of deaths, and names them itself
     note = 22,   // text: what it has seen of links and ranks
     link = 23,   // what became of one of its links, see link_news.h
+    waits = 24,  // what it waits for, see core/waits/; sequence 1: for too long, 0: an answer
 };
 
 struct FrameHeader {

@@ -80,6 +80,15 @@ class TorusRunBootstrap final : public Bootstrap {
         }
     }
 
+    bool report_waits(std::span<const std::byte> waits, bool overdue) override {
+        try {
+            if (waits.size() <= max_frame_bytes) send(FrameKind::waits, overdue ? 1 : 0, waits);
+        } catch (const BootstrapError&) {
+            // Nobody is left to say it: torus-run is gone, and this rank ends soon.
+        }
+        return true;
+    }
+
     void note(std::string_view text) override {
         constexpr std::size_t longest = 4096;
         try {

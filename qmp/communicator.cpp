@@ -46,7 +46,7 @@ QMP_comm_struct& default_comm(std::string_view call) {
 }
 
 QMP_status_t finish(collectives::Schedule& schedule, std::string_view call) {
-    schedule.wait();
+    schedule.wait(call);
     if (schedule.error() == core::Error::none) return QMP_SUCCESS;
     if (schedule.error() != core::Error::unreachable) fail(call, schedule.failure());
     if (!library().process->keeps_going()) fall_with_others(call, schedule.failure());

@@ -97,6 +97,7 @@ void start(int* argc, char*** argv, int required, const char* call) {
     lib.initialized = true;
     lib.was_initialized = true;
     make_communicators(lib, call);
+    begin_reports();
 }
 
 void finalize(const char* call) {
@@ -108,9 +109,10 @@ void finalize(const char* call) {
         // Counts as a collective: nodes that are in another one, and wait for this one, are told.
         collectives::Exchange end(lib.allocated->group);
         end.start("finalize");
-        end.wait();
+        end.wait(call);
         if (end.error() == core::Error::mismatch) fail(call, end.failure());
     }
+    end_reports();
     lib.initialized = false;
     hot.runtime = nullptr;
     lib.allocated = lib.job = lib.default_comm = nullptr;

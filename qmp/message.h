@@ -47,6 +47,10 @@ struct QMP_msghandle_struct {
 
 namespace torusmp::qmp {
 
+// Handles that are declared and not started, and the names of communicators: for reports of waits.
+// From here to end_reports().
+void begin_reports();
+void end_reports();
 // What is still in flight at the end of the job: one line for each handle; empty: nothing.
 std::string handles_in_flight();
 

@@ -14,7 +14,20 @@ void put(char (&field)[size], std::string_view text) {
     std::copy_n(text.begin(), std::min(text.size(), size - 1), field);
 }
 
+// "MPI_SUM of integers of 4 B"
+std::string what_is_computed(std::string_view operation, std::string_view elements,
+                             std::size_t element) {
+    std::string about(operation);
+    if (!elements.empty()) about += fmt::format("{}{}", about.empty() ? "" : " of ", elements);
+    if (element > 1) about += fmt::format("{} of {} B", about.empty() ? "elements" : "", element);
+    return about;
+}
+
 }  // namespace
+
+std::string Call::what() const {
+    return what_is_computed(label.operation, label.elements, element);
+}
 
 Call call_of(int root, std::uint64_t bytes, const Operation& operation) {
     return {root, bytes, operation.element, operation.label};
@@ -53,9 +66,7 @@ std::string CallRecord::text() const {
     if (root >= 0) text += fmt::format(" with root {}", root);
     if (bytes != Call::any_bytes)
         text += fmt::format("{} {} B", root >= 0 ? " and" : " with", bytes);
-    std::string about = operation;
-    if (elements[0] != '\0') about += fmt::format("{}{}", about.empty() ? "" : " of ", elements);
-    if (element > 1) about += fmt::format("{} of {} B", about.empty() ? "elements" : "", element);
+    const std::string about = what_is_computed(operation, elements, element);
     if (!about.empty()) text += fmt::format(" ({})", about);
     return text;
 }

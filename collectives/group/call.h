@@ -19,6 +19,9 @@ struct Call {
     std::uint64_t bytes = any_bytes;  // any_bytes: they may differ
     std::size_t element = 0;          // bytes; 0: not known
     Label label{};                    // what a reduction computes, and of what
+
+    // "MPI_SUM of integers of 4 B"
+    std::string what() const;
 };
 // The call of a reduction.
 Call call_of(int root, std::uint64_t bytes, const Operation& operation);

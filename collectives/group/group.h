@@ -106,6 +106,10 @@ class Group {
     // What this member has called, and heard of the others' calls.
     Ledger& ledger() const { return *ledger_; }
 
+    // Who says in reports what the program calls this group; kept by the caller.
+    void set_names(const core::Reporter& names) { names_ = &names; }
+    const core::Reporter* names() const { return names_; }
+
     // The same members laid out in the order of their member numbers: for operations that do not
     // commute. Itself where that is so anyway; else made on first use.
     Group& ordered();
@@ -155,6 +159,7 @@ class Group {
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;
     bool hosts_known_ = false;
+    const core::Reporter* names_ = nullptr;
 };
 
 // A group that spans hosts with several members each: collectives go through shared memory inside a

@@ -25,10 +25,20 @@ std::string Verdict::text() const {
 Ledger::Ledger(const Group& group, core::Tag kind)
     : runtime_(&group.runtime()), group_(group), kind_(kind) {
     runtime_->notes().add_reader(group.context(), *this);
+    runtime_->add_reporter(*this);
 }
 
 Ledger::~Ledger() {
-    if (runtime_ != nullptr) runtime_->notes().remove_reader(*this);
+    if (runtime_ == nullptr) return;
+    runtime_->remove_reporter(*this);
+    runtime_->notes().remove_reader(*this);
+}
+
+void Ledger::report(core::Waits& waits) const {
+    core::Waits::Group& group = waits.group(group_.context());
+    group.members = group_.members();
+    if (last_ != 0) group.last = last_;
+    if (group_.names() != nullptr) group_.names()->report(waits);
 }
 
 // ---- this member's own calls ----

@@ -44,7 +44,7 @@ struct Verdict {
     std::string text() const;
 };
 
-class Ledger final : private core::NoteReader {
+class Ledger final : private core::NoteReader, private core::Reporter {
   public:
     // kind: the low bits of the tags of the group's collectives, see Tags.
     Ledger(const Group& group, core::Tag kind);
@@ -115,6 +115,7 @@ class Ledger final : private core::NoteReader {
 
     bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) override;
     void on_end() override { runtime_ = nullptr; }
+    void report(core::Waits& waits) const override;
 
     static std::size_t place_of(core::Tag tag) {
         return std::size_t(tag >> Tags::shift) % remembered;

@@ -67,19 +67,14 @@ bool Messages::all_complete() const {
     return true;
 }
 
-std::string Messages::describe() const {
-    std::string text;
-    const auto name_peers = [&](const auto& batch, const char* before) {
-        for (std::size_t i = 0; i < batch.used; ++i) {
-            if (batch.requests[i].complete()) continue;
-            text += before + std::to_string(batch.requests[i].peer());
-            before = ", ";
-        }
+void Messages::report(core::Waits::Collective& open) const {
+    const auto add = [](const auto& batch, std::vector<Rank>& peers) {
+        for (std::size_t i = 0; i < batch.used; ++i)
+            if (!batch.requests[i].complete()) peers.push_back(batch.requests[i].peer());
     };
-    if (awaited_ != core::any_source) text += " waits for rank " + std::to_string(awaited_);
-    name_peers(receives_, " waits for rank ");
-    name_peers(sends_, "; sends to rank ");
-    return text;
+    if (awaited_ != core::any_source) open.receives_from.push_back(awaited_);
+    add(receives_, open.receives_from);
+    add(sends_, open.sends_to);
 }
 
 }  // namespace torusmp::collectives

@@ -113,8 +113,8 @@ class Messages {
     // Cancels what is under way, once; false: that has been done before.
     bool take_back();
     bool all_complete() const;
-    // " waits for rank 3, 4; sends to rank 5"
-    std::string describe() const;
+    // Adds the members that it waits for, and to which it sends.
+    void report(core::Waits::Collective& open) const;
 
   private:
     // Each step reuses the first few requests.

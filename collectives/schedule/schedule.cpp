@@ -214,14 +214,32 @@ bool Schedule::all_complete() {
     return messages_.all_complete();
 }
 
+void Schedule::add_peers(core::Waits::Collective& open) const {
+    messages_.report(open);
+    for (const Schedule* part : parts_)
+        if (!part->complete()) part->add_peers(open);
+}
+
+core::Waits::Collective Schedule::open() const {
+    core::Waits::Collective open{.name = std::string(name_),
+                                 .context = group().context(),
+                                 .tag = messages_.tag(),
+                                 .root = call_.root,
+                                 .bytes = call_.bytes,
+                                 .what = call_.what(),
+                                 .id = static_cast<const core::Task*>(this)};
+    add_peers(open);
+    if (!begun_ && check_ != nullptr) check_->add_peers(open);
+    if (entered_) open.known = group().ledger().describe(messages_.tag());
+    return open;
+}
+
+void Schedule::report(core::Waits& waits) const {
+    waits.add(open());
+}
+
 std::string Schedule::describe() const {
-    std::string text(name_);
-    if (!begun_ && check_ != nullptr) text += ": " + check_->describe();
-    text += messages_.describe();
-    if (!entered_) return text;
-    if (const std::string why = group().ledger().describe(messages_.tag()); !why.empty())
-        text += "; " + why;
-    return text;
+    return core::describe(open());
 }
 
 }  // namespace torusmp::collectives

@@ -37,10 +37,12 @@ class Schedule : public core::Task, protected Steps {
         elements_ = what;
         element_ = bytes;
     }
-    // Blocks until complete.
-    void wait() {
+    // Blocks until complete. call: how reports name the wait; empty: as the collective.
+    void wait(std::string_view call = {}) {
         if (complete()) return;
-        group().runtime().wait_until([this] { return complete(); }, name_);
+        const core::AwaitedTask awaited(*this);
+        group().runtime().wait_until([this] { return complete(); }, call.empty() ? name_ : call,
+                                     &awaited);
     }
     // fix() gives this schedule a tag of its own: its starts then match those of the schedules that
     // the other members fixed as their n-th, in whatever order each member starts them. unfix()
@@ -63,7 +65,9 @@ class Schedule : public core::Task, protected Steps {
     }
 
     bool advance() final;
-    std::string describe() const final;
+    void report(core::Waits& waits) const final;
+    // What it waits for, in words.
+    std::string describe() const;
     void linger() final;
     bool looks() const final { return messages_.area() != nullptr; }
     void set_asleep(bool asleep) final;
@@ -92,6 +96,8 @@ class Schedule : public core::Task, protected Steps {
 
   private:
     void forget_fixed();
+    core::Waits::Collective open() const;
+    void add_peers(core::Waits::Collective& open) const;
     void keep(const Call& call);
     bool has_begun();
     void look_for_faults();

@@ -174,15 +174,15 @@ bool PacketSender::credits_home() const {
     return true;
 }
 
-void PacketSender::report(std::string& text) const {
+void PacketSender::report(Waits& waits) const {
     for (const auto& c : connections_.all())
         if (!c->messages.empty() || !c->streams.empty() || c->held != 0)
-            text += fmt::format(
-                "  {}: packets wait for a credit; holds {} of {} of virtual channel 0{}{}\n",
-                commons_.name_of(*c), transport::credits_in(c->credits, 0),
-                transport::credits_in(c->all_credits, 0),
-                c->held != 0 ? "; a packet to be relayed is held" : "",
-                c->down ? "; the link is down" : "");
+            waits.queues.push_back({.name = commons_.name_of(*c),
+                                    .peer = c->peer,
+                                    .credits = std::uint32_t(transport::credits_in(c->credits, 0)),
+                                    .of = std::uint32_t(transport::credits_in(c->all_credits, 0)),
+                                    .relays = c->held != 0,
+                                    .down = c->down});
 }
 
 }  // namespace torusmp::core

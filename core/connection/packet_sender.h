@@ -10,6 +10,7 @@
 
 #include "core/connection/connections.h"
 #include "core/connection/fault_handler.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -85,7 +86,7 @@ class PacketSender {
     bool idle() const;
     // All credits have returned; what a peer owes below its threshold counts as returned.
     bool credits_home() const;
-    void report(std::string& text) const;
+    void report(Waits& waits) const;
 
   private:
     bool flush(Connection& connection);

@@ -165,13 +165,13 @@ void Dispatcher::on_down(transport::Channel& channel, std::string_view why) {
         faults_.close(connection, Error::unreachable, why);
 }
 
-void Dispatcher::report(std::string& text) const {
+void Dispatcher::report(Waits& waits) const {
     if (early_.empty()) return;
     for (const Peer& peer : std::as_const(connections_).peers())
         if (const std::size_t count = early_.waiting(peer); count != 0)
-            text += fmt::format(
-                "  {} packets of {} that came before their turn: number {} is missing\n", count,
-                commons_.name_of(peer.rank), peer.receive_sequence);
+            waits.notes.push_back(
+                fmt::format("{} packets of {} that came before their turn: number {} is missing",
+                            count, commons_.name_of(peer.rank), peer.receive_sequence));
 }
 
 }  // namespace torusmp::core

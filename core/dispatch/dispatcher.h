@@ -13,6 +13,7 @@
 #include "core/fault/faults.h"
 #include "core/link/link_manager.h"
 #include "core/relay/relay.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -42,7 +43,7 @@ class Dispatcher final : public transport::Sink {
             }};
     }
 
-    void report(std::string& text) const;
+    void report(Waits& waits) const;
 
   private:
     struct Handler {

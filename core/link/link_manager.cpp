@@ -283,22 +283,24 @@ LinkHoldings LinkManager::holdings() const {
     return sum;
 }
 
-void LinkManager::report(std::string& text) const {
+void LinkManager::report(Waits& waits) const {
     for (const Hop& it : hops_) {
         if (it.end == nullptr || it.end->on_cable()) continue;
         const LinkEnd& end = *it.end;
-        text += fmt::format("  {}: {}; {} remote writes open\n", commons_.name_of(*it.connection),
-                            end.closed_    ? "given up"
-                            : end.agreed_  ? "on a detour"
-                            : end.cable_   ? "its cable is back, and the far end has not said so"
-                            : end.session_ ? "its far end has not agreed on the detour"
-                                           : "has no detour",
-                            end.writes_.size());
+        std::string text =
+            fmt::format("{}: {}; {} remote writes open", commons_.name_of(*it.connection),
+                        end.closed_    ? "given up"
+                        : end.agreed_  ? "on a detour"
+                        : end.cable_   ? "its cable is back, and the far end has not said so"
+                        : end.session_ ? "its far end has not agreed on the detour"
+                                       : "has no detour",
+                        end.writes_.size());
         for (int k = 0; k < it.connection->virtual_channels; ++k)
             if (const std::size_t held = end.held_[std::size_t(k)].size();
                 held != 0 || end.unsent(k) != 0)
-                text += fmt::format("    virtual channel {}: {} packets held, {} to leave\n", k,
-                                    held, end.unsent(k));
+                text += fmt::format("\n  virtual channel {}: {} packets held, {} to leave", k, held,
+                                    end.unsent(k));
+        waits.notes.push_back(std::move(text));
     }
 }
 

@@ -22,6 +22,7 @@
 #include "core/connection/transfer_listener.h"
 #include "core/link/link_end.h"
 #include "core/link/link_states.h"
+#include "core/waits/waits.h"
 #include "routing/link_news.h"
 
 namespace torusmp::core {
@@ -69,7 +70,7 @@ class LinkManager {
     // All links that have ends here go over their cables.
     bool on_cables() const;
     LinkHoldings holdings() const;
-    void report(std::string& text) const;
+    void report(Waits& waits) const;
 
   private:
     struct Setup {

@@ -179,12 +179,23 @@ void Persistent::peer_lost(Peer& peer, Error error) {
         }
 }
 
-void Persistent::report(std::string& text) const {
+void Persistent::report(Waits& waits) const {
     for (const Flows& flows : peers_)
-        for (const auto& flow : flows.receives)
+        for (const auto& flow : flows.receives) {
             for (const ReceiveRequest* r = flow->first; r != nullptr; r = r->next_)
-                text += fmt::format("  channel receive of up to {} B from {}: no message yet\n",
-                                    r->buffer_.bytes, commons_.name_of(flow->source));
+                waits.add(Waits::Operation{.kind = Waits::Operation::Kind::receive,
+                                           .channel = true,
+                                           .peer = flow->source,
+                                           .context = flow->key.context,
+                                           .bytes = r->buffer_.bytes,
+                                           .id = static_cast<const Request*>(r)});
+            for (const Unexpected* m = flow->unexpected; m != nullptr; m = m->next_in_flow)
+                waits.add(Waits::Message{.channel = true,
+                                         .at_sender = m->is_request,
+                                         .source = flow->source,
+                                         .context = flow->key.context,
+                                         .bytes = m->status().bytes});
+        }
 }
 
 }  // namespace torusmp::core

@@ -10,6 +10,7 @@
 #include "core/connection/packet_sender.h"
 #include "core/match/flow.h"
 #include "core/pt2pt/messages.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -41,7 +42,7 @@ class Persistent final : public PeerLossListener {
     bool on_rtr(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
     void peer_lost(Peer& peer, Error error) override;
-    void report(std::string& text) const;
+    void report(Waits& waits) const;
 
   private:
     struct Flows {                                 // with one peer

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/progress/progress.h"
 
-#include <fmt/format.h>
-
 #include <poll.h>
 #include <sched.h>
 #include <utility>
@@ -38,7 +36,7 @@ inline void pause() {
 
 Progress::Progress(Commons& commons, Connections& connections, PacketSender& sender,
                    FaultHandler& faults, LinkManager& links, transport::Sink& sink,
-                   std::function<std::string()> report)
+                   std::function<Waits()> waits)
     : commons_(commons),
       options_(commons.options),
       connections_(connections),
@@ -46,7 +44,7 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
       faults_(faults),
       links_(links),
       sink_(sink),
-      report_(std::move(report)),
+      waits_(std::move(waits)),
       locking_(options_.threads || options_.progress_thread),
       spin_(options_.spin.count()),
       polls_per_look_(polls_per_look) {
@@ -164,7 +162,7 @@ void Progress::Waiter::look() {
         moves != moves_seen_) {
         // What ranks tell each other about their waiting does not end the wait.
         const std::uint64_t notes = progress_.notes_.load(std::memory_order_relaxed);
-        if (moves - moves_seen_ > notes - notes_seen_) began_ = {};
+        if (moves - moves_seen_ > notes - notes_seen_) began_.store({}, std::memory_order_relaxed);
         moves_seen_ = moves;
         notes_seen_ = notes;
         idle_turns_ = 0;
@@ -188,8 +186,11 @@ void Progress::Waiter::look() {
         return;
     }
     const auto now = Clock::now();
-    if (began_ == Clock::time_point{}) began_ = warned_ = now;
-    if (spins && now - began_ < spin) return;
+    auto began = began_.load(std::memory_order_relaxed);
+    if (began == Clock::time_point{})
+        began_.store(began = warned_ = now, std::memory_order_relaxed);
+    if (spins && now - began < spin) return;
+    if (!listed_) progress_.list(*this);
     speak(now);
     progress_.sleep_until(next_word(), moves_seen_);
 }
@@ -210,10 +211,7 @@ void Progress::Waiter::speak(Clock::time_point now) {
         progress_.linger(what_);
     }
     if (watchdog.count() != 0 && now - warned_ >= watchdog) {
-        const double seconds = std::chrono::duration<double>(now - began_).count();
-        progress_.commons_.log(fmt::format("{} has waited for {:.1f} s in {}\n{}",
-                                           progress_.commons_.name_of(progress_.options_.rank),
-                                           seconds, what_, progress_.report_()));
+        progress_.tell(WaitsWanted::overdue);
         warned_ = now;
     }
 }
@@ -287,15 +285,55 @@ void Progress::ask_for(unsigned what) noexcept {
 
 void Progress::answer_asked() {
     const unsigned asked = asked_.exchange(0);
-    if ((asked & report_wanted) != 0) commons_.log(report_());
+    if ((asked & report_wanted) != 0) tell(WaitsWanted::text);
+    if ((asked & answer_wanted) != 0) tell(WaitsWanted::answer);
     if ((asked & interrupt_wanted) != 0 && options_.on_interrupt) {
         options_.on_interrupt();
         commons_.stirred = true;  // what it did may have ended a wait
     }
 }
 
-void Progress::report_tasks(std::string& text) const {
-    for (const Listed& listed : tasks_) text += fmt::format("  {}\n", listed.task->describe());
+void Progress::list(Waiter& waiter) {
+    Guard guard(*this);
+    waiter.listed_ = true;
+    waiters_.push_back(&waiter);
+}
+
+void Progress::unlist(Waiter& waiter) {
+    Guard guard(*this);
+    std::erase(waiters_, &waiter);
+}
+
+void Progress::tell(WaitsWanted why) {
+    Guard guard(*this);
+    const Waits waits = waits_();
+    if (!options_.on_waits || !options_.on_waits(waits, why))
+        commons_.log(describe(waits, [this](Rank rank) { return commons_.name_of(rank); }));
+}
+
+void Progress::report(Waits& waits) const {
+    for (const Listed& listed : tasks_) listed.task->report(waits);
+    const auto now = Clock::now();
+    for (const Waiter* waiter : waiters_) {
+        const int call = int(waits.calls.size());
+        const auto began = waiter->began_.load(std::memory_order_relaxed);
+        Awaited::List awaited;
+        if (waiter->awaited_ != nullptr) waiter->awaited_->list(awaited);
+        const double seconds =
+            began == Clock::time_point{} ? 0.0 : std::chrono::duration<double>(now - began).count();
+        waits.calls.push_back({std::string(waiter->what_), seconds, awaited.any});
+        const auto mark = [&](auto& entry) {
+            if (entry.id != nullptr &&
+                std::find(awaited.ids.begin(), awaited.ids.end(), entry.id) != awaited.ids.end())
+                entry.call = call;
+        };
+        for (auto& entry : waits.operations) mark(entry);
+        for (auto& entry : waits.collectives) mark(entry);
+        for (Waits::Operation& entry : awaited.operations) {
+            entry.call = call;
+            waits.add(entry);
+        }
+    }
 }
 
 }  // namespace torusmp::core

@@ -23,14 +23,15 @@
 #include "core/link/link_manager.h"
 #include "core/progress/cpu_contention.h"
 #include "core/progress/task.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
 class Progress {
   public:
-    // sink: where the interfaces deliver. report: the text of all waits.
+    // sink: where the interfaces deliver. waits: what makes the report of all waits.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
-             LinkManager& links, transport::Sink& sink, std::function<std::string()> report);
+             LinkManager& links, transport::Sink& sink, std::function<Waits()> waits);
     ~Progress() { stop(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -55,8 +56,11 @@ class Progress {
     // One waiting call: decides between polling, sleeping and reporting.
     class Waiter {
       public:
-        Waiter(Progress& progress, std::string_view what) : progress_(progress), what_(what) {}
+        // awaited: for reports; null: nobody can tell.
+        Waiter(Progress& progress, std::string_view what, const Awaited* awaited)
+            : progress_(progress), what_(what), awaited_(awaited) {}
         ~Waiter() {
+            if (listed_) progress_.unlist(*this);
             if (lingers_) progress_.linger({});
         }
         Waiter(const Waiter&) = delete;
@@ -65,20 +69,24 @@ class Progress {
         void turn();
 
       private:
+        friend class Progress;
         void look();
         void speak(transport::Clock::time_point now);
         transport::Clock::time_point next_word() const;
 
         Progress& progress_;
         std::string_view what_;
+        const Awaited* awaited_;
         unsigned idle_turns_ = 0;
         std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none: so the first turn never sleeps
         std::uint64_t notes_seen_ = 0;
-        transport::Clock::time_point began_{};      // to wait for anything to move
+        // To wait for anything to move; other threads make reports of it.
+        std::atomic<transport::Clock::time_point> began_{transport::Clock::time_point{}};
         transport::Clock::time_point warned_{};     // by the watchdog
         transport::Clock::time_point linger_at_{};  // next, whatever moves until then
         std::chrono::nanoseconds linger_step_{};
         bool lingers_ = false;
+        bool listed_ = false;
     };
 
     // Whether several threads may call: then Guards are taken.
@@ -98,9 +106,10 @@ class Progress {
     // See Notes.
     void linger(std::string_view what);
     std::string_view waits_in() const { return waits_in_; }
-    void report_tasks(std::string& text) const;
+    // Adds the calls that wait, what they await, and what tasks wait for.
+    void report(Waits& waits) const;
 
-    enum : unsigned { report_wanted = 1, interrupt_wanted = 2 };
+    enum : unsigned { report_wanted = 1, interrupt_wanted = 2, answer_wanted = 4 };
     // Asks the thread that next runs to do that.
     void ask_for(unsigned what) noexcept;
     // Something was put where a poll finds it: wakes whoever sleeps.
@@ -114,6 +123,9 @@ class Progress {
     bool advance_tasks(bool moved);
     void set_tasks_asleep(bool asleep);
     void answer_asked();
+    void list(Waiter& waiter);
+    void unlist(Waiter& waiter);
+    void tell(WaitsWanted why);
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void sleep_in_interfaces(transport::Clock::time_point deadline);
     void wake_sleepers() noexcept;
@@ -126,7 +138,7 @@ class Progress {
     FaultHandler& faults_;
     LinkManager& links_;
     transport::Sink& sink_;
-    const std::function<std::string()> report_;
+    const std::function<Waits()> waits_;
     const bool locking_;
     mutable std::recursive_mutex mutex_;
     struct Listed {
@@ -136,6 +148,7 @@ class Progress {
     std::vector<Listed> tasks_;
     int looking_ = 0;  // how many of them look at memory
     std::string_view waits_in_;
+    std::vector<const Waiter*> waiters_;  // those that have slept
 
     bool asleep_ = false;    // a thread sleeps in the interfaces, for all
     int others_asleep_ = 0;  // and these until anybody moves something

@@ -3,7 +3,7 @@
 // advance() has returned true.
 #pragma once
 
-#include <string>
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -11,8 +11,8 @@ class Task {
   public:
     // Called when anything has moved. True: finished, forget this task.
     virtual bool advance() = 0;
-    // What it waits for, for reports.
-    virtual std::string describe() const = 0;
+    // Adds what it waits for.
+    virtual void report(Waits& waits) const = 0;
     // Whether advance() also looks at memory that other ranks write, so that it must be called at
     // every turn. May change in advance() alone.
     virtual bool looks() const { return false; }
@@ -24,6 +24,15 @@ class Task {
 
   protected:
     ~Task() = default;
+};
+
+class AwaitedTask final : public Awaited {
+  public:
+    explicit AwaitedTask(const Task& task) : task_(task) {}
+    void list(List& list) const override { list.ids.push_back(&task_); }
+
+  private:
+    const Task& task_;
 };
 
 }  // namespace torusmp::core

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/messages.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace torusmp::core {
@@ -187,12 +185,21 @@ void Messages::peer_lost(Peer& peer, Error error) {
     }
 }
 
-void Messages::report(std::string& text) const {
+void Messages::report(Waits& waits) const {
     matching_.for_each_posted([&](const ReceiveRequest& r) {
-        text +=
-            fmt::format("  receive of up to {} B from {} (context {}, tag {}): no message yet\n",
-                        r.buffer_.bytes, commons_.name_of_source(r.peer_), r.context_,
-                        r.tag_ == any_tag ? std::string("any") : std::to_string(r.tag_));
+        waits.add(Waits::Operation{.kind = Waits::Operation::Kind::receive,
+                                   .peer = r.peer_,
+                                   .context = r.context_,
+                                   .tag = r.tag_,
+                                   .bytes = r.buffer_.bytes,
+                                   .id = static_cast<const Request*>(&r)});
+    });
+    matching_.for_each_unexpected([&](const Unexpected& m) {
+        waits.add(Waits::Message{.at_sender = m.is_request,
+                                 .source = m.source,
+                                 .context = m.context,
+                                 .tag = m.tag,
+                                 .bytes = m.status().bytes});
     });
 }
 

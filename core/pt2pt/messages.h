@@ -13,6 +13,7 @@
 #include "core/match/matching.h"
 #include "core/pt2pt/announcements.h"
 #include "core/pt2pt/rendezvous.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -61,7 +62,7 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
 
     bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void peer_lost(Peer& peer, Error error) override;
-    void report(std::string& text) const;
+    void report(Waits& waits) const;
 
   private:
     // As parts of their callers.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/receives.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace torusmp::core {
@@ -141,11 +139,18 @@ void Receives::peer_lost(Peer& peer, Error error) {
     for (ReceiveRequest* request : lost) finish(*request, error);
 }
 
-void Receives::report(std::string& text) const {
+void Receives::report(Waits& waits) const {
     receive_handles_.for_each([&](const ReceiveRequest& r) {
         if (!r.posted_)
-            text += fmt::format("  receive from {}: {} of {} B have come\n",
-                                commons_.name_of_source(r.status_.source), r.landed_, r.expected_);
+            waits.add(Waits::Operation{.kind = Waits::Operation::Kind::receive,
+                                       .stage = Waits::Operation::Stage::moving,
+                                       .channel = r.flow_ != nullptr,
+                                       .peer = r.status_.source,
+                                       .context = r.context_,
+                                       .tag = r.tag_,
+                                       .bytes = r.expected_,
+                                       .done = r.landed_,
+                                       .id = static_cast<const Request*>(&r)});
     });
 }
 

@@ -11,6 +11,7 @@
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
 #include "core/pt2pt/id_table.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -42,7 +43,7 @@ class Receives final : public PeerLossListener {
     void on_notice(Connection& connection, std::uint64_t notice);
 
     void peer_lost(Peer& peer, Error error) override;
-    void report(std::string& text) const;
+    void report(Waits& waits) const;
 
   private:
     bool part_written(const Peer& peer, const WrittenBody& body);

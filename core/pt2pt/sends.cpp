@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/sends.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "core/pt2pt/rail.h"
@@ -52,12 +50,19 @@ void Sends::peer_lost(Peer& peer, Error error) {
     }
 }
 
-void Sends::report(std::string& text) const {
+void Sends::report(Waits& waits) const {
     send_handles_.for_each([&](const SendRequest& r) {
         const bool asked = r.stage_ == SendRequest::Stage::wait_answer;
-        text +=
-            fmt::format("  send of {} B to {}: {}\n", r.buffer_.bytes, commons_.name_of(r.peer_),
-                        asked ? "its receive has not started" : "is being written");
+        waits.add(Waits::Operation{
+            .kind = Waits::Operation::Kind::send,
+            .stage = asked ? Waits::Operation::Stage::unmet : Waits::Operation::Stage::moving,
+            .channel = r.flow_ != nullptr,
+            .peer = r.peer_,
+            .context = r.flow_ != nullptr ? r.flow_->key.context : r.context_,
+            .tag = r.tag_,
+            .bytes = r.buffer_.bytes,
+            .done = r.position_,
+            .id = static_cast<const Request*>(&r)});
     });
 }
 

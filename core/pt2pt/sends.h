@@ -6,6 +6,7 @@
 #include "core/connection/fault_handler.h"
 #include "core/match/flow.h"
 #include "core/pt2pt/id_table.h"
+#include "core/waits/waits.h"
 
 namespace torusmp::core {
 
@@ -25,7 +26,7 @@ class Sends final : public PeerLossListener {
     void finish(SendRequest& request, Error error = Error::none);
 
     void peer_lost(Peer& peer, Error error) override;
-    void report(std::string& text) const;
+    void report(Waits& waits) const;
 
   private:
     Commons& commons_;

@@ -53,6 +53,7 @@ class Call : public Work {
         unstage();
     }
     const char* name() const final { return name_; }
+    const core::Task* task() const final { return schedule_; }
 
     // The name of the MPI function; a literal.
     void set_name(const char* name) { name_ = name; }

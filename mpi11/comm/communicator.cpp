@@ -62,6 +62,7 @@ Communicator::Communicator(std::vector<Rank> members, Context first)
              library().process->collective_policy()),
       peers_(std::move(members)) {
     index_peers();
+    group_.set_names(names_);
 }
 
 Communicator::Communicator(std::vector<Rank> local, Context local_first, std::vector<Rank> remote,
@@ -73,6 +74,7 @@ Communicator::Communicator(std::vector<Rank> local, Context local_first, std::ve
              library().process->collective_policy()),
       peers_(std::move(remote)) {
     index_peers();
+    group_.set_names(names_);
 }
 
 Communicator::~Communicator() = default;
@@ -86,6 +88,17 @@ void Communicator::index_peers() {
     if (same) return;
     rank_of_.assign(std::size_t(ranks), -1);
     for (std::size_t i = 0; i < peers_.size(); ++i) rank_of_[std::size_t(peers_[i])] = int(i);
+}
+
+void Communicator::Names::report(core::Waits& waits) const {
+    const std::string name = comm_.describe();
+    for (const Traffic traffic : {Traffic::messages, Traffic::neighbours, Traffic::leaders}) {
+        core::Waits::Group& group = waits.group(comm_.context(traffic));
+        group.name = name;
+        group.messages = traffic == Traffic::messages;
+        if (group.members.empty()) group.members = comm_.peers();
+    }
+    waits.group(comm_.group().context()).name = name;
 }
 
 std::string Communicator::describe() const {

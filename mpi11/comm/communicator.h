@@ -81,6 +81,15 @@ class Communicator : public Object {
     std::string describe() const;
 
   private:
+    // Says in reports which contexts are this communicator's.
+    class Names final : public core::Reporter {
+      public:
+        explicit Names(const Communicator& comm) : comm_(comm) {}
+        void report(core::Waits& waits) const override;
+
+      private:
+        const Communicator& comm_;
+    };
     void index_peers();
 
     Context first_;
@@ -89,6 +98,7 @@ class Communicator : public Object {
     std::vector<Rank> peers_;
     int remote_size_ = 0;
     std::vector<int> rank_of_;  // by machine rank; empty: the same numbers
+    const Names names_{*this};
 };
 
 // Contexts that this process alone gives out, so that members need not agree: the first rank of the

@@ -213,6 +213,7 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
 int PMPI_Comm_set_name(MPI_Comm comm, const char* name) {
     return api("MPI_Comm_set_name", comm, [&](Communicator& c) {
         check_output("comm_name", name);
+        const auto guard = runtime().lock();  // reports of waits name it
         c.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));
     });
 }

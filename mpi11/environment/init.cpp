@@ -52,6 +52,7 @@ void make_communicators(Library& lib) {
     lib.world = &make_communicator(std::move(all), 0, MPI_COMM_WORLD, "MPI_COMM_WORLD");
     lib.self = &make_communicator({runtime.rank()}, contexts_each, MPI_COMM_SELF, "MPI_COMM_SELF");
     hot.world = lib.world;
+    begin_reports();
 }
 
 bool is_level(int level) {
@@ -94,7 +95,7 @@ int begin(int level, int* provided, const char* call) {
 void take_part_in_the_end(Communicator& world) {
     collectives::Exchange end(world.group());
     end.start("finalize");
-    end.wait();
+    end.wait("MPI_Finalize");
     // Deaths of other ranks are reported to us when they matter.
     if (end.error() == core::Error::mismatch) fail(MPI_ERR_OTHER, "{}", end.failure());
 }
@@ -111,6 +112,7 @@ void end() {
     finish_orphans();
     if (!up_for_qmp) job::go_down(*lib.process);
     up_for_qmp = false;
+    end_reports();
     lib.finalized = true;
     hot = Hot{};
     lib.process.reset();

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "job/hang/summary.h"
 #include "mpi11/pt2pt/request.h"
 
 namespace torusmp::mpi {
@@ -32,21 +33,9 @@ void list_requests() {
     });
 }
 
-// The communicator that a message's context belongs to; null: the context is not one of messages.
-const Communicator* communicator_of(core::Context context) {
-    const Communicator* found = nullptr;
-    Slab<Communicator>::only().for_each([&](Communicator& comm) {
-        if (comm.context() == context) found = &comm;
-    });
-    return found;
-}
-
 void list_messages() {
-    runtime().state().for_each_unexpected([](core::Context context, const core::Status& message) {
-        if (const Communicator* const comm = communicator_of(context))
-            say("a message of {} bytes with tag {} from rank {} of {} was never received",
-                message.bytes, message.tag, comm->rank_of(message.source), comm->describe());
-    });
+    for (const std::string& line : job::describe_leftovers(runtime().state().waits()))
+        say("{}", line);
 }
 
 // Whether the program has made it.

@@ -144,6 +144,20 @@ template <class Count>
         });
 }
 
+class AwaitedExchange final : public core::Awaited {
+  public:
+    AwaitedExchange(const core::Request& send, const core::Request& receive)
+        : send_(send), receive_(receive) {}
+    void list(List& list) const override {
+        for (const core::Request* request : {&send_, &receive_})
+            if (!request->complete()) list.ids.push_back(request);
+    }
+
+  private:
+    const core::Request& send_;
+    const core::Request& receive_;
+};
+
 // A send and a receive at once. Both are complete when this returns or throws.
 void exchange(const char* call, const core::Buffer& out, int dest, int send_tag,
               const core::Buffer& in, int source, int receive_tag, Communicator& comm,
@@ -154,8 +168,8 @@ void exchange(const char* call, const core::Buffer& out, int dest, int send_tag,
         runtime().receive(receive, in, machine_source(comm, source), comm.context(),
                           core_tag(receive_tag));
     if (dest != MPI_PROC_NULL) runtime().send(send, out, comm.peer(dest), comm.context(), send_tag);
-    runtime().wait(send, call);
-    runtime().wait(receive, call);
+    const AwaitedExchange awaited(send, receive);
+    runtime().wait_until([&] { return send.complete() && receive.complete(); }, call, &awaited);
     if (source == MPI_PROC_NULL)
         set_proc_null(status);
     else

@@ -69,6 +69,22 @@ core::Buffer room(void* buffer, Count count, MPI_Datatype datatype, LayoutHold& 
     return buffer_of(buffer, std::size_t(count), type, hold);
 }
 
+// What a probe waits for, for reports.
+class AwaitedMessage final : public core::Awaited {
+  public:
+    AwaitedMessage(const Communicator& comm, const Wanted& what) : comm_(comm), what_(what) {}
+    void list(List& list) const override {
+        list.operations.push_back({.kind = core::Waits::Operation::Kind::probe,
+                                   .peer = what_.source,
+                                   .context = comm_.context(),
+                                   .tag = what_.tag});
+    }
+
+  private:
+    const Communicator& comm_;
+    const Wanted& what_;
+};
+
 // A dead source never sends: waiting for it would not end.
 void check_alive(const Communicator& comm, int source) {
     if (source == MPI_ANY_SOURCE) return;
@@ -139,14 +155,16 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
         if (source == MPI_PROC_NULL) return set_proc_null(status);
         const Wanted what = wanted(c, source, tag);
         auto found = look(c, what);
-        if (!found)
+        if (!found) {
+            const AwaitedMessage awaited(c, what);
             runtime().wait_until(
                 [&] {
                     found = look(c, what);
                     if (!found) check_alive(c, source);
                     return found.has_value();
                 },
-                "MPI_Probe");
+                "MPI_Probe", &awaited);
+        }
         set_found(status, *found, c);
     });
 }
@@ -180,14 +198,16 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_St
         }
         const Wanted what = wanted(c, source, tag);
         core::Unexpected* taken = take(c, what);
-        if (taken == nullptr)
+        if (taken == nullptr) {
+            const AwaitedMessage awaited(c, what);
             runtime().wait_until(
                 [&] {
                     taken = take(c, what);
                     if (taken == nullptr) check_alive(c, source);
                     return taken != nullptr;
                 },
-                "MPI_Mprobe");
+                "MPI_Mprobe", &awaited);
+        }
         hand_over(*taken, c, message, status);
     });
 }

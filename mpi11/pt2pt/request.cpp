@@ -214,6 +214,20 @@ class Orphans {
 
 }  // namespace
 
+void AwaitedRequests::list(List& list) const {
+    list.any = any_;
+    for (const MPI_Request handle : handles_) {
+        const Request* const request = find<Request>(handle);
+        if (request == nullptr || !request->active || request->complete()) continue;
+        if (request->what == Request::What::work)
+            list.ids.push_back(request->work->task());
+        else if (!request->receive.complete())
+            list.ids.push_back(static_cast<const core::Request*>(&request->receive));
+        if (!request->send.complete())
+            list.ids.push_back(static_cast<const core::Request*>(&request->send));
+    }
+}
+
 void set_known(const Request& request, MPI_Status* status) {
     if (request.is_receive && request.peer == MPI_PROC_NULL) return set_proc_null(status);
     if (request.what == Request::What::receive)
@@ -247,6 +261,40 @@ bool orphans_done(const Communicator& comm) {
     return Orphans::only().done(comm);
 }
 
+namespace {
+
+class IdleRequests final : public core::Reporter {
+  public:
+    // What other threads do to their requests is not watched.
+    void report(core::Waits& waits) const override {
+        if (shared_by_threads) return;
+        Request::for_each([&](const Request& request) {
+            if (request.active || request.peer == MPI_PROC_NULL) return;
+            if (request.what != Request::What::send && request.what != Request::What::receive)
+                return;
+            const bool any = request.peer == MPI_ANY_SOURCE;
+            waits.add(core::Waits::Operation{
+                .kind = request.is_receive ? core::Waits::Operation::Kind::idle_receive
+                                           : core::Waits::Operation::Kind::idle_send,
+                .peer = any ? core::any_source : request.comm->peer(request.peer),
+                .context = request.comm->context(),
+                .tag = core_tag(request.tag),
+                .bytes = request.buffer.bytes});
+        });
+    }
+};
+const IdleRequests idle_requests;
+
+}  // namespace
+
+void begin_reports() {
+    runtime().add_reporter(idle_requests);
+}
+
+void end_reports() {
+    runtime().remove_reporter(idle_requests);
+}
+
 void finish_orphans() {
     Request::for_each([](Request& request) {
         if (request.what == Request::What::receive && request.active && !request.complete())
@@ -261,7 +309,10 @@ void run(Work& work) {
         ~Return() { work.give_back(); }
     } const back{work};
     work.start();
-    if (!work.complete()) runtime().wait_until([&] { return work.complete(); }, work.name());
+    if (!work.complete()) {
+        const AwaitedWork awaited(work);
+        runtime().wait_until([&] { return work.complete(); }, work.name(), &awaited);
+    }
     work.finish();
 }
 

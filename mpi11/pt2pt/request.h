@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "core/request.h"
 #include "mpi11/comm/communicator.h"
@@ -39,6 +40,8 @@ class Work {
     virtual void report(MPI_Status* status) { set_empty(status); }
     // The program wants it to end early. Throws Failure if that is not possible.
     virtual void cancel();
+    // What progress advances for it, for reports; null: nothing.
+    virtual const core::Task* task() const { return nullptr; }
     // The program frees the request. True: the work ends the request itself, now or later.
     virtual bool abandon(Request& request);
 
@@ -144,6 +147,28 @@ class Request : public Object {
 // A request for work that start() starts. Takes ownership of `work`.
 Request& make_request(Work& work, Communicator& comm, bool persistent);
 
+// What calls that complete requests wait for, for reports.
+class AwaitedWork final : public core::Awaited {
+  public:
+    explicit AwaitedWork(const Work& work) : work_(work) {}
+    void list(List& list) const override { list.ids.push_back(work_.task()); }
+
+  private:
+    const Work& work_;
+};
+
+class AwaitedRequests final : public core::Awaited {
+  public:
+    // any: one of them is enough.
+    AwaitedRequests(std::span<const MPI_Request> handles, bool any)
+        : handles_(handles), any_(any) {}
+    void list(List& list) const override;
+
+  private:
+    std::span<const MPI_Request> handles_;
+    bool any_;
+};
+
 // Starts what the request stands for, for the first time or, if it is persistent, once more.
 void start(Request& request);
 
@@ -161,6 +186,9 @@ void set_known(const Request& request, MPI_Status* status);
 void abandon(Request& request);
 // Whether no freed request of the communicator is still under way.
 bool orphans_done(const Communicator& comm);
+// Persistent requests that are not started, for reports, from here to the end of MPI.
+void begin_reports();
+void end_reports();
 // For MPI_Finalize: takes back the receives that nobody will match any more, and waits for the
 // sends that were freed while under way.
 void finish_orphans();

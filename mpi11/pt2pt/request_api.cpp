@@ -35,8 +35,10 @@ int api_on(const char* call, MPI_Request* handle, Body&& body) noexcept {
     }
 }
 
-void wait_for(const Request& request, const char* call) {
-    runtime().wait_until([&] { return request.complete(); }, call);
+// handles: all that the call waits for, for reports.
+void wait_for(const Request& request, const char* call, std::span<const MPI_Request> handles) {
+    const AwaitedRequests awaited(handles, false);
+    runtime().wait_until([&] { return request.complete(); }, call, &awaited);
 }
 
 // The request, if it is a message of one block, as most are; else null.
@@ -66,6 +68,7 @@ class Batch {
 
     std::size_t size() const { return handles_.size(); }
     MPI_Request& handle(std::size_t i) const { return handles_[i]; }
+    std::span<const MPI_Request> handles() const { return handles_; }
     bool active(std::size_t i) const { return is_active(handles_[i]); }
     bool complete(std::size_t i) const { return find<Request>(handles_[i])->complete(); }
     // The first active one that is complete; size(): none is.
@@ -130,7 +133,8 @@ int settle_plain(int count, MPI_Request* handles, MPI_Status* statuses) {
         }
         Request* const request = find<Request>(handles[i]);
         if (request == nullptr || !request->plain) return i;
-        if (!request->complete()) wait_for(*request, "MPI_Waitall");
+        if (!request->complete())
+            wait_for(*request, "MPI_Waitall", {handles + i, handles + count});
         if (!finish_plain(*request, handles[i], status)) return i;
         if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
     }
@@ -186,7 +190,7 @@ extern "C" {
 int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
     if (Request* const plain = find_plain(request)) [[likely]] {
         try {
-            if (!plain->complete()) wait_for(*plain, plain->call);
+            if (!plain->complete()) wait_for(*plain, plain->call, {request, 1});
         } catch (const std::exception& error) {
             return raise("MPI_Wait", plain->comm.get(), error);
         }
@@ -194,7 +198,7 @@ int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
     }
     return api_on("MPI_Wait", request, [&](Request* waited) {
         if (waited == nullptr) return set_empty(status);
-        if (waited->active) wait_for(*waited, waited->call);
+        if (waited->active) wait_for(*waited, waited->call, {request, 1});
         if (!finish_plain(*waited, *request, status)) finish(*waited, *request, status);
     });
 }
@@ -293,7 +297,8 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_o
         Batch batch("MPI_Waitall", count - settled, array_of_requests + settled);
         if (array_of_statuses != MPI_STATUSES_IGNORE) array_of_statuses += settled;
         for (std::size_t i = 0; i < batch.size(); ++i) {
-            if (batch.active(i)) wait_for(*find<Request>(batch.handle(i)), "MPI_Waitall");
+            if (batch.active(i))
+                wait_for(*find<Request>(batch.handle(i)), "MPI_Waitall", batch.handles());
             batch.finish_one(i, status_of(array_of_statuses, i));
         }
         return batch.tell_errors();
@@ -327,9 +332,11 @@ int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Sta
             return code;
         }
         std::size_t found = batch.first_complete();
-        if (found == batch.size())
+        if (found == batch.size()) {
+            const AwaitedRequests awaited(batch.handles(), true);
             runtime().wait_until([&] { return (found = batch.first_complete()) != batch.size(); },
-                                 "MPI_Waitany");
+                                 "MPI_Waitany", &awaited);
+        }
         finish_any(batch, found, "MPI_Waitany", index, status, code);
         return code;
     });
@@ -369,9 +376,11 @@ int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
             return MPI_SUCCESS;
         }
         check_output("array_of_indices", array_of_indices);
-        if (batch.first_complete() == batch.size())
+        if (batch.first_complete() == batch.size()) {
+            const AwaitedRequests awaited(batch.handles(), true);
             runtime().wait_until([&] { return batch.first_complete() != batch.size(); },
-                                 "MPI_Waitsome");
+                                 "MPI_Waitsome", &awaited);
+        }
         return finish_some(batch, outcount, array_of_indices, array_of_statuses);
     });
 }

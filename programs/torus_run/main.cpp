@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
         return config::exit_ok;
     }
     if (options.daemon_timeout) return launch::run_remote_daemon(*options.daemon_timeout);
+    for (const std::string& what : options.ignored) fmt::print(stderr, "torus-run: {}\n", what);
     return launch::run_job(launch::plan_job(options));
 }
 

@@ -251,6 +251,16 @@ TEST_CASE("Signals reach the ranks of every host") {
     CHECK(count(outcome.output, "caught it\n") == 3);
 }
 
+TEST_CASE("The daemons of all hosts tell what ranks do that do not say it themselves") {
+    const Cluster cluster("[3]", {"qa", "localhost", "qc"});
+    Process process(cluster.job({"connect", "print=ready", "sleep"}));
+    REQUIRE(process.wait_for_output("ready\n", 3));
+    process.send(SIGUSR1);
+    CHECK(process.wait_for_error("ranks 0-2 sleep outside the library"));
+    process.send(SIGTERM);
+    process.wait();
+}
+
 TEST_CASE("A second SIGINT kills ranks of other hosts that ignore the first") {
     const Cluster cluster("[2]", {"qa", "qb"});
     Process process(cluster.start({"/bin/sh", "-c", "trap '' INT TERM; echo ready; sleep 600"}));

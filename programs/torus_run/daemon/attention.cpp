@@ -14,6 +14,7 @@
 
 #include "base/descriptor.h"
 #include "programs/torus_run/daemon/signals.h"
+#include "programs/torus_run/front/debugger.h"
 
 namespace torusmp::launch {
 
@@ -42,6 +43,7 @@ void Attention::step(int milliseconds) {
 void Attention::hear_front() {
     int signal = 0;
     const ssize_t n = recv(front_, &signal, sizeof signal, MSG_DONTWAIT);
+    if (n == sizeof signal && signal == debugger_has_looked) return listener_.debugger_ready();
     if (n == sizeof signal) return listener_.user_signal(signal);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     loop_.forget(front_);

@@ -18,6 +18,8 @@ class Attention {
     struct Listener {
         virtual void user_signal(int signal) = 0;
         virtual void front_gone() = 0;
+        // A debugger that started torus-run knows the ranks: they may go on.
+        virtual void debugger_ready() {}
         // waitpid's status, stops and continuations included.
         virtual void child_changed(pid_t pid, int status) = 0;
         virtual ~Listener() = default;

@@ -53,7 +53,8 @@ class ChildDaemons : private Link::Listener {
     void give_up_waiting();
     // Ends the agents of lost daemons, and of all where `all`.
     void drop(bool all);
-    std::vector<pid_t> agents() const;
+    // Children of this process that are no agents.
+    std::vector<int> orphans() const;
 
   private:
     void greeted(Link& link) override;

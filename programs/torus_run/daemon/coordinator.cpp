@@ -30,18 +30,6 @@ constexpr milliseconds time_for_the_cause{3000};
 
 }  // namespace
 
-std::string list_ranks(const std::vector<int>& ranks) {
-    if (ranks.empty()) return "no rank";
-    if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
-    if (ranks.size() == 2) return fmt::format("ranks {} and {}", ranks[0], ranks[1]);
-    if (ranks.back() - ranks.front() + 1 == int(ranks.size()))
-        return fmt::format("ranks {} to {}", ranks.front(), ranks.back());
-    constexpr std::size_t most = 16;
-    const std::vector<int> some(ranks.begin(),
-                                ranks.begin() + std::ptrdiff_t(std::min(most, ranks.size())));
-    return fmt::format("ranks {}{}", fmt::join(some, ", "), ranks.size() > most ? ", ..." : "");
-}
-
 Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
     : job_(job),
       outputs_(outputs),
@@ -49,7 +37,10 @@ Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
       ranks_(std::size_t(job.size())),
       gathering_(job.size()),
       began_(Clock::now()),
-      cables_(job.settings, job.size()) {
+      cables_(job.settings, job.size()),
+      hang_(
+          job, outputs, [this] { hosts_.question(); },
+          [this](int rank) { return state_of(rank); }) {
     for (std::size_t node = 0; node < job.hosts.size(); ++node)
         for (const int rank : job.hosts[node].ranks) ranks_[std::size_t(rank)].node = int(node);
 }
@@ -76,6 +67,7 @@ std::optional<Clock::time_point> Coordinator::next_tick() const {
     consider(settle_at_);
     consider(tell_notes_at_);
     consider(cables_.next());
+    consider(hang_.next_tick());
     if (job_.timeout.count() > 0 && !kill_at_ && !timed_out_) consider(began_ + job_.timeout);
     return next;
 }
@@ -88,6 +80,8 @@ void Coordinator::tick(Clock::time_point now) {
     }
     if (tell_notes_at_ && now >= *tell_notes_at_) tell_notes();
     say(cables_.due(now));
+    hang_.tick(now);
+    end_in_time(now);
     if (job_.timeout.count() == 0 || kill_at_ || kill_now_ || timed_out_ ||
         now < began_ + job_.timeout)
         return;
@@ -98,8 +92,30 @@ void Coordinator::tick(Clock::time_point now) {
                     double(job_.timeout.count()) / 1000, running_ranks()));
     exit_code_ = exit_timeout;
     if (alive_ == 0) kill_now_ = true;  // nothing runs yet
+    if (is_ours()) hang_.want(HangWatch::Why::timeout);
+    end_in_time(now);
+}
+
+// What the ranks wait for is said first.
+void Coordinator::end_in_time(Clock::time_point now) {
+    if (!timed_out_ || hang_.busy() || kill_at_ || kill_now_) return;
     kill_at_ = now + grace;
     hosts_.terminate();
+}
+
+// Whether any process is a rank of ours; others cannot say what they wait for.
+bool Coordinator::is_ours() const {
+    return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& it) { return it.connected; });
+}
+
+std::optional<job::RankState> Coordinator::state_of(int index) const {
+    using State = job::RankState::Kind;
+    const Rank& rank = ranks_[std::size_t(index)];
+    if (!rank.alive || rank.dead) return job::RankState{State::ended, {}, {}};
+    if (rank.finalized) return job::RankState{State::finalized, {}, {}};
+    if (gathering_.exchanges() && gathering_.joined(index))
+        return job::RankState{State::meeting, {}, {}};
+    return std::nullopt;
 }
 
 std::string Coordinator::running_ranks() const {
@@ -132,7 +148,10 @@ void Coordinator::user_signal(int signal) {
         }
         sigaddset(&ending_signals_seen_, signal);
     }
-    hosts_.signal(signal);
+    // It asks the ranks, and may kill none: a program that handles it is told all the same.
+    const bool asks = signal == SIGUSR1 && is_ours();
+    if (asks) hang_.want(HangWatch::Why::user);
+    hosts_.signal(asks ? signal | only_if_caught : signal);
 }
 
 // ---- what happens to ranks ----
@@ -143,7 +162,8 @@ void Coordinator::happened(RankEvent event) {
     switch (event.kind) {
         case RankEvent::Kind::started:
             rank.pid = pid_t(event.number);
-            if (job_.verbose)
+            if (++known_ == job_.size()) show_processes();
+            if (job_.verbose || job_.report_bindings)
                 outputs_.say(fmt::format("torus-run: started {} on cpu {}\n", describe(event.rank),
                                          event.text));
             return;
@@ -154,7 +174,9 @@ void Coordinator::happened(RankEvent event) {
             return stop(int(event.number));
         case RankEvent::Kind::connected:
             rank.connected = true;
-            rank.pid = pid_t(event.number);
+            // Under a wrapper it is another process than the one that was started.
+            if (std::exchange(rank.pid, pid_t(event.number)) != rank.pid && known_ >= job_.size())
+                show_processes();
             return;
         case RankEvent::Kind::watching:
             rank.watching = true;
@@ -187,6 +209,10 @@ void Coordinator::happened(RankEvent event) {
             return note(event.rank, event.text);
         case RankEvent::Kind::link:
             return hear_of_link(event);
+        case RankEvent::Kind::waits:
+        case RankEvent::Kind::seen:
+            if (!hang_.heard(event)) damaged(event.rank, "word of what it waits for");
+            return;
         case RankEvent::Kind::another_mpi:
             another_mpi_ = event.text;
             return;
@@ -207,9 +233,7 @@ void Coordinator::report_rest() {
 }
 
 void Coordinator::report_other_mpi() {
-    const bool joined =
-        std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.connected; });
-    if (joined || another_mpi_.empty()) return;
+    if (is_ours() || another_mpi_.empty()) return;
     outputs_.say(
         fmt::format("torus-run: none of the {} processes joined this job: {}, another MPI, so each "
                     "ran as the only rank of a job of its own; build it with the mpicc, mpicxx or "
@@ -221,6 +245,7 @@ void Coordinator::mark_ended(int index) {
     Rank& rank = ranks_[std::size_t(index)];
     if (rank.alive) --alive_;
     rank.alive = false;
+    hang_.lost(index);
 }
 
 void Coordinator::ended(int index, int status) {
@@ -272,8 +297,21 @@ void Coordinator::collective(RankEvent& event) {
     check_absent();
 }
 
+void Coordinator::show_processes() {
+    std::vector<ProcessEntry> all;
+    for (int i = 0; i < job_.size(); ++i)
+        all.push_back({int(ranks_[std::size_t(i)].pid), host_of(i),
+                       job_.common.programs[std::size_t(job_.common.program_of(i))].path});
+    hosts_.show(all);
+}
+
+void Coordinator::go_on() {
+    held_ = false;
+    answer_if_complete();
+}
+
 void Coordinator::answer_if_complete() {
-    if (!gathering_.complete()) return;
+    if (held_ || !gathering_.complete()) return;
     Gathering::Answer answer = gathering_.finish();
     hosts_.answer(answer.header, std::move(answer.bytes));
 }
@@ -336,10 +374,11 @@ void Coordinator::hear_of_link(const RankEvent& event) {
     if (kill_at_ || kill_now_) return;
     const auto news = decode_link_news(event.bytes, job_.size());
     if (!news || !cables_.heard(event.rank, *news, CableNews::Moment::now()))
-        fail({fmt::format("{} sent a damaged report of a link", describe(event.rank)),
-              exit_failure,
-              true,
-              {}});
+        damaged(event.rank, "report of a link");
+}
+
+void Coordinator::damaged(int rank, const char* what) {
+    fail({fmt::format("{} sent a damaged {}", describe(rank), what), exit_failure, true, {}});
 }
 
 void Coordinator::say(const std::vector<std::string>& lines) {

@@ -14,7 +14,9 @@
 #include "launch/bootstrap.h"
 #include "programs/torus_run/daemon/cable_news.h"
 #include "programs/torus_run/daemon/gathering.h"
+#include "programs/torus_run/daemon/hang_watch.h"
 #include "programs/torus_run/daemon/local_ranks.h"
+#include "programs/torus_run/front/debugger.h"
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/output.h"
 
@@ -28,6 +30,10 @@ class Coordinator {
         virtual void answer(FrameHeader header, SharedBytes bytes) = 0;
         virtual void tell_deaths(SharedBytes records) = 0;
         virtual void tell_over(const std::string& why) = 0;
+        // What do the ranks wait for? Each answers, or is told of.
+        virtual void question() = 0;
+        // All ranks are known: for a debugger.
+        virtual void show(const std::vector<ProcessEntry>& ranks) = 0;
         virtual void terminate() = 0;
         virtual ~Hosts() = default;
     };
@@ -46,6 +52,9 @@ class Coordinator {
     // eth1".
     void link_trouble(int node, const std::string& what);
     void user_signal(int signal);
+    // Ranks that come are kept in their first exchange until go_on().
+    void hold() { held_ = true; }
+    void go_on();
     // Ends the job at once, before or after its start.
     void stop(int code);
 
@@ -93,10 +102,15 @@ class Coordinator {
     void hear_of_link(const RankEvent& event);
     void say(const std::vector<std::string>& lines);
     void report_other_mpi();
+    void end_in_time(Clock::time_point now);
     void tell_notes();
+    void show_processes();
     void lose_ranks(int node, const std::string& why, Cause& cause);
     void tell_deaths(const std::vector<Death>& deaths);
     void mark_ended(int rank);
+    std::optional<job::RankState> state_of(int rank) const;
+    bool is_ours() const;
+    void damaged(int rank, const char* what);
 
     std::string describe(int rank) const;
     const std::string& host_of(int rank) const;
@@ -114,6 +128,8 @@ class Coordinator {
     std::optional<Cause> suspected_;
     std::optional<Clock::time_point> settle_at_, kill_at_;
     bool timed_out_ = false;
+    bool held_ = false;  // a debugger has not looked yet
+    int known_ = 0;      // processes of ranks
     bool kill_now_ = false;
     bool first_death_ = false;  // one has died and the job went on
     int exit_code_ = 0;
@@ -122,10 +138,8 @@ class Coordinator {
     std::vector<std::string> notes_;
     std::optional<Clock::time_point> tell_notes_at_;
     CableNews cables_;
+    HangWatch hang_;
     std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
 };
-
-// "rank 3", "ranks 2 and 3", "ranks 4 to 7".
-std::string list_ranks(const std::vector<int>& ranks);
 
 }  // namespace torusmp::launch

@@ -26,6 +26,8 @@ class Gathering {
     // A rank that is gone: nobody waits for it any more, and an exchange has no bytes of it.
     void leave(int rank);
     bool open() const { return count_ > 0; }
+    // An exchange is open: ranks wait in it for the job to begin.
+    bool exchanges() const { return open() && kind_ == FrameKind::exchange; }
     bool complete() const { return open() && count_ + absent_ == int(joined_.size()); }
     bool joined(int rank) const { return joined_[std::size_t(rank)]; }
 

@@ -39,7 +39,7 @@ class Head : private Attention::Listener,
         : job_(job),
           context_(std::move(context)),
           attention_(loop_, context_, *this),
-          outputs_(loop_, job.size(), job.tag_output, *this),
+          outputs_(loop_, job.size(), job.tag_output, files_of(job), *this),
           coordinator_(job, outputs_, *this),
           tree_(make_tree(job)),
           ways_(tree_.parents, launch_torus(job)),
@@ -62,6 +62,7 @@ class Head : private Attention::Listener,
     // ---- start ----
 
     void prepare() {
+        if (under_debugger()) coordinator_.hold();
         for (const HostPlan& host : job_.hosts) {
             if (!host.here) continue;
             own_.emplace(make_order(job_, tree_, int(&host - job_.hosts.data())));
@@ -145,6 +146,7 @@ class Head : private Attention::Listener,
     }
 
     void user_signal(int signal) override { coordinator_.user_signal(signal); }
+    void debugger_ready() override { coordinator_.go_on(); }
     void front_gone() override {
         front_gone_ = true;
         coordinator_.stop(exit_failure);
@@ -317,6 +319,13 @@ class Head : private Attention::Listener,
         packer.add(why);
         child_daemons_.send(DaemonFrame::over, every_node, share(packer.take()));
     }
+    void show(const std::vector<ProcessEntry>& ranks) override {
+        send_process_table(context_.front.get(), ranks);
+    }
+    void question() override {
+        if (local_) local_->question();
+        child_daemons_.send(DaemonFrame::question, every_node, nullptr);
+    }
     void terminate() override {
         if (local_) local_->terminate();
         child_daemons_.send(DaemonFrame::terminate, every_node, nullptr);
@@ -342,7 +351,7 @@ class Head : private Attention::Listener,
         ending_ = true;
         const bool orderly = coordinator_.orderly();
         HostEnd& own = ends_[head_node(job_)];
-        if (orderly) own.left_behind = orphans();
+        if (orderly) own.left_behind = child_daemons_.orphans();  // no rank is left
         if (local_) local_->kill();
         end_other_hosts();
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
@@ -369,16 +378,6 @@ class Head : private Attention::Listener,
                 fmt::format("torus-run: the job has ended with exit code {}, but torus-run "
                             "(pid {}) is stopped: kill -CONT {} lets it end too\n",
                             exit_code(), getppid(), getppid()));
-    }
-
-    // Children that are neither ranks nor agents.
-    std::vector<int> orphans() const {
-        std::vector<int> found = children();
-        const std::vector<pid_t> agents = child_daemons_.agents();
-        std::erase_if(found, [&agents](pid_t pid) {
-            return std::find(agents.begin(), agents.end(), pid) != agents.end();
-        });
-        return found;
     }
 
     // What they print meanwhile is still passed on, as long as somebody reads it.

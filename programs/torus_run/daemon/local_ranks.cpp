@@ -19,6 +19,7 @@
 #include "config/raw.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/rank_start.h"
+#include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/daemon/spawn.h"
 #include "programs/torus_run/front/program.h"
 
@@ -26,9 +27,6 @@ namespace torusmp::launch {
 namespace {
 
 using std::chrono::milliseconds;
-
-// What a control socket is always watched for.
-constexpr std::uint32_t heard = EPOLLIN | EPOLLRDHUP;
 
 // For ranks that name a death themselves, from the notice to SIGTERM.
 constexpr milliseconds time_to_name_deaths{800};
@@ -56,7 +54,8 @@ LocalRanks::LocalRanks(const HostJob& job, std::vector<config::CpuList> cpus, Lo
       streams_(loop, job.capture, job.ranks.size(),
                [this](std::size_t local_rank, int stream, std::string_view text) {
                    listener_.printed(ranks_[local_rank].number, stream, text);
-               }) {
+               }),
+      questions_([this](RankEvent event) { listener_.happened(std::move(event)); }) {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
         ranks_[i].number = job.ranks[i];
         ranks_[i].cpus = std::move(cpus[i]);
@@ -85,9 +84,13 @@ bool LocalRanks::start_all() {
         add_library_folder(program.environment);
     }
     std::size_t local_rank = 0;
-    for (Rank& rank : ranks_)
-        if (!start(rank, local_rank++, programs[std::size_t(job_.program_of(rank.number))]))
-            return false;
+    for (Rank& rank : ranks_) {
+        Program& program = programs[std::size_t(job_.program_of(rank.number))];
+        const bool in_a_window =
+            std::binary_search(job_.in_windows.begin(), job_.in_windows.end(), rank.number);
+        Program wrapped = in_a_window ? in_window(program, job_.window) : Program();
+        if (!start(rank, local_rank++, in_a_window ? wrapped : program)) return false;
+    }
     // A rank that is alone in its job works with any MPI.
     if (job_.size > 1) another_mpi_.begin();
     return true;
@@ -178,6 +181,8 @@ bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
 // ---- what the job does with them ----
 
 void LocalRanks::signal(int signal) {
+    const bool only_caught = (signal & only_if_caught) != 0;
+    signal &= ~only_if_caught;
     // A user who stops the whole job does not stop single ranks.
     if (signal == SIGTSTP) user_stopped_ = true;
     if (signal == SIGCONT) {
@@ -188,9 +193,25 @@ void LocalRanks::signal(int signal) {
     // A signal that asks the program something goes to the program; the others go to everything
     // that a wrapper started.
     const bool question = signal == SIGUSR1 || signal == SIGUSR2;
+    sigval passed_on{};
+    passed_on.sival_int = passed_on_by_torus_run;
+    for (const Rank& rank : ranks_) {
+        if (!rank.running) continue;
+        const pid_t program = rank.connected ? rank.connected_pid : rank.pid;
+        if (!question)
+            ::kill(-rank.pid, signal);
+        else if (!only_caught || catches(program, signal))
+            sigqueue(program, signal, passed_on);
+    }
+}
+
+void LocalRanks::question() {
+    std::vector<Questions::Subject> subjects;
     for (const Rank& rank : ranks_)
         if (rank.running)
-            ::kill(question ? (rank.connected ? rank.connected_pid : rank.pid) : -rank.pid, signal);
+            subjects.push_back(
+                {rank.number, rank.connected ? rank.connected_pid : rank.pid, rank.connected});
+    questions_.ask(subjects);
 }
 
 void LocalRanks::answer(FrameHeader header, const SharedBytes& bytes) {
@@ -303,6 +324,7 @@ void LocalRanks::tick(Clock::time_point now, std::chrono::nanoseconds asleep) {
             *rank.stopped_since += std::chrono::duration_cast<Clock::duration>(asleep);
         look_for_stops(rank, now);
     }
+    questions_.tick(now);
     const auto living =
         std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.running; });
     if (living != ranks_.end()) found_another_mpi(*living, another_mpi_.look(now, living->pid));
@@ -318,124 +340,8 @@ std::optional<Clock::time_point> LocalRanks::next_tick() const {
             sooner(*rank.stopped_since + std::chrono::duration_cast<Clock::duration>(job_.timeout));
     if (any_under_a_wrapper()) sooner(Clock::now() + look_interval(job_.timeout));
     if (const auto time = another_mpi_.next_look()) sooner(*time);
+    if (const auto time = questions_.next_tick()) sooner(*time);
     return next;
-}
-
-// ---- what ranks say ----
-
-void LocalRanks::tell(const Rank& rank, RankEvent::Kind kind, std::int64_t number,
-                      std::string text) {
-    listener_.happened({kind, rank.number, number, 0, std::move(text), {}});
-}
-
-void LocalRanks::hear(Rank& rank) {
-    Channel& channel = *rank.channel;
-    if (!channel.open()) return;
-    const bool more = channel.receive();
-    Frame frame;
-    while (channel.next(frame)) understand(rank, frame);
-    if (channel.damaged())
-        tell(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged frame to torus-run");
-    if (more && !channel.damaged()) return;
-    for (Channel* both : {&channel, &*rank.notices}) {
-        if (!both->open()) continue;
-        loop_.forget(both->fd());
-        both->close();
-    }
-}
-
-void LocalRanks::understand(Rank& rank, Frame& frame) {
-    const auto kind = FrameKind(frame.header.kind);
-    if (kind != FrameKind::hello && !rank.connected)
-        return tell(rank, RankEvent::Kind::failed, exit_failure, "spoke before it connected");
-    switch (kind) {
-        case FrameKind::hello:
-            return hello(rank, frame);
-        case FrameKind::exchange:
-        case FrameKind::barrier:
-            return listener_.happened({RankEvent::Kind::collective,
-                                       rank.number,
-                                       frame.header.sequence,
-                                       frame.header.kind,
-                                       {},
-                                       std::move(frame.body)});
-        case FrameKind::finalize:
-            rank.finalized = true;
-            return tell(rank, RankEvent::Kind::finalized);
-        case FrameKind::abort:
-            return aborted(rank, frame);
-        case FrameKind::note:
-            return tell(
-                rank, RankEvent::Kind::noted, 0,
-                base::printable(
-                    {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 4096));
-        case FrameKind::link:
-            return listener_.happened(
-                {RankEvent::Kind::link, rank.number, 0, 0, {}, std::move(frame.body)});
-        case FrameKind::watch:
-            rank.watching = true;
-            return tell(rank, RankEvent::Kind::watching);
-        default:
-            return tell(rank, RankEvent::Kind::failed, exit_failure,
-                        fmt::format("sent a frame of unknown kind {}", frame.header.kind));
-    }
-}
-
-void LocalRanks::hello(Rank& rank, const Frame& frame) {
-    Hello hello{};
-    if (frame.body.size() == sizeof hello) std::memcpy(&hello, frame.body.data(), sizeof hello);
-    if (hello.version != protocol_version || hello.reserved != 0)
-        return tell(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged greeting");
-    if (rank.connected)
-        return tell(rank, RankEvent::Kind::failed, exit_failure,
-                    fmt::format("connected, and then process {} did so in its place: only one of "
-                                "the processes that a rank starts may join the job",
-                                frame.sender));
-    rank.connected = true;
-    another_mpi_.end();
-    rank.connected_pid = frame.sender > 0 ? frame.sender : rank.pid;
-    tell(rank, RankEvent::Kind::connected, rank.connected_pid);
-    if (rank.connected_pid == rank.pid) return;
-    rank.connected_process = base::Descriptor(int(syscall(SYS_pidfd_open, rank.connected_pid, 0)));
-    if (rank.connected_process)
-        loop_.watch(rank.connected_process.get(), EPOLLIN,
-                    [this, &rank](auto) { connected_process_ended(rank); });
-    else if (errno == ESRCH)  // its wrapper has reaped it already
-        connected_process_ended(rank);
-}
-
-void LocalRanks::aborted(Rank& rank, const Frame& frame) {
-    std::int32_t code = exit_failure;
-    std::string text;
-    if (frame.body.size() >= sizeof code) {
-        std::memcpy(&code, frame.body.data(), sizeof code);
-        text.assign(reinterpret_cast<const char*>(frame.body.data()) + sizeof code,
-                    frame.body.size() - sizeof code);
-    }
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    take_output(rank);
-    tell(rank, RankEvent::Kind::aborted, code, text);
-}
-
-void LocalRanks::send(Channel& channel, std::uint32_t events, FrameHeader header,
-                      SharedBytes bytes) {
-    channel.send(header, std::move(bytes));
-    if (channel.open() && channel.has_unsent()) loop_.change(channel.fd(), events | EPOLLOUT);
-}
-
-// What a rank printed comes before what is said about it.
-void LocalRanks::take_output(const Rank& rank) {
-    streams_.read(std::size_t(&rank - ranks_.data()));
-}
-
-void LocalRanks::found_another_mpi(const Rank& rank, const std::optional<std::string>& library) {
-    if (library)
-        tell(rank, RankEvent::Kind::another_mpi, 0,
-             fmt::format("{} uses {}", path_of(rank), *library));
-}
-
-const std::string& LocalRanks::path_of(const Rank& rank) const {
-    return job_.programs[std::size_t(job_.program_of(rank.number))].path;
 }
 
 }  // namespace torusmp::launch

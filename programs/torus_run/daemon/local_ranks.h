@@ -6,6 +6,7 @@
 // are ranks.
 #pragma once
 
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -19,6 +20,7 @@
 #include "base/descriptor.h"
 #include "config/cpus.h"
 #include "programs/torus_run/daemon/another_mpi.h"
+#include "programs/torus_run/daemon/rank_sight.h"
 #include "programs/torus_run/daemon/rank_streams.h"
 #include "programs/torus_run/front/job.h"
 #include "programs/torus_run/streams/channel.h"
@@ -62,6 +64,7 @@ class LocalRanks {
 
     // ---- what the job does with them ----
     void signal(int signal);  // of the user
+    void question();          // what do they wait for?
     void answer(FrameHeader header, const SharedBytes& bytes);
     void tell_deaths(const SharedBytes& records);
     void tell_over(std::string_view why);
@@ -109,6 +112,8 @@ class LocalRanks {
     void understand(Rank& rank, Frame& frame);
     void hello(Rank& rank, const Frame& frame);
     void aborted(Rank& rank, const Frame& frame);
+    // What a control socket is always watched for.
+    static constexpr std::uint32_t heard = EPOLLIN | EPOLLRDHUP;
     // `events`: what the channel is watched for in any case.
     void send(Channel& channel, std::uint32_t events, FrameHeader header, SharedBytes bytes);
     void take_output(const Rank& rank);
@@ -127,6 +132,7 @@ class LocalRanks {
     bool user_stopped_ = false;
     std::optional<Clock::time_point> terminate_watchers_at_;
     MpiSearch another_mpi_;
+    Questions questions_;
 };
 
 }  // namespace torusmp::launch

@@ -52,6 +52,37 @@ void add_identity(std::vector<std::string>& environment, const HostJob& job, int
     environment.push_back(fmt::format("{}={}", env_program, job.program_of(rank)));
 }
 
+namespace {
+
+// Becomes the program once gdb holds it, which stops where the program begins. $1: gdb's command.
+constexpr const char* under_gdb = R"(gdb="gdb -q -p $$ -ex 'set breakpoint pending on' \
+-ex 'catch exec' -ex continue -ex 'delete 1' -ex 'tbreak main' -ex continue"
+if [ -n "$TMUX" ]; then
+    tmux new-window -d -n "rank $TORUSMP_RANK" "$gdb" || exit 1
+else
+    xterm -T "rank $TORUSMP_RANK" -e sh -c "$gdb" &
+fi
+while :; do
+    while read -r key value; do
+        if [ "$key" = TracerPid: ] && [ "$value" != 0 ]; then exec "$@"; fi
+    done < /proc/$$/status
+    sleep 0.1
+done)";
+
+constexpr const char* in_xterm = R"(exec xterm -hold -T "rank $TORUSMP_RANK" -e "$@")";
+
+}  // namespace
+
+Program in_window(const Program& program, Window window) {
+    Program wrapped = program;
+    wrapped.path = "/bin/sh";
+    wrapped.arguments = {"sh", "-c", window == Window::gdb ? under_gdb : in_xterm, "sh",
+                         program.path};
+    wrapped.arguments.insert(wrapped.arguments.end(), program.arguments.begin() + 1,
+                             program.arguments.end());
+    return wrapped;
+}
+
 SharedBytes welcome(const HostJob& job, int rank) {
     Welcome welcome{.version = protocol_version,
                     .rank = rank,

@@ -24,6 +24,9 @@ void add_identity(std::vector<std::string>& environment, const HostJob& job, int
 // As execve takes them.
 std::vector<char*> pointers(std::vector<std::string>& strings);
 
+// The program in a window, instead of the program itself: see --gdb and --xterm.
+Program in_window(const Program& program, Window window);
+
 SharedBytes welcome(const HostJob& job, int rank);
 
 }  // namespace torusmp::launch

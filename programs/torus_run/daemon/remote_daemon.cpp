@@ -173,6 +173,8 @@ class RemoteDaemon : private Attention::Listener,
         switch (kind) {
             case DaemonFrame::signal:
                 return ranks_->signal(body.get<int>());
+            case DaemonFrame::question:
+                return ranks_->question();
             case DaemonFrame::terminate:
                 return ranks_->terminate();
             case DaemonFrame::answer: {
@@ -318,7 +320,8 @@ class RemoteDaemon : private Attention::Listener,
 
     void end_everything() {
         HostEnd end;
-        if (finishing_ && (!ranks_ || ranks_->running() == 0)) end.left_behind = orphans();
+        if (finishing_ && (!ranks_ || ranks_->running() == 0))
+            end.left_behind = child_daemons_ ? child_daemons_->orphans() : children();
         if (ranks_) ranks_->kill();
         probe_.reset();
         end_child_daemons();
@@ -326,16 +329,6 @@ class RemoteDaemon : private Attention::Listener,
         while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->streams().drain()) step();
         if (order_ && !alone_) tell_head(DaemonFrame::done, share(encode(end)));
         while (!alone_ && head_.has_unsent()) step();
-    }
-
-    std::vector<int> orphans() const {
-        std::vector<int> found = children();
-        if (!child_daemons_) return found;
-        const std::vector<pid_t> agents = child_daemons_->agents();
-        std::erase_if(found, [&agents](pid_t pid) {
-            return std::find(agents.begin(), agents.end(), pid) != agents.end();
-        });
-        return found;
     }
 
     // They have been told by now, or see the end of their connection.

@@ -24,6 +24,7 @@
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/head_daemon.h"
 #include "programs/torus_run/daemon/signals.h"
+#include "programs/torus_run/front/debugger.h"
 #include "programs/torus_run/streams/text.h"
 
 namespace torusmp::launch {
@@ -175,12 +176,14 @@ class Front {
     }
 
     void step() {
-        pollfd events[2] = {{signals_.get(), POLLIN, 0}, input_.wanted()};
+        pollfd events[3] = {{signals_.get(), POLLIN, 0},
+                            input_.wanted(),
+                            {daemon_link_ ? daemon_link_.get() : -1, POLLIN, 0}};
         const bool look_again = input_.active() && events[1].fd < 0;
         int wait = look_again ? TerminalInput::look_again_milliseconds : -1;
         if (stopped_by_ != 0) wait = int(slice.count());
         const auto before = Clock::now();
-        const int ready = poll(events, 2, wait);
+        const int ready = poll(events, 3, wait);
         // A front that was stopped together with its daemon has not been kept waiting.
         if (stopped_by_ != 0)
             stopped_for_ += std::min<Clock::duration>(Clock::now() - before, 2 * slice);
@@ -189,6 +192,19 @@ class Front {
         if (ready < 0) return;
         if (events[0].revents) hear_signals();
         if (events[1].revents) input_.move();
+        if (events[2].revents) hear_daemon();
+    }
+
+    // The processes of the ranks, for parallel debuggers.
+    void hear_daemon() {
+        std::vector<std::byte> bytes(longest_process_table);
+        const ssize_t n = recv(daemon_link_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (n <= 0) return daemon_link_.reset();
+        bytes.resize(std::size_t(n));
+        if (!show_to_debugger(bytes)) return;
+        const int go = debugger_has_looked;
+        send(daemon_link_.get(), &go, sizeof go, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 
     void daemon_stands_still() {

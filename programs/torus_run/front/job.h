@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "job/settings.h"
 #include "launch/environment.h"
 #include "launch/settings.h"
+#include "programs/torus_run/front/presentation.h"
 #include "routing/detours.h"
 
 namespace torusmp::launch {
@@ -59,6 +61,8 @@ struct HostJob {
     bool keep_going = false;
     std::vector<routing::Link> dead_cables;  // known before the ranks start, not in the order
     Capture capture;
+    Window window = Window::none;
+    std::vector<int> in_windows;  // ranks that are started in it
     // A rank may be stopped so long.
     std::chrono::nanoseconds timeout = transport::setting::timeout.initial();
 
@@ -80,11 +84,18 @@ struct Job {
     std::vector<std::string> own_paths;  // of the programs on this host; empty: it starts no rank
     std::string torus_run;               // its path on the other hosts
     bool tag_output = false;
+    OutputFiles files;
+    bool report_bindings = false;
     bool verbose = false;
     std::chrono::milliseconds timeout{0};  // of the whole job; zero: none
+    std::string reports;  // folder for reports of ranks in a hang; empty: none are written
 
     int size() const { return common.size; }
 };
+
+// The file that a stream of a rank goes to, by rank and stream; an empty path, or no function: to
+// torus-run's own. The job must outlive it.
+std::function<std::string(int, int)> files_of(const Job& job);
 
 // 0, 1 and 2 as in config/options.h.
 inline constexpr int exit_failure = 1;

@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "config/options.h"
+#include "programs/torus_run/front/familiar.h"
 
 namespace torusmp::launch {
 namespace {
@@ -62,44 +63,19 @@ po::options_description describe_options() {
         "where torus-run is on the other hosts; default: where it is on this one");
     add("keep-going", po::bool_switch(),
         "let the other ranks go on when one dies, and tell them of it");
-    add("tag-output", po::bool_switch(), "put \"[rank] \" before each line that a rank prints");
+    add("tag-output", po::bool_switch(),
+        "put \"[rank] \" before each line that a rank prints (also -l, -prepend-rank)");
     add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after this time");
+    add("reports", po::value<std::string>()->value_name("FOLDER"),
+        "where each rank's report goes when the job is asked what it waits for (SIGUSR1), or waits "
+        "for long");
     add("verbose", po::bool_switch(), "say what is started, where, and how it ends");
     add("oversubscribe", po::bool_switch(), "what torus-run does anyway; for scripts that say so");
     add("allow-run-as-root", po::bool_switch(), "likewise");
+    describe_familiar_options(options);
     config::add_common_options(options);
     options.add(describe_program_options());
     return options;
-}
-
-// "-np 8" is what MPI users type; Program_options accepts one letter after one dash.
-std::string spell(const std::string& word) {
-    static const std::map<std::string, std::string> known{
-        {"-np", "--np"},
-        {"-host", "--host"},
-        {"-hosts", "--host"},
-        {"-hostfile", "--hostfile"},
-        {"-machinefile", "--hostfile"},
-        {"--machinefile", "--hostfile"},
-        {"-f", "--hostfile"},
-        {"-x", "--export"},
-        {"-wdir", "--wdir"},
-        {"-wd", "--wdir"},
-        {"--wd", "--wdir"},
-        {"-env", "--env"},
-        {"-genv", "--genv"},
-        {"-genvlist", "--genvlist"},
-        {"-oversubscribe", "--oversubscribe"},
-        {"-allow-run-as-root", "--allow-run-as-root"},
-    };
-    const std::size_t end = std::min(word.find('='), word.size());
-    const auto found = known.find(word.substr(0, end));
-    return found == known.end() ? word : found->second + word.substr(end);
-}
-
-// "-genv NAME VALUE" has two words, "-genv NAME=VALUE" one.
-bool takes_pair(const std::string& word) {
-    return word == "--env" || word == "--genv";
 }
 
 std::string take_pair(const Words& words, std::size_t& i) {
@@ -297,6 +273,11 @@ Options parse_options(int argc, const char* const* argv) {
     if (given.count("here")) options.here = given["here"].as<std::string>();
     if (given.count("torus-run")) options.torus_run = given["torus-run"].as<std::string>();
     options.settings = config::request_from(given);
+    read_familiar_options(given, options);
+    if (given.count("reports")) {
+        options.reports = given["reports"].as<std::string>();
+        if (options.reports.empty()) throw UsageError("--reports is empty: expected a folder");
+    }
     if (given.count("agent"))
         options.settings.flags.push_back(
             {"launch.agent", given["agent"].as<std::string>(), "--agent"});

@@ -10,6 +10,7 @@
 
 #include "config/load.h"
 #include "programs/torus_run/front/host_list.h"
+#include "programs/torus_run/front/presentation.h"
 
 namespace torusmp::launch {
 
@@ -26,6 +27,12 @@ struct Options {
     std::vector<HostSlots> hosts;          // -host and -hostfile
     config::LoadRequest settings;
     bool tag_output = false;
+    OutputFiles files;
+    Window window = Window::none;
+    std::string in_windows;  // ranks, as given: "0,4-7" or "all"
+    bool report_bindings = false;
+    int ranks_per_host = 0;            // -ppn; 0: not given
+    std::vector<std::string> ignored;  // what was given and does nothing, as whole lines
     bool verbose = false;
     bool keep_going = false;
     std::string here;       // which of nodes.hosts this host is; empty: by its own name
@@ -33,6 +40,7 @@ struct Options {
     bool help = false;
     bool version = false;
     double timeout_seconds = 0;  // 0: none
+    std::string reports;         // folder for reports of ranks in a hang; empty: none
     // Set when an agent started this: not a job of its own, but the daemon of a host of another
     // one's.
     std::optional<std::chrono::milliseconds> daemon_timeout;

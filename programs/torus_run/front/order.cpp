@@ -40,8 +40,9 @@ std::string absolute(const std::string& file, const std::string& folder) {
 Capture what_to_capture(const Job& job, bool here) {
     const bool all = !here || job.tag_output;
     const auto through_us = [&](int fd) { return all || (job.size() > 1 && isatty(fd) == 0); };
-    Capture capture{through_us(STDOUT_FILENO), through_us(STDERR_FILENO), false};
-    capture.together = !job.tag_output && capture.output && capture.errors &&
+    Capture capture{through_us(STDOUT_FILENO) || !job.files.output.empty(),
+                    through_us(STDERR_FILENO) || !job.files.errors.empty(), false};
+    capture.together = !job.tag_output && !job.files.any() && capture.output && capture.errors &&
                        same_file(STDOUT_FILENO, STDERR_FILENO);
     return capture;
 }

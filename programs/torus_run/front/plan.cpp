@@ -21,6 +21,7 @@
 #include "launch/environment.h"
 #include "launch/implementations.h"
 #include "launch/settings.h"
+#include "programs/torus_run/front/familiar.h"
 #include "programs/torus_run/front/program.h"
 
 namespace torusmp::launch {
@@ -46,7 +47,9 @@ std::string own_path() {
 // As many as the torus has; on a host that nobody described, one for each core.
 int default_rank_count(const Options& options, const config::Settings& settings) {
     int slots = 0;
-    for (const HostSlots& host : options.hosts) slots += host.slots;
+    for (const HostSlots& host : options.hosts)
+        slots += options.ranks_per_host != 0 ? options.ranks_per_host : host.slots;
+    if (options.hosts.empty()) slots = options.ranks_per_host;
     if (settings[config::setting::dims].empty())
         return slots ? slots : config::discover_cores().usable_cores();
     long long ranks = 1;
@@ -198,11 +201,75 @@ HostJob plan_common(const Options& options, const config::Settings& settings, in
     common.environment = plan_environment(settings);
     common.bind = settings[launch::setting::bind];
     common.keep_going = options.keep_going;
+    common.window = options.window;
+    if (options.window != Window::none)
+        common.in_windows = parse_rank_list(
+            options.in_windows, options.window == Window::gdb ? "--gdb" : "--xterm", ranks);
     common.timeout = settings[transport::setting::timeout];
     return common;
 }
 
+// Windows open on the user's own display, or in the tmux that torus-run was started in.
+void check_windows(const Job& job) {
+    if (job.common.window == Window::none) return;
+    const bool gdb = job.common.window == Window::gdb;
+    const auto is_set = [](const char* name) {
+        const char* value = std::getenv(name);
+        return value != nullptr && *value != '\0';
+    };
+    if (!is_set("DISPLAY") && !(gdb && is_set("TMUX")))
+        throw UsageError(gdb ? "--gdb finds no place for its windows: expected torus-run to be "
+                               "started inside tmux, or DISPLAY to name an X display"
+                             : "--xterm finds no place for its windows: expected DISPLAY to name "
+                               "an X display");
+    for (const HostPlan& host : job.hosts)
+        for (const int rank : host.ranks)
+            if (!host.here && std::binary_search(job.common.in_windows.begin(),
+                                                 job.common.in_windows.end(), rank))
+                throw UsageError(fmt::format(
+                    "{}: rank {} is on host {}: windows are opened for ranks of this host only",
+                    gdb ? "--gdb" : "--xterm", rank, host.name));
+}
+
+// What -ppn says must be what the geometry says.
+void check_ranks_per_host(const Options& options, const Job& job) {
+    if (options.ranks_per_host == 0) return;
+    for (const HostPlan& host : job.hosts)
+        if (int(host.ranks.size()) > options.ranks_per_host ||
+            (job.hosts.size() > 1 && int(host.ranks.size()) != options.ranks_per_host))
+            throw UsageError(
+                fmt::format("-ppn {}: host {} has {} ranks; expected the number of ranks (-np) and "
+                            "nodes.ranks_per_node of the geometry file to agree with it",
+                            options.ranks_per_host, host.name, host.ranks.size()));
+}
+
 }  // namespace
+
+namespace {
+
+std::string path_of_stream(const Job& job, int rank, int stream) {
+    const std::string& pattern = job.files.of(stream);
+    const auto host = std::find_if(job.hosts.begin(), job.hosts.end(), [rank](const auto& it) {
+        return std::binary_search(it.ranks.begin(), it.ranks.end(), rank);
+    });
+    std::string path;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] != '%') {
+            path += pattern[i];
+            continue;
+        }
+        const char what = pattern[++i];
+        path += what == 'r' ? std::to_string(rank) : what == 'h' ? host->name : "%";
+    }
+    return path;
+}
+
+}  // namespace
+
+std::function<std::string(int, int)> files_of(const Job& job) {
+    if (!job.files.any()) return nullptr;
+    return [&job](int rank, int stream) { return path_of_stream(job, rank, stream); };
+}
 
 Job plan_job(const Options& options) {
     if (options.programs.front().command.empty())
@@ -213,6 +280,7 @@ Job plan_job(const Options& options) {
     const int ranks = rank_count(options, job.settings);
     rank_torus(job.settings, ranks);  // throws where the torus and the ranks do not agree
     job.hosts = plan_hosts(job.settings, job.host, ranks);
+    check_ranks_per_host(options, job);
     check_own_host(job.hosts, job.host, !options.here.empty());
     job.common = plan_common(options, job.settings, ranks);
     const bool here = std::any_of(job.hosts.begin(), job.hosts.end(),
@@ -224,6 +292,10 @@ Job plan_job(const Options& options) {
     check_agent(job.settings);
     job.tag_output = options.tag_output;
     job.verbose = options.verbose;
+    job.files = options.files;
+    job.report_bindings = options.report_bindings;
+    check_windows(job);
+    job.reports = options.reports;
     job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));
     return job;
 }

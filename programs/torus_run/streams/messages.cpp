@@ -19,6 +19,7 @@ void add_job(Packer& packer, const HostJob& job) {
             .add(program.folder);
     packer.add(int(job.bind)).add(job.keep_going);
     packer.add(job.capture.output).add(job.capture.errors).add(job.capture.together);
+    packer.add(int(job.window)).add(job.in_windows);
     packer.add(std::int64_t(job.timeout.count()));
 }
 
@@ -47,6 +48,8 @@ HostJob take_job(Unpacker& unpacker) {
     job.capture.output = unpacker.get<bool>();
     job.capture.errors = unpacker.get<bool>();
     job.capture.together = unpacker.get<bool>();
+    job.window = Window(unpacker.get<int>());
+    job.in_windows = unpacker.numbers();
     job.timeout = std::chrono::nanoseconds(unpacker.get<std::int64_t>());
     return job;
 }

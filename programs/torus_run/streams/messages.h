@@ -17,7 +17,7 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 5;
+inline constexpr std::uint32_t daemon_protocol = 6;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
@@ -31,6 +31,7 @@ enum class DaemonFrame : std::uint32_t {
     finish,        // kill, answer done, leave
     answer,        // uint32 FrameKind, uint32 sequence, bytes: to every rank
     deaths,        // bytes of DeathRecords, to every rank
+    question,      // what do the ranks wait for?
     over,          // text: why no collective call will complete
     input,         // standard input of rank 0; no bytes: its end
     output_taken,  // uint32 stream, uint64 bytes that may follow
@@ -73,6 +74,8 @@ struct RankEvent {
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: what it has seen of links and ranks
         link,         // bytes: what became of one of its links, see launch/link_news.h
+        waits,        // bytes: core::Waits; number 1: it has waited too long, 0: an answer
+        seen,         // it does not answer. number: RankSight::State; text: where
         another_mpi,  // nobody here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
     };
     Kind kind{};

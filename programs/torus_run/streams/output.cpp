@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_run/streams/output.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>
 #include <poll.h>
@@ -11,7 +12,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
+#include <utility>
 
 namespace torusmp::launch {
 
@@ -115,14 +118,16 @@ std::optional<Lines::Clock::time_point> Lines::patience_ends() const {
 
 // ---- both streams of torus-run ----
 
-Outputs::Outputs(Loop& loop, int ranks, bool tag, Flow& flow)
+Outputs::Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, Flow& flow)
     : loop_(loop),
       flow_(flow),
       own_output_(STDOUT_FILENO),
       errors_(STDERR_FILENO),
       output_(same_file(STDOUT_FILENO, STDERR_FILENO) ? &errors_ : &own_output_),
       lines_(tag || ranks > 1 ? std::size_t(ranks) * 2 : 0),
-      tag_(tag) {}
+      tag_(tag),
+      file_of_(std::move(file_of)),
+      file_by_stream_(file_of_ ? std::size_t(ranks) * 2 : 0) {}
 
 Outputs::~Outputs() {
     for (const Sink* sink : {&own_output_, &errors_}) loop_.forget(sink->fd());
@@ -134,23 +139,23 @@ void Outputs::say(std::string_view text) {
 }
 
 void Outputs::take(int rank, int stream, std::string_view text) {
-    printed_[stream] = true;
+    Sink& to = sink_of(rank, stream);
     if (lines_.empty()) {
-        sink(stream).add(text);
+        to.add(text);
     } else {
         const std::size_t index = std::size_t(rank) * 2 + std::size_t(stream);
         auto& lines = lines_[index];
         if (!lines) lines.emplace(rank, tag_);
         if (text.empty())
-            lines->finish(sink(stream));
+            lines->finish(to);
         else
-            lines->take(text, sink(stream));
+            lines->take(text, to);
         if (lines->patience_ends())
             unfinished_.insert(index);
         else
             unfinished_.erase(index);
     }
-    pump_one(sink(stream));
+    pump_of(rank, stream);
 }
 
 void Outputs::pump() {
@@ -178,9 +183,57 @@ void Outputs::put_out_unfinished(bool all) {
         Lines& lines = *lines_[*it];
         const auto time = lines.patience_ends();
         const bool over = all || !time || now >= *time;
-        if (over) lines.finish(sink(int(*it % 2)));
+        const int rank = int(*it / 2), stream = int(*it % 2);
+        if (over) {
+            lines.finish(sink_of(rank, stream));
+            pump_of(rank, stream);
+        }
         it = over ? unfinished_.erase(it) : std::next(it);
     }
+}
+
+Outputs::File* Outputs::file(int rank, int stream) {
+    if (!file_of_) return nullptr;
+    File*& known = file_by_stream_[std::size_t(rank) * 2 + std::size_t(stream)];
+    if (known != nullptr) return known;
+    const std::string path = file_of_(rank, stream);
+    if (path.empty()) return nullptr;
+    const auto [found, is_new] = files_.try_emplace(path);
+    known = &found->second;
+    if (!is_new) return known;
+    std::error_code error;
+    const auto folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder, error);
+    known->descriptor =
+        base::Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!known->descriptor) {
+        check(path, *known, errno);
+        known->descriptor = base::Descriptor(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    }
+    known->sink.emplace(known->descriptor.get());
+    return known;
+}
+
+void Outputs::check(const std::string& path, File& file, int error) {
+    if (error == 0 || std::exchange(file.told, true)) return;
+    lost_ = true;
+    say(
+        fmt::format("torus-run: {} cannot be written: {}; what ranks print there is lost, and the "
+                    "job goes on\n",
+                    path, std::strerror(error)));
+}
+
+Sink& Outputs::sink_of(int rank, int stream) {
+    if (File* to = file(rank, stream)) return *to->sink;
+    printed_[stream] = true;
+    return sink(stream);
+}
+
+void Outputs::pump_of(int rank, int stream) {
+    File* to = file(rank, stream);
+    if (to == nullptr) return pump_one(sink(stream));
+    to->sink->pump();
+    check(file_of_(rank, stream), *to, to->sink->error());
 }
 
 void Outputs::pump_one(Sink& changed) {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "programs/torus_run/streams/loop.h"
 
 namespace torusmp::launch {
@@ -85,7 +87,9 @@ class Outputs {
         virtual ~Flow() = default;
     };
 
-    Outputs(Loop& loop, int ranks, bool tag, Flow& flow);
+    // file_of: which file a stream of a rank goes to; empty: to ours.
+    using FileOf = std::function<std::string(int rank, int stream)>;
+    Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, Flow& flow);
     Outputs(const Outputs&) = delete;
     Outputs& operator=(const Outputs&) = delete;
     ~Outputs();
@@ -107,6 +111,17 @@ class Outputs {
     bool flush(int end);
 
   private:
+    // A file in place of our own streams. Ranks may share one.
+    struct File {
+        base::Descriptor descriptor;
+        std::optional<Sink> sink;
+        bool told = false;  // that it cannot be written
+    };
+    // Null: the stream goes to ours.
+    File* file(int rank, int stream);
+    void check(const std::string& path, File& file, int error);
+    Sink& sink_of(int rank, int stream);
+    void pump_of(int rank, int stream);
     Sink& sink(int stream) { return stream == 0 ? *output_ : errors_; }
     void pump_one(Sink& sink);
     void put_out_unfinished(bool all);
@@ -118,7 +133,10 @@ class Outputs {
     // Two a rank; none where one rank alone has lines without a tag.
     std::vector<std::optional<Lines>> lines_;
     const bool tag_;
-    std::set<std::size_t> unfinished_;  // those of `lines_` in which something may wait
+    const FileOf file_of_;
+    std::map<std::string, File> files_;  // by path
+    std::vector<File*> file_by_stream_;  // two a rank; null: not known yet
+    std::set<std::size_t> unfinished_;   // those of `lines_` in which something may wait
     bool paused_[2] = {false, false};
     bool gone_[2] = {false, false};
     bool printed_[2] = {false, false};  // a rank has written there

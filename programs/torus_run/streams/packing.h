@@ -1,95 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values to bytes and back, for what torus-run and its daemons tell each other. Both run the same
-// version on machines of one byte order; the greeting refuses others.
+// What torus-run and its daemons tell each other travels as packed values. Both run the same
+// version; the greeting refuses others.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <vector>
+#include "base/packing.h"
 
 namespace torusmp::launch {
 
-class PackingError : public std::runtime_error {
-  public:
-    PackingError() : std::runtime_error("a message between daemons is cut short") {}
-};
-
-class Packer {
-  public:
-    template <class Number>
-    requires std::is_arithmetic_v<Number> Packer& add(Number number) {
-        return append(std::as_bytes(std::span(&number, 1)));
-    }
-    Packer& add(std::string_view text) {
-        add(std::uint64_t(text.size()));
-        return append(std::as_bytes(std::span(text)));
-    }
-    template <class Item>
-    Packer& add(const std::vector<Item>& items) {
-        add(std::uint64_t(items.size()));
-        for (const Item& item : items) add(item);
-        return *this;
-    }
-    // Without a length, to be read with rest().
-    Packer& append(std::span<const std::byte> bytes) {
-        bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-        return *this;
-    }
-    std::vector<std::byte> take() { return std::move(bytes_); }
-
-  private:
-    std::vector<std::byte> bytes_;
-};
-
-// Throws PackingError if the bytes end too early.
-class Unpacker {
-  public:
-    explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-    template <class Number>
-    requires std::is_arithmetic_v<Number> Number get() {
-        Number number;
-        const auto from = take(sizeof number);
-        std::memcpy(&number, from.data(), sizeof number);
-        return number;
-    }
-    std::string text() {
-        const auto from = take(get<std::uint64_t>());
-        return {reinterpret_cast<const char*>(from.data()), from.size()};
-    }
-    std::vector<std::string> texts() {
-        std::vector<std::string> all(count(sizeof(std::uint64_t)));
-        for (std::string& one : all) one = text();
-        return all;
-    }
-    std::vector<int> numbers() {
-        std::vector<int> all(count(sizeof(int)));
-        for (int& one : all) one = get<int>();
-        return all;
-    }
-    std::span<const std::byte> rest() { return take(bytes_.size()); }
-
-  private:
-    std::span<const std::byte> take(std::uint64_t count) {
-        if (count > bytes_.size()) throw PackingError();
-        const auto piece = bytes_.first(std::size_t(count));
-        bytes_ = bytes_.subspan(std::size_t(count));
-        return piece;
-    }
-    // Of items that take at least so many bytes each: a false count must not cost memory.
-    std::size_t count(std::size_t least) {
-        const auto items = get<std::uint64_t>();
-        if (items > bytes_.size() / least) throw PackingError();
-        return std::size_t(items);
-    }
-
-    std::span<const std::byte> bytes_;
-};
+using base::Packer;
+using base::PackingError;
+using base::Unpacker;
 
 }  // namespace torusmp::launch

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "programs/torus_run/front/job.h"
@@ -26,6 +27,18 @@ std::string describe_end(int status) {
 
 int exit_code_of(int status) {
     return WIFSIGNALED(status) ? exit_signal_base + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string list_ranks(const std::vector<int>& ranks) {
+    if (ranks.empty()) return "no rank";
+    if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
+    if (ranks.size() == 2) return fmt::format("ranks {} and {}", ranks[0], ranks[1]);
+    if (ranks.back() - ranks.front() + 1 == int(ranks.size()))
+        return fmt::format("ranks {} to {}", ranks.front(), ranks.back());
+    constexpr std::size_t most = 16;
+    const std::vector<int> some(ranks.begin(),
+                                ranks.begin() + std::ptrdiff_t(std::min(most, ranks.size())));
+    return fmt::format("ranks {}{}", fmt::join(some, ", "), ranks.size() > most ? ", ..." : "");
 }
 
 }  // namespace torusmp::launch

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "job/hang/analysis.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "job/hang/wait_graph.h"
+
+namespace torusmp::job {
+namespace {
+
+using core::any_source;
+using core::any_tag;
+using Operation = Waits::Operation;
+using Collective = Waits::Collective;
+
+bool is_receive(const Operation& it) {
+    return it.kind == Operation::Kind::receive || it.kind == Operation::Kind::probe;
+}
+bool is_idle(const Operation& it) {
+    return it.kind == Operation::Kind::idle_receive || it.kind == Operation::Kind::idle_send;
+}
+bool tags_meet(core::Tag wanted, core::Tag sent) {
+    return wanted == any_tag || wanted == sent;
+}
+
+// Tags of collectives count upwards in their high bits, and wrap around.
+bool is_later(core::Tag tag, core::Tag than) {
+    constexpr int shift = 7;
+    constexpr core::Tag counted = 0x3ffff;
+    const core::Tag ahead = ((tag >> shift) - (than >> shift)) & counted;
+    return ahead != 0 && ahead <= counted / 2;
+}
+
+bool differ(const Collective& a, const Collective& b) {
+    const bool sizes =
+        a.bytes != b.bytes && a.bytes != Collective::any_bytes && b.bytes != Collective::any_bytes;
+    return a.name != b.name || a.root != b.root || sizes;
+}
+
+class Analyst {
+  public:
+    explicit Analyst(const Snapshot& snapshot) : snapshot_(snapshot), graph_(int(snapshot.size())) {
+        find_instances();
+        for (Rank rank = 0; rank < ranks(); ++rank) {
+            if (state(rank).gone()) graph_.bury(rank);
+            if (meets(rank))
+                need_everybody(rank);
+            else if (state(rank).in_call())
+                add_needs(rank);
+        }
+    }
+
+    std::vector<Cause> causes() {
+        for (const auto& knot : graph_.knots()) add_knot(knot);
+        add_live_roots();
+        std::stable_sort(all_.begin(), all_.end(), [](const Cause& a, const Cause& b) {
+            if (a.final() != b.final()) return a.final();
+            if (a.waiting.size() != b.waiting.size() && !a.final())
+                return a.waiting.size() > b.waiting.size();
+            return a.kind < b.kind;
+        });
+        return std::move(all_);
+    }
+
+  private:
+    int ranks() const { return int(snapshot_.size()); }
+    const RankState& state(Rank rank) const { return snapshot_[std::size_t(rank)]; }
+    const Waits& waits(Rank rank) const {
+        static const Waits none;
+        return state(rank).waits ? *state(rank).waits : none;
+    }
+
+    // ---- collectives, as all their members see them ----
+
+    struct Instance {
+        std::map<Rank, int> arrived;  // and where it stands in their collectives
+        std::vector<Rank> missing;
+        bool held_up = false;  // by somebody outside of it
+    };
+    using Key = std::pair<core::Context, core::Tag>;
+
+    static Key key_of(const Collective& it) { return {it.context, it.tag}; }
+
+    void find_instances() {
+        for (Rank rank = 0; rank < ranks(); ++rank) {
+            if (!state(rank).waits) continue;
+            const auto& open = waits(rank).collectives;
+            for (std::size_t i = 0; i < open.size(); ++i)
+                instances_[key_of(open[i])].arrived.emplace(rank, int(i));
+        }
+        for (auto& [key, instance] : instances_) {
+            const Waits::Group* group =
+                waits(instance.arrived.begin()->first).find_group(key.first);
+            if (group == nullptr) continue;
+            for (const Rank member : group->members)
+                if (!instance.arrived.contains(member) && !is_past(member, key))
+                    instance.missing.push_back(member);
+            instance.held_up = !instance.missing.empty();
+        }
+        for (auto& [key, instance] : instances_)
+            for (const auto& [rank, index] : instance.arrived)
+                for (const Rank peer : waits(rank).collectives[std::size_t(index)].receives_from)
+                    if (!instance.arrived.contains(peer)) instance.held_up = true;
+    }
+    bool is_past(Rank member, const Key& key) const {
+        if (!state(member).waits) return false;
+        const Waits::Group* group = waits(member).find_group(key.first);
+        return group != nullptr && group->last >= 0 &&
+               (group->last == key.second || is_later(group->last, key.second));
+    }
+
+    // ---- what each rank needs ----
+
+    bool meets(Rank rank) const {
+        return state(rank).kind == RankState::Kind::meeting || waits(rank).meeting;
+    }
+    void need_everybody(Rank rank) {
+        for (Rank other = 0; other < ranks(); ++other)
+            if (!meets(other) && !state(other).gone()) graph_.need(rank, {other});
+    }
+
+    void add_needs(Rank rank) {
+        const Waits& mine = waits(rank);
+        std::vector<std::vector<Rank>> clauses;
+        bool moves = false;  // something that it awaits is on its way
+        bool awaits = false;
+        const bool known = std::any_of(mine.operations.begin(), mine.operations.end(),
+                                       [](const Operation& it) { return it.call >= 0; }) ||
+                           std::any_of(mine.collectives.begin(), mine.collectives.end(),
+                                       [](const Collective& it) { return it.call >= 0; });
+        for (const Operation& it : mine.operations) {
+            if (is_idle(it) || (known && it.call < 0)) continue;
+            awaits = true;
+            if (auto clause = clause_of(rank, it))
+                clauses.push_back(std::move(*clause));
+            else
+                moves = true;
+        }
+        for (const Collective& it : mine.collectives) {
+            if (known && it.call < 0) continue;
+            awaits = true;
+            moves |= !add_clauses(it, clauses);
+        }
+        if (!awaits)
+            for (const Waits::Queue& it : mine.queues) clauses.push_back({it.peer});
+        if (clauses.empty()) return;
+        // One of several is enough, if the call says so or several threads wait.
+        const bool any = mine.calls.size() > 1 || mine.calls.front().any;
+        if (!any) {
+            for (auto& clause : clauses) graph_.need(rank, std::move(clause));
+            return;
+        }
+        if (moves) return;
+        std::vector<Rank> together;
+        for (const auto& clause : clauses)
+            together.insert(together.end(), clause.begin(), clause.end());
+        std::sort(together.begin(), together.end());
+        together.erase(std::unique(together.begin(), together.end()), together.end());
+        graph_.need(rank, std::move(together));
+    }
+
+    // Nothing: it is under way.
+    std::optional<std::vector<Rank>> clause_of(Rank rank, const Operation& it) const {
+        if (it.stage == Operation::Stage::moving) {
+            // Both ends have to work on it.
+            if (it.peer == any_source || state(it.peer).waits) return std::nullopt;
+            return std::vector{it.peer};
+        }
+        if (it.kind == Operation::Kind::send) {
+            if (meets_receive(rank, it)) return std::nullopt;
+            return std::vector{it.peer};
+        }
+        if (it.peer != any_source) {
+            if (meets_send(it.peer, rank, it)) return std::nullopt;
+            return std::vector{it.peer};
+        }
+        std::vector<Rank> anybody;
+        const Waits::Group* group = waits(rank).find_group(it.context);
+        if (group != nullptr && !group->members.empty())
+            anybody = group->members;
+        else
+            for (Rank other = 0; other < ranks(); ++other) anybody.push_back(other);
+        for (const Rank other : anybody)
+            if (meets_send(other, rank, it)) return std::nullopt;
+        std::erase(anybody, rank);
+        return anybody;
+    }
+    bool meets_receive(Rank sender, const Operation& send) const {
+        const RankState& peer = state(send.peer);
+        if (!peer.waits) return false;
+        return std::any_of(peer.waits->operations.begin(), peer.waits->operations.end(),
+                           [&](const Operation& it) {
+                               return it.kind == Operation::Kind::receive && meet(it, sender, send);
+                           });
+    }
+    bool meets_send(Rank sender, Rank receiver, const Operation& receive) const {
+        const RankState& peer = state(sender);
+        if (!peer.waits) return false;
+        return std::any_of(peer.waits->operations.begin(), peer.waits->operations.end(),
+                           [&](const Operation& it) {
+                               return it.kind == Operation::Kind::send && it.peer == receiver &&
+                                      meet(receive, sender, it);
+                           });
+    }
+    static bool meet(const Operation& receive, Rank sender, const Operation& send) {
+        return receive.context == send.context && receive.channel == send.channel &&
+               (receive.peer == any_source || receive.peer == sender) &&
+               (send.channel || tags_meet(receive.tag, send.tag));
+    }
+
+    // False: it is under way.
+    bool add_clauses(const Collective& it, std::vector<std::vector<Rank>>& clauses) const {
+        const Instance& instance = instances_.at(key_of(it));
+        if (!instance.held_up && !differs(instance)) return false;
+        const std::size_t before = clauses.size();
+        for (const Rank member : instance.missing) clauses.push_back({member});
+        for (const Rank peer : it.receives_from) clauses.push_back({peer});
+        if (differs(instance))
+            for (const auto& [member, index] : instance.arrived)
+                if (&waits(member).collectives[std::size_t(index)] != &it)
+                    clauses.push_back({member});
+        return clauses.size() != before;
+    }
+    bool differs(const Instance& instance) const { return first_difference(instance).has_value(); }
+    std::optional<std::pair<Rank, Rank>> first_difference(const Instance& instance) const {
+        const auto [first, at] = *instance.arrived.begin();
+        const Collective& reference = waits(first).collectives[std::size_t(at)];
+        for (const auto& [rank, index] : instance.arrived)
+            if (differ(reference, waits(rank).collectives[std::size_t(index)]))
+                return std::pair{first, rank};
+        return std::nullopt;
+    }
+
+    // ---- causes ----
+
+    double seconds_of(const std::vector<Rank>& ranks) const {
+        double most = 0;
+        for (const Rank rank : ranks)
+            if (state(rank).waits)
+                for (const auto& call : waits(rank).calls) most = std::max(most, call.seconds);
+        return most;
+    }
+
+    void add_knot(const std::vector<Rank>& knot) {
+        Cause cause;
+        cause.ranks = knot;
+        cause.seconds = seconds_of(knot);
+        if (!find_mismatch(knot, cause) && !find_difference(knot, cause)) {
+            const std::vector<Rank> circle = graph_.circle(knot);
+            const Rank first = knot.front();
+            if (is_wildcard(first) && circle.size() != 1 && find_wildcard(knot, cause)) {
+                // cause.ranks is the one that receives
+            } else if (!circle.empty()) {
+                cause.kind = Cause::Kind::circle;
+                cause.ranks = circle;
+                if (const auto wild = wildcard_in(circle)) {
+                    cause.kind = Cause::Kind::nobody;
+                    cause.ranks = {*wild};
+                }
+            } else {
+                cause.kind = Cause::Kind::gone;
+                cause.ranks = gone_that_hold(first);
+                cause.waiting = knot;
+            }
+        }
+        add_waiting(cause, knot);
+        all_.push_back(std::move(cause));
+    }
+    // Who else can never go on; where there are several knots, the first takes them.
+    void add_waiting(Cause& cause, const std::vector<Rank>& knot) {
+        const std::vector<bool> stuck = graph_.stuck();
+        for (Rank rank = 0; rank < ranks(); ++rank) {
+            const bool in_knot = std::find(knot.begin(), knot.end(), rank) != knot.end();
+            const bool root =
+                std::find(cause.ranks.begin(), cause.ranks.end(), rank) != cause.ranks.end();
+            if (root || (in_knot && cause.kind == Cause::Kind::gone)) continue;
+            if (stuck[std::size_t(rank)] && (in_knot || reaches(rank, knot)))
+                cause.waiting.push_back(rank);
+        }
+        cause.seconds = std::max(cause.seconds, seconds_of(cause.waiting));
+    }
+    bool reaches(Rank from, const std::vector<Rank>& knot) const {
+        std::vector<bool> seen(snapshot_.size());
+        std::vector<Rank> next{from};
+        seen[std::size_t(from)] = true;
+        while (!next.empty()) {
+            const Rank rank = next.back();
+            next.pop_back();
+            if (std::find(knot.begin(), knot.end(), rank) != knot.end()) return true;
+            for (const auto& clause : graph_.clauses(rank))
+                for (const Rank other : clause)
+                    if (!seen[std::size_t(other)]) {
+                        seen[std::size_t(other)] = true;
+                        next.push_back(other);
+                    }
+        }
+        return false;
+    }
+
+    // Where the receiver is stuck, and so is the sender or it has nothing more to send.
+    bool find_mismatch(const std::vector<Rank>& knot, Cause& cause) const {
+        const std::vector<bool> stuck = graph_.stuck();
+        const auto settled = [&](Rank rank) {
+            return stuck[std::size_t(rank)] || state(rank).gone();
+        };
+        for (const bool awaited : {true, false})
+            for (const Rank rank : knot)
+                for (const NearMiss& miss : near_misses(waits(rank))) {
+                    const Operation& receive = waits(rank).operations[std::size_t(miss.operation)];
+                    const Rank sender = waits(rank).messages[std::size_t(miss.message)].source;
+                    if ((receive.call >= 0) != awaited || !settled(sender)) continue;
+                    cause.kind = Cause::Kind::mismatch;
+                    cause.ranks = {rank, sender};
+                    cause.operation = miss.operation;
+                    cause.message = miss.message;
+                    return true;
+                }
+        return false;
+    }
+    bool find_difference(const std::vector<Rank>& knot, Cause& cause) const {
+        for (const Rank rank : knot)
+            for (const Collective& it : waits(rank).collectives) {
+                const Instance& instance = instances_.at(key_of(it));
+                const auto found = first_difference(instance);
+                if (!found) continue;
+                cause.kind = Cause::Kind::differing;
+                cause.ranks = {found->first, found->second};
+                cause.collective = instance.arrived.at(found->first);
+                cause.other_collective = instance.arrived.at(found->second);
+                return true;
+            }
+        return false;
+    }
+    bool is_wildcard(Rank rank) const {
+        const Needed what = needed(waits(rank));
+        return what.operation >= 0 &&
+               is_receive(waits(rank).operations[std::size_t(what.operation)]) &&
+               waits(rank).operations[std::size_t(what.operation)].peer == any_source;
+    }
+    std::optional<Rank> wildcard_in(const std::vector<Rank>& ranks) const {
+        const auto found =
+            std::find_if(ranks.begin(), ranks.end(), [&](Rank rank) { return is_wildcard(rank); });
+        if (found == ranks.end()) return std::nullopt;
+        return *found;
+    }
+    bool find_wildcard(const std::vector<Rank>& knot, Cause& cause) const {
+        const auto wild = wildcard_in(knot);
+        if (!wild) return false;
+        cause.kind = Cause::Kind::nobody;
+        cause.ranks = {*wild};
+        return true;
+    }
+    std::vector<Rank> gone_that_hold(Rank rank) const {
+        std::vector<Rank> found;
+        for (const auto& clause : graph_.clauses(rank))
+            if (std::all_of(clause.begin(), clause.end(),
+                            [&](Rank other) { return graph_.gone(other); }))
+                found.insert(found.end(), clause.begin(), clause.end());
+        std::sort(found.begin(), found.end());
+        found.erase(std::unique(found.begin(), found.end()), found.end());
+        return found;
+    }
+
+    static Cause::Kind kind_of(const RankState& state) {
+        switch (state.kind) {
+            case RankState::Kind::stopped:
+                return Cause::Kind::stopped;
+            case RankState::Kind::traced:
+                return Cause::Kind::traced;
+            case RankState::Kind::sleeps:
+                return Cause::Kind::sleeps;
+            case RankState::Kind::outside:
+                return Cause::Kind::outside;
+            case RankState::Kind::device:
+                return Cause::Kind::device;
+            case RankState::Kind::silent:
+                return Cause::Kind::silent;
+            case RankState::Kind::answered:
+                return state.in_call() ? Cause::Kind::underway : Cause::Kind::computes;
+            default:
+                return Cause::Kind::computes;
+        }
+    }
+    // Ranks that could go on, and on which others wait: alike ones are one cause.
+    void add_live_roots() {
+        const std::vector<bool> stuck = graph_.stuck();
+        const auto roots = graph_.roots();
+        std::map<Cause::Kind, Cause> found;
+        for (Rank rank = 0; rank < ranks(); ++rank) {
+            if (stuck[std::size_t(rank)]) continue;
+            for (const Rank root : roots[std::size_t(rank)]) {
+                if (state(root).gone()) continue;
+                Cause& cause = found[kind_of(state(root))];
+                cause.ranks.push_back(root);
+                cause.waiting.push_back(rank);
+            }
+        }
+        for (Rank rank = 0; rank < ranks(); ++rank)  // nobody waits for these
+            if (state(rank).in_call() && !graph_.waits(rank))
+                found[Cause::Kind::underway].ranks.push_back(rank);
+        for (auto& [kind, cause] : found) {
+            cause.kind = kind;
+            for (auto* list : {&cause.ranks, &cause.waiting}) {
+                std::sort(list->begin(), list->end());
+                list->erase(std::unique(list->begin(), list->end()), list->end());
+            }
+            std::erase_if(cause.waiting, [&](Rank rank) {
+                return std::binary_search(cause.ranks.begin(), cause.ranks.end(), rank);
+            });
+            cause.seconds = seconds_of(cause.waiting.empty() ? cause.ranks : cause.waiting);
+            all_.push_back(cause);
+        }
+    }
+
+    const Snapshot& snapshot_;
+    WaitGraph graph_;
+    std::map<Key, Instance> instances_;
+    std::vector<Cause> all_;
+};
+
+}  // namespace
+
+std::vector<Cause> find_causes(const Snapshot& snapshot) {
+    return Analyst(snapshot).causes();
+}
+
+std::vector<NearMiss> near_misses(const Waits& waits) {
+    std::vector<NearMiss> likely, other_group, other_source;
+    for (std::size_t i = 0; i < waits.operations.size(); ++i) {
+        const Operation& receive = waits.operations[i];
+        if (!is_receive(receive) || receive.stage != Operation::Stage::unmet || receive.channel)
+            continue;
+        const Waits::Group* own = waits.find_group(receive.context);
+        for (std::size_t k = 0; k < waits.messages.size(); ++k) {
+            const Waits::Message& message = waits.messages[k];
+            // Messages of collectives are not the program's: their contexts have no receives of it.
+            const Waits::Group* its = waits.find_group(message.context);
+            if (message.channel || (own != nullptr && (its == nullptr || !its->messages))) continue;
+            const bool peer = receive.peer == any_source || receive.peer == message.source;
+            const bool context = receive.context == message.context;
+            const bool tag = tags_meet(receive.tag, message.tag);
+            if (peer && context && !tag) likely.push_back({int(i), int(k)});
+            if (peer && tag && !context) other_group.push_back({int(i), int(k)});
+            if (context && tag && !peer) other_source.push_back({int(i), int(k)});
+        }
+    }
+    likely.insert(likely.end(), other_group.begin(), other_group.end());
+    likely.insert(likely.end(), other_source.begin(), other_source.end());
+    return likely;
+}
+
+const Waits::Call* longest_call(const Waits& waits) {
+    const Waits::Call* longest = nullptr;
+    for (const auto& call : waits.calls)
+        if (longest == nullptr || call.seconds > longest->seconds) longest = &call;
+    return longest;
+}
+
+Needed needed(const Waits& waits) {
+    const Waits::Call* call = longest_call(waits);
+    const int number = call == nullptr ? -1 : int(call - waits.calls.data());
+    Needed found;
+    // Receives first: in an exchange a send mostly waits because its receiver does.
+    for (const bool receives : {true, false})
+        for (std::size_t i = 0; i < waits.operations.size(); ++i)
+            if (found.operation < 0 && waits.operations[i].call == number && number >= 0 &&
+                is_receive(waits.operations[i]) == receives)
+                found.operation = int(i);
+    if (found.operation >= 0) return found;
+    for (std::size_t i = 0; i < waits.collectives.size(); ++i)
+        if (found.collective < 0 && waits.collectives[i].call == number && number >= 0)
+            found.collective = int(i);
+    if (found.collective >= 0 || number < 0) return found;
+    for (std::size_t i = 0; i < waits.operations.size(); ++i)
+        if (found.operation < 0 && !is_idle(waits.operations[i])) found.operation = int(i);
+    return found;
+}
+
+}  // namespace torusmp::job

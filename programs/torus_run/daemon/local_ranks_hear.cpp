@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks say, and what is said to them.
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "programs/torus_run/daemon/local_ranks.h"
+
+namespace torusmp::launch {
+
+void LocalRanks::tell(const Rank& rank, RankEvent::Kind kind, std::int64_t number,
+                      std::string text) {
+    listener_.happened({kind, rank.number, number, 0, std::move(text), {}});
+}
+
+void LocalRanks::hear(Rank& rank) {
+    Channel& channel = *rank.channel;
+    if (!channel.open()) return;
+    const bool more = channel.receive();
+    Frame frame;
+    while (channel.next(frame)) understand(rank, frame);
+    if (channel.damaged())
+        tell(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged frame to torus-run");
+    if (more && !channel.damaged()) return;
+    for (Channel* both : {&channel, &*rank.notices}) {
+        if (!both->open()) continue;
+        loop_.forget(both->fd());
+        both->close();
+    }
+}
+
+void LocalRanks::understand(Rank& rank, Frame& frame) {
+    const auto kind = FrameKind(frame.header.kind);
+    if (kind != FrameKind::hello && !rank.connected)
+        return tell(rank, RankEvent::Kind::failed, exit_failure, "spoke before it connected");
+    switch (kind) {
+        case FrameKind::hello:
+            return hello(rank, frame);
+        case FrameKind::exchange:
+        case FrameKind::barrier:
+            return listener_.happened({RankEvent::Kind::collective,
+                                       rank.number,
+                                       frame.header.sequence,
+                                       frame.header.kind,
+                                       {},
+                                       std::move(frame.body)});
+        case FrameKind::finalize:
+            rank.finalized = true;
+            return tell(rank, RankEvent::Kind::finalized);
+        case FrameKind::abort:
+            return aborted(rank, frame);
+        case FrameKind::note:
+            return tell(
+                rank, RankEvent::Kind::noted, 0,
+                base::printable(
+                    {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 4096));
+        case FrameKind::link:
+            return listener_.happened(
+                {RankEvent::Kind::link, rank.number, 0, 0, {}, std::move(frame.body)});
+        case FrameKind::waits:
+            questions_.answered(rank.number);
+            return listener_.happened({RankEvent::Kind::waits,
+                                       rank.number,
+                                       frame.header.sequence,
+                                       0,
+                                       {},
+                                       std::move(frame.body)});
+        case FrameKind::watch:
+            rank.watching = true;
+            return tell(rank, RankEvent::Kind::watching);
+        default:
+            return tell(rank, RankEvent::Kind::failed, exit_failure,
+                        fmt::format("sent a frame of unknown kind {}", frame.header.kind));
+    }
+}
+
+void LocalRanks::hello(Rank& rank, const Frame& frame) {
+    Hello hello{};
+    if (frame.body.size() == sizeof hello) std::memcpy(&hello, frame.body.data(), sizeof hello);
+    if (hello.version != protocol_version || hello.reserved != 0)
+        return tell(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged greeting");
+    if (rank.connected)
+        return tell(rank, RankEvent::Kind::failed, exit_failure,
+                    fmt::format("connected, and then process {} did so in its place: only one of "
+                                "the processes that a rank starts may join the job",
+                                frame.sender));
+    rank.connected = true;
+    another_mpi_.end();
+    rank.connected_pid = frame.sender > 0 ? frame.sender : rank.pid;
+    tell(rank, RankEvent::Kind::connected, rank.connected_pid);
+    if (rank.connected_pid == rank.pid) return;
+    rank.connected_process = base::Descriptor(int(syscall(SYS_pidfd_open, rank.connected_pid, 0)));
+    if (rank.connected_process)
+        loop_.watch(rank.connected_process.get(), EPOLLIN,
+                    [this, &rank](auto) { connected_process_ended(rank); });
+    else if (errno == ESRCH)  // its wrapper has reaped it already
+        connected_process_ended(rank);
+}
+
+void LocalRanks::aborted(Rank& rank, const Frame& frame) {
+    std::int32_t code = exit_failure;
+    std::string text;
+    if (frame.body.size() >= sizeof code) {
+        std::memcpy(&code, frame.body.data(), sizeof code);
+        text.assign(reinterpret_cast<const char*>(frame.body.data()) + sizeof code,
+                    frame.body.size() - sizeof code);
+    }
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    take_output(rank);
+    tell(rank, RankEvent::Kind::aborted, code, text);
+}
+
+void LocalRanks::send(Channel& channel, std::uint32_t events, FrameHeader header,
+                      SharedBytes bytes) {
+    channel.send(header, std::move(bytes));
+    if (channel.open() && channel.has_unsent()) loop_.change(channel.fd(), events | EPOLLOUT);
+}
+
+// What a rank printed comes before what is said about it.
+void LocalRanks::take_output(const Rank& rank) {
+    streams_.read(std::size_t(&rank - ranks_.data()));
+}
+
+void LocalRanks::found_another_mpi(const Rank& rank, const std::optional<std::string>& library) {
+    if (library)
+        tell(rank, RankEvent::Kind::another_mpi, 0,
+             fmt::format("{} uses {}", path_of(rank), *library));
+}
+
+const std::string& LocalRanks::path_of(const Rank& rank) const {
+    return job_.programs[std::size_t(job_.program_of(rank.number))].path;
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options of other launchers, what ranks print to files, and what debuggers read in torus-run.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "config/options.h"
+#include "folder.h"
+#include "local_job.h"
+#include "process.h"
+#include "programs/torus_run/front/familiar.h"
+
+namespace torusmp::launch::test::familiar_options_test {
+namespace {
+
+using Catch::Contains;
+
+Options parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "mpirun");
+    words.push_back("a");
+    return parse_options(int(words.size()), words.data());
+}
+std::string bind_of(const Options& options) {
+    for (const auto& flag : options.settings.flags)
+        if (flag.key == "launch.bind") return flag.value;
+    return "";
+}
+std::string refusal(const std::vector<const char*>& words) {
+    try {
+        parse(words);
+    } catch (const config::UsageError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("Options of other launchers mean what their users expect") {
+    CHECK(parse({"-l"}).tag_output);
+    CHECK(parse({"-prepend-rank"}).tag_output);
+    CHECK(bind_of(parse({"--bind-to", "core"})) == "core");
+    CHECK(bind_of(parse({"--bind-to", "socket"})) == "numa");
+    CHECK(bind_of(parse({"-bind-to", "none"})) == "none");
+    CHECK(bind_of(parse({"--bind-to", "node"})) == "none");
+    CHECK(bind_of(parse({"--bind-to", "slot"})) == "auto");
+    CHECK(bind_of(parse({"--map-by", "socket:PE=2"})) == "numa");
+    CHECK(bind_of(parse({"--map-by", "socket", "--bind-to", "core"})) == "core");
+    CHECK(bind_of(parse({"--map-by", "slot"})).empty());
+    CHECK(parse({"-ppn", "3"}).ranks_per_host == 3);
+    CHECK(parse({"--report-bindings"}).report_bindings);
+    const Options files = parse({"--output-filename", "out"});
+    CHECK(files.files.output == "out/rank.%r/stdout");
+    CHECK(files.files.errors == "out/rank.%r/stderr");
+    CHECK(parse({"-outfile-pattern", "o.%r.%h"}).files.output == "o.%r.%h");
+    CHECK(parse({"-np", "2", "-genvall", "-mca", "btl", "tcp,self"}).ignored.size() == 2);
+    CHECK(parse_rank_list("0,2-3", "--gdb", 5) == std::vector{0, 2, 3});
+    CHECK(parse_rank_list("all", "--gdb", 3) == std::vector{0, 1, 2});
+}
+
+TEST_CASE("Values of such options that have no meaning are refused, with those that have") {
+    CHECK_THAT(refusal({"--bind-to", "moon"}), Contains("moon") && Contains("core, socket"));
+    CHECK_THAT(refusal({"--map-by", "node"}), Contains("nodes.ranks_per_node"));
+    CHECK_THAT(refusal({"--map-by", "dist"}), Contains("dist") && Contains("slot, core"));
+    CHECK_THAT(refusal({"--bind", "core", "--bind-to", "core"}), Contains("expected one of them"));
+    CHECK_THAT(refusal({"-ppn", "0"}), Contains("-ppn 0"));
+    CHECK_THAT(refusal({"-outfile-pattern", "a.%x"}), Contains("%r") && Contains("a.%x"));
+    CHECK_THAT(refusal({"--output-filename", "o", "-outfile-pattern", "p"}),
+               Contains("expected one of them"));
+    CHECK_THAT(refusal({"--gdb", "0", "--xterm", "0"}), Contains("expected one of them"));
+    CHECK_THROWS_WITH(parse_rank_list("0,9", "--gdb", 4), Contains("0 to 3"));
+    CHECK_THROWS_WITH(parse_rank_list("2-1", "--gdb", 4), Contains("2-1"));
+    CHECK_THROWS_WITH(parse_rank_list("x", "--gdb", 4), Contains("'x'"));
+}
+
+TEST_CASE("What ranks print goes to a file each") {
+    const TemporaryFolder folder;
+    const Outcome outcome =
+        run(job(3, {"print=out", "error=err", "part=unfinished", "connect", "finalize"},
+                {"--output-filename", folder.file("deep/out")}));
+    INFO(outcome.errors);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output.empty());
+    CHECK(outcome.errors.empty());
+    for (const char* rank : {"0", "1", "2"}) {
+        const std::string files = std::string("deep/out/rank.") + rank;
+        CHECK(folder.read(files + "/stdout") == "out\nunfinished");
+        CHECK(folder.read(files + "/stderr") == "err\n");
+    }
+}
+
+TEST_CASE("Ranks that share a file keep their lines whole in it") {
+    const TemporaryFolder folder;
+    const Outcome outcome = run(script(3, "for i in 1 2 3 4 5; do echo one line; done",
+                                       {"-l", "-outfile-pattern", folder.file("all")}));
+    CHECK(outcome.code == 0);
+    const std::string text = folder.read("all");
+    for (const char* line : {"[0] one line\n", "[1] one line\n", "[2] one line\n"})
+        CHECK(count(text, line) == 5);
+    CHECK(text.size() == 15 * std::string("[0] one line\n").size());
+}
+
+TEST_CASE("A file that cannot be written is named once, and the job goes on") {
+    const TemporaryFolder folder;
+    const std::string file = folder.write("file", "");
+    const Outcome outcome = run(
+        script(1, "echo lost; echo lost again; exit 0", {"--output-filename", file + "/below"}));
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.errors, Contains("below/rank.0/stdout cannot be written"));
+    CHECK(outcome.lines_of_torus_run() == 1);
+}
+
+TEST_CASE("Options that do nothing say so, and bindings are reported") {
+    const Outcome outcome = run(
+        job(2, {"connect", "finalize"}, {"-mca", "btl", "tcp", "-genvall", "--report-bindings"}));
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.errors, Contains("-mca btl=tcp does nothing here"));
+    CHECK_THAT(outcome.errors, Contains("-genvall does nothing"));
+    CHECK_THAT(outcome.errors, Contains("started rank 1") && Contains("on cpu"));
+}
+
+TEST_CASE("-ppn gives the number of ranks, or must agree with it") {
+    const Outcome two = run({torus_run, "-ppn", "2", "/bin/sh", "-c", "echo one"});
+    CHECK(count(two.output, "one\n") == 2);
+    const Outcome wrong = run({torus_run, "-ppn", "2", "-np", "3", "/bin/true"});
+    CHECK(wrong.code == 2);
+    CHECK_THAT(wrong.errors, Contains("-ppn 2") && Contains("3 ranks"));
+}
+
+TEST_CASE("Windows without a place to open them are refused") {
+    const Outcome gdb = run({"/usr/bin/env", "-u", "TMUX", "-u", "DISPLAY", torus_run, "-np", "2",
+                             "--gdb", "0", "/bin/true"});
+    CHECK(gdb.code == 2);
+    CHECK_THAT(gdb.errors, Contains("inside tmux"));
+}
+
+TEST_CASE("A debugger that attaches to torus-run finds all ranks") {
+    if (system("gdb --version > /dev/null 2>&1") != 0) return;
+    Process process(job(3, {"connect", "print=ready", "sleep"}));
+    REQUIRE(process.wait_for_output("ready\n", 3));
+    const TemporaryFolder folder;
+    const Outcome seen =
+        run({"/usr/bin/gdb", "-q", "-nx", "-batch", "-p", std::to_string(process.pid()), "-ex",
+             "printf \"ranks %d\\n\", MPIR_proctable_size", "-ex",
+             "printf \"third %s\\n\", MPIR_proctable[2].executable_name", "-ex",
+             "printf \"pid %d\\n\", MPIR_proctable[1].pid"});
+    INFO(seen.errors);
+    if (seen.output.find("ptrace") != std::string::npos) return;  // not allowed here
+    CHECK_THAT(seen.output, Contains("ranks 3"));
+    CHECK_THAT(seen.output, Contains("third " + rank_program));
+    process.send(SIGINT);
+    process.wait();
+}
+
+TEST_CASE("Ranks wait for a debugger that has started torus-run") {
+    if (system("gdb --version > /dev/null 2>&1") != 0) return;
+    const Outcome seen = run({"/usr/bin/gdb",
+                              "-q",
+                              "-nx",
+                              "-batch",
+                              "-ex",
+                              "set breakpoint pending on",
+                              "-ex",
+                              "set debuginfod enabled off",
+                              "-ex",
+                              "break main",
+                              "-ex",
+                              "run",
+                              "-ex",
+                              "set variable MPIR_being_debugged = 1",
+                              "-ex",
+                              "break MPIR_Breakpoint",
+                              "-ex",
+                              "continue",
+                              "-ex",
+                              "printf \"state %d ranks %d\\n\", MPIR_debug_state, "
+                              "MPIR_proctable_size",
+                              "-ex",
+                              "delete",
+                              "-ex",
+                              "continue",
+                              "--args",
+                              torus_run,
+                              "-np",
+                              "2",
+                              rank_program,
+                              "connect",
+                              "barrier",
+                              "print=over",
+                              "finalize"});
+    INFO(seen.errors);
+    CHECK_THAT(seen.output, Contains("state 1 ranks 2"));
+    CHECK(count(seen.output, "over\n") == 2);
+}
+
+}  // namespace torusmp::launch::test::familiar_options_test
