@@ -104,9 +104,9 @@ TEST_CASE("A file that cannot be written is named once, and the job goes on") {
     const TemporaryFolder folder;
     const std::string file = folder.write("file", "");
     const Outcome outcome = run(
-        script(1, "echo lost; echo lost again; exit 0", {"--output-filename", file + "/below"}));
+        script(1, "echo lost; echo lost again; exit 0", {"-outfile-pattern", file + "/below.%r"}));
     CHECK(outcome.code == 1);
-    CHECK_THAT(outcome.errors, Contains("below/rank.0/stdout cannot be written"));
+    CHECK_THAT(outcome.errors, Contains("below.0 cannot be written"));
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
