@@ -147,9 +147,15 @@ void ChildDaemons::drop(bool all) {
                   [all](const auto& link) { return all || link->state() == Link::State::lost; });
 }
 
+std::vector<pid_t> ChildDaemons::agents() const {
+    std::vector<pid_t> pids;
+    for (const auto& link : links_) pids.push_back(link->pid());
+    return pids;
+}
+
 std::vector<int> ChildDaemons::orphans() const {
     std::vector<int> found = children();
-    for (const auto& link : links_) std::erase(found, link->pid());
+    for (const pid_t agent : agents()) std::erase(found, agent);
     return found;
 }
 

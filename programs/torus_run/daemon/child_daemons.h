@@ -53,6 +53,7 @@ class ChildDaemons : private Link::Listener {
     void give_up_waiting();
     // Ends the agents of lost daemons, and of all where `all`.
     void drop(bool all);
+    std::vector<pid_t> agents() const;
     // Children of this process that are no agents.
     std::vector<int> orphans() const;
 
