@@ -38,6 +38,8 @@ void Runtime::await_links(bool keeps_going) {
                "the links to come up");
     const auto troubles = core_->faults.end_start();
     if (!troubles.empty()) throw std::runtime_error(troubles.front());
+    core_->publisher.set_phase(Phase::running);
+    progress_.publish();
     progress_.start();
 }
 
@@ -45,6 +47,8 @@ void Runtime::say_goodbye() {
     progress_.stop();
     const Guard guard(progress_);
     for (transport::Interface* it : core_->connections.interfaces()) it->say_goodbye();
+    core_->publisher.set_phase(Phase::left);
+    progress_.publish();
 }
 
 void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,
@@ -113,11 +117,11 @@ void Runtime::free(void* memory) {
 }
 
 void Runtime::request_report() noexcept {
-    progress_.ask_for(Progress::report_wanted);
+    progress_.ask_for(ControlPage::report_wanted);
 }
 
 void Runtime::interrupt() noexcept {
-    progress_.ask_for(Progress::interrupt_wanted);
+    progress_.ask_for(ControlPage::interrupt_wanted);
 }
 
 void Runtime::peer_died(Rank peer, std::string_view why) {

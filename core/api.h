@@ -116,12 +116,12 @@ class Runtime final {
     bool progress();
     // Polls, then sleeps, until the request is complete. `what` names the call in reports.
     void wait(Request& request, std::string_view what = "wait") {
-        wait_until([&] { return request.complete(); }, what);
+        wait_until([&] { return request.complete(); }, what, &request);
     }
-    // The same for any condition that progress can fulfil.
+    // The same for any condition that progress can fulfil. `request`: which one that is about.
     template <class Done>
-    void wait_until(Done&& done, std::string_view what) {
-        Progress::Waiter waiter(progress_, what);
+    void wait_until(Done&& done, std::string_view what, const Request* request = nullptr) {
+        Progress::Waiter waiter(progress_, what, request);
         while (!done()) waiter.turn();
     }
     // What somebody waits for has happened without the Runtime: everybody who waits looks again.

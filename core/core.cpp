@@ -28,7 +28,9 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links),
       progress(commons, connections, sender, faults, links, dispatcher,
-               [this] { return report(); }),
+               [this] { return report(); },
+               [this](const Waiting* waiting) { publisher.publish(waiting); }),
+      publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, matching, faults, progress),
       shared(connections) {
     register_handlers();

@@ -72,6 +72,9 @@ class Bootstrap {
     // knows the whole prints it if it is news. By any thread. Without a launcher to report to, it
     // is printed at once.
     virtual void note(std::string_view text);
+    // Gives this rank's control page to a launcher that watches its ranks: a descriptor of memory
+    // that stays open as long as this process is in the job. Others ignore it.
+    virtual void share_page(int /*descriptor*/) {}
     // Ends the whole job. The launcher prints the message, stops every rank and exits with code.
     [[noreturn]] virtual void abort(int code, std::string_view message) = 0;
     // This rank is done in an orderly way: leaving without this call is reported as a failure of

@@ -23,7 +23,7 @@ inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
 // Which of the programs of the job this rank runs, from 0.
 inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 inline constexpr std::size_t secret_bytes = 16;
 // Limits of a contribution to one exchange, and of an abort text. More is a damaged frame.
 inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
@@ -44,6 +44,7 @@ enum class FrameKind : std::uint32_t {
     watch = 21,  // this rank wants to be told of deaths, and names them itself
     note = 22,   // text: what it has seen of links and ranks
     link = 23,   // what became of one of its links, see link_report.h
+    page = 24,   // int32: its descriptor of its control page, see core/page/control_page.h
 };
 
 struct FrameHeader {

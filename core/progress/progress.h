@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -26,11 +27,20 @@
 
 namespace torusmp::core {
 
+// A call that waits longer than a moment, as it is published.
+struct Waiting {
+    std::string_view call;
+    transport::Clock::time_point since;
+    const Request* request;  // what it waits for; null: something else
+};
+
 class Progress {
   public:
-    // sink: where the interfaces deliver. report: the text of all waits.
+    // sink: where the interfaces deliver. report: the text of all waits. publish: tells about this
+    // rank; null: no call waits long.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
-             LinkManager& links, transport::Sink& sink, std::function<std::string()> report);
+             LinkManager& links, transport::Sink& sink, std::function<std::string()> report,
+             std::function<void(const Waiting*)> publish);
     ~Progress() { stop(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -55,9 +65,11 @@ class Progress {
     // One waiting call: decides between polling, sleeping and reporting.
     class Waiter {
       public:
-        Waiter(Progress& progress, std::string_view what) : progress_(progress), what_(what) {}
+        // request: what it waits for, if that is one.
+        Waiter(Progress& progress, std::string_view what, const Request* request)
+            : progress_(progress), what_(what), request_(request) {}
         ~Waiter() {
-            if (lingers_) progress_.linger({});
+            if (spoke_) end();
         }
         Waiter(const Waiter&) = delete;
         Waiter& operator=(const Waiter&) = delete;
@@ -66,9 +78,11 @@ class Progress {
       private:
         void speak(transport::Clock::time_point now);
         transport::Clock::time_point next_word() const;
+        void end();
 
         Progress& progress_;
         std::string_view what_;
+        const Request* request_;
         unsigned idle_turns_ = 0;
         std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none: so the first turn never sleeps
         std::uint64_t notes_seen_ = 0;
@@ -76,7 +90,9 @@ class Progress {
         transport::Clock::time_point warned_{};     // by the watchdog
         transport::Clock::time_point linger_at_{};  // next, whatever moves until then
         std::chrono::nanoseconds linger_step_{};
+        transport::Clock::time_point published_{};  // the beginning of the wait that was
         bool lingers_ = false;
+        bool spoke_ = false;  // has published, or lingers
     };
 
     // Starts the progress thread, if there is to be one.
@@ -95,9 +111,13 @@ class Progress {
     void linger(std::string_view what);
     std::string_view waits_in() const { return waits_in_; }
     void report_tasks(std::string& text) const;
+    std::size_t tasks() const { return tasks_.size(); }
+    // What the oldest task waits for; empty: there is none.
+    std::string first_task() const;
+    // Publishes at once.
+    void publish();
 
-    enum : unsigned { report_wanted = 1, interrupt_wanted = 2 };
-    // Asks the thread that next runs to do that.
+    // Asks the thread that next runs to do that: bits of the control page.
     void ask_for(unsigned what) noexcept;
     // Something was put where a poll finds it: wakes whoever sleeps.
     void wake() {
@@ -110,6 +130,8 @@ class Progress {
     bool advance_tasks(bool moved);
     void set_tasks_asleep(bool asleep);
     void answer_asked();
+    void publish_wait(const Waiting& waiting, const Waiter& waiter);
+    void end_wait(const Waiter& waiter);
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void sleep_in_interfaces(transport::Clock::time_point deadline);
     void wake_sleepers() noexcept;
@@ -123,6 +145,7 @@ class Progress {
     LinkManager& links_;
     transport::Sink& sink_;
     const std::function<std::string()> report_;
+    const std::function<void(const Waiting*)> publish_;
     const bool locking_;
     mutable std::recursive_mutex mutex_;
     struct Listed {
@@ -141,7 +164,9 @@ class Progress {
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
     unsigned polls_per_look_ = 1;
-    std::atomic<unsigned> asked_{0};
+    std::atomic<unsigned>& asked_;    // on the control page
+    std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends
+    const Waiter* waiter_ = nullptr;  // and which it was
     std::atomic<bool> stopping_{false};
     std::thread thread_;
 };

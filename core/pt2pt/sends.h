@@ -26,6 +26,10 @@ class Sends final : public PeerLossListener {
 
     void peer_lost(Peer& peer, Error error) override;
     void report(std::string& text) const;
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        send_handles_.for_each(visit);
+    }
 
   private:
     Commons& commons_;
