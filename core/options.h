@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/geometry.h"
-#include "core/link/link_news.h"
+#include "routing/link_news.h"
 #include "core/packets.h"
 #include "core/request.h"
 #include "core/settings.h"
@@ -66,7 +66,7 @@ struct Options {
     // better; none: to log.
     std::function<void(std::string_view)> log_fault = {};
     // Where news of the cables under this rank's links go; none: deaths to log.
-    std::function<void(const LinkNews&)> log_link = {};
+    std::function<void(const routing::LinkNews&)> log_link = {};
     // Where the rank tells about itself; it must outlive the Runtime. None: nowhere.
     ControlPage* page = nullptr;
 

@@ -94,7 +94,7 @@ core::Options Process::options(bool threads) {
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.page = page_.page();
-    options.log_link = [this](const core::LinkNews& news) { report(news); };
+    options.log_link = [this](const routing::LinkNews& news) { bootstrap_->report_link(news); };
     options.dead_links = config::links_over(settings_, options.torus, bootstrap_->dead_cables());
     if (!host_names(settings_).empty() && !settings_[config::setting::dims].empty())
         options.name_of = [this](core::Rank rank) {
@@ -102,19 +102,6 @@ core::Options Process::options(bool threads) {
                                host_names(settings_)[std::size_t(node_of(settings_, rank))]);
         };
     return options;
-}
-
-// The cable under a link of ours died, or is back: the launcher tells the user.
-void Process::report(const core::LinkNews& news) {
-    using From = core::LinkNews::State;
-    using To = launch::LinkReport::State;
-    bootstrap_->report_link({.direction = news.direction,
-                             .peer = news.peer,
-                             .state = news.state == From::dead     ? To::dead
-                                      : news.state == From::detour ? To::detour
-                                                                   : To::alive,
-                             .path = news.path,
-                             .why = news.why});
 }
 
 // A barrier that sleeps outside the Runtime. But until all ranks have come, packets of others may

@@ -54,7 +54,6 @@ class Process {
     explicit Process(bool threads);
     core::Options options(bool threads);
     void meet();
-    void report(const core::LinkNews& news);
 
     std::unique_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;

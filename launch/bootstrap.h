@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/link_report.h"
+#include "routing/link_news.h"
 #include "routing/detours.h"
 
 namespace torusmp::launch {
@@ -67,7 +67,7 @@ class Bootstrap {
     // Reports that a cable under one of this rank's links died, what carries the link now, or that
     // the cable is back. The ranks at both ends report; the launcher says it once. By any thread.
     // Without a launcher to report to, one of the two ends prints it, and not for ever.
-    virtual void report_link(const LinkReport& report);
+    virtual void report_link(const routing::LinkNews& news);
     // Reports something that went wrong and may end the job, or follow from what does: whoever
     // knows the whole prints it if it is news. By any thread. Without a launcher to report to, it
     // is printed at once.

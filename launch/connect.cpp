@@ -36,24 +36,24 @@ const std::vector<routing::Link>& Bootstrap::dead_cables() const {
 }
 
 // A link that is dead and goes nowhere ends the job, which is told then.
-void Bootstrap::report_link(const LinkReport& report) {
+void Bootstrap::report_link(const routing::LinkNews& news) {
     constexpr int most = 20;
-    if (report.direction.sign < 0 || report.state == LinkReport::State::dead) return;
+    if (news.direction.sign < 0 || news.state == routing::LinkNews::State::dead) return;
     const int before = printed_++;
     if (before > most) return;
     std::string ranks;
-    for (const routing::Hop& hop : report.path)
-        if (hop.rank != report.peer)
+    for (const routing::Hop& hop : news.path)
+        if (hop.rank != news.peer)
             ranks += fmt::format("{} {}", ranks.empty() ? "" : ",", hop.rank);
-    std::string text = fmt::format("the link between rank {} and rank {} ", rank(), report.peer);
+    std::string text = fmt::format("the link between rank {} and rank {} ", rank(), news.peer);
     if (before == most)
         text = "more of links that die and come back is not printed";
-    else if (report.state == LinkReport::State::alive)
+    else if (news.state == routing::LinkNews::State::alive)
         text += "goes over its cable again";
     else
         text += fmt::format("goes around its dead cable, over {}{}",
                             ranks.empty() ? "the other one" : "rank" + ranks,
-                            report.why.empty() ? "" : "; " + report.why);
+                            news.why.empty() ? "" : "; " + news.why);
     note(text);
 }
 

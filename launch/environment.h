@@ -43,7 +43,7 @@ enum class FrameKind : std::uint32_t {
     abort = 20,  // int32 exit code, then the text
     watch = 21,  // this rank wants to be told of deaths, and names them itself
     note = 22,   // text: what it has seen of links and ranks
-    link = 23,   // what became of one of its links, see link_report.h
+    link = 23,   // what became of one of its links, see link_news.h
     page = 24,   // int32: its descriptor of its control page, see core/page/control_page.h
 };
 

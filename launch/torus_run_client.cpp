@@ -20,6 +20,7 @@
 
 #include "base/descriptor.h"
 #include "launch/implementations.h"
+#include "launch/link_news.h"
 
 namespace torusmp::launch {
 namespace {
@@ -71,9 +72,9 @@ class TorusRunBootstrap final : public Bootstrap {
     bool keeps_going() const override { return keeps_going_; }
 
     const std::vector<routing::Link>& dead_cables() const override { return dead_cables_; }
-    void report_link(const LinkReport& report) override {
+    void report_link(const routing::LinkNews& news) override {
         try {
-            send(FrameKind::link, 0, encode(report));
+            send(FrameKind::link, 0, encode(news));
         } catch (const BootstrapError&) {
             // Nobody is left to say it: torus-run is gone, and this rank ends soon.
         }

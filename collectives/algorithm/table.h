@@ -72,6 +72,11 @@ struct AlgorithmRow {
     bool area = false;           // it goes through the area, so it begins when there is one
 };
 
+// The algorithm that goes through the area.
+inline AlgorithmRow area_row(std::string_view help, std::string_view instead) {
+    return {.name = "area", .help = help, .applies = fits_area, .instead = instead, .area = true};
+}
+
 class AlgorithmTable {
   public:
     struct Facts {

@@ -13,12 +13,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
                      "crowded: area<2KiB lines<32KiB scatter; "
                      "links: exchange<2KiB lines<32KiB disjoint",
          .example = "links: exchange<4KiB disjoint"},
-        {{{.name = "area",
-           .help = "left where others add",
-           .applies = fits_area,
-           .instead = "exchange",
-           .area = true},
-          area},
+        {{area_row("left where others add", "exchange"), area},
          {{.name = "exchange", .help = "along each line everybody gets all"}, exchange},
          {{.name = "star", .help = "to the first rank and back"}, star},
          {{.name = "lines", .help = "to the first of each line and back"}, lines},

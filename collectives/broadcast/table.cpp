@@ -14,12 +14,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
              "host: area<4KiB lines<128KiB scatter; crowded: area<4KiB lines<128KiB scatter; "
              "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
-        {{{.name = "area",
-           .help = "left where all read it",
-           .applies = fits_area,
-           .instead = "lines",
-           .area = true},
-          area},
+        {{area_row("left where all read it", "lines"), area},
          {{.name = "lines", .help = "each root of a line to all of the line"}, lines},
          {{.name = "scatter", .help = "parts are dealt out and gathered"}, scatter},
          {{.name = "tree", .help = "from neighbour to neighbour"}, tree},

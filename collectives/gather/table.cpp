@@ -13,12 +13,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
          .defaults = "host: area; crowded: area; links: optimal",
          .example = "links: optimal",
          .sized = false},
-        {{{.name = "area",
-           .help = "small blocks left where the root takes them",
-           .applies = fits_area,
-           .instead = "apart",
-           .area = true},
-          area},
+        {{area_row("small blocks left where the root takes them", "apart"), area},
          {{.name = "optimal", .help = "over all links of the root at once, in common frames"},
           optimal},
          {{.name = "apart", .help = "a message from each rank"}, apart}});

@@ -21,12 +21,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
          .defaults =
              "host: area<4KiB lines; crowded: area<4KiB tree<8KiB lines; links: lines<64KiB rings",
          .example = "links: rings"},
-        {{{.name = "area",
-           .help = "left where each rank adds its own",
-           .applies = fits_area,
-           .instead = "lines",
-           .area = true},
-          area},
+        {{area_row("left where each rank adds its own", "lines"), area},
          {{.name = "rings",
            .help = "from neighbour to neighbour over all links at once",
            .applies = commutes_in_parts,

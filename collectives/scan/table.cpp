@@ -12,12 +12,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
          .defaults =
              "host: area<4KiB doubling; crowded: area<4KiB chain; links: doubling<16KiB lines",
          .example = "lines<8KiB doubling"},
-        {{{.name = "area",
-           .help = "left where the next rank adds",
-           .applies = fits_area,
-           .instead = "doubling",
-           .area = true},
-          area},
+        {{area_row("left where the next rank adds", "doubling"), area},
          {{.name = "lines", .help = "line by line", .pays = more_than_two, .instead = "chain"},
           lines},
          {{.name = "doubling",

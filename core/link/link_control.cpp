@@ -202,7 +202,7 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
         if (&channel != end->cable_ || body.state != end->cable_version_) return true;
         if (end->closed_ || end->agreed_ || end->on_cable()) return true;
         if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
-        tell(*end, LinkNews::State::alive);
+        tell(*end, routing::LinkNews::State::alive);
         end->resume_on_cable();
         commons_.stirred = true;
         return true;
@@ -220,7 +220,7 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
     if (end == nullptr) return false;
     if (end->closed_ || end->agreed_ || end->on_cable() || end->session_ != body.state) return true;
     if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
-    tell(*end, LinkNews::State::detour);
+    tell(*end, routing::LinkNews::State::detour);
     pump(*end);
     commons_.stirred = true;
     return true;

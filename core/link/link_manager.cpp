@@ -73,7 +73,7 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
     commons_.errands |= Commons::links;
     if (LinkStates::is_dead(version)) {
         end.cable_version_ = version;
-        tell(end, LinkNews::State::dead);
+        tell(end, routing::LinkNews::State::dead);
         end.drop_cable("its other end says that it is dead");
         end.part();
         it.news.clear();
@@ -159,13 +159,13 @@ std::string LinkManager::describe_cut() const {
     return text;
 }
 
-void LinkManager::tell(LinkEnd& end, LinkNews::State state) {
-    LinkNews news{.direction = *end.connection_.link,
-                  .peer = end.connection_.peer,
-                  .state = state,
-                  .path = {},
-                  .why = std::exchange(end.why_, {})};
-    if (state == LinkNews::State::detour)
+void LinkManager::tell(LinkEnd& end, routing::LinkNews::State state) {
+    routing::LinkNews news{.direction = *end.connection_.link,
+                           .peer = end.connection_.peer,
+                           .state = state,
+                           .path = {},
+                           .why = std::exchange(end.why_, {})};
+    if (state == routing::LinkNews::State::detour)
         news.path = states_.detours().around(commons_.rank(), news.direction).value();
     if (std::exchange(end.told_, news.path) == news.path && !news.path.empty()) return;
     if (commons_.options.log_link)

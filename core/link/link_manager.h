@@ -22,6 +22,7 @@
 #include "core/connection/transfer_listener.h"
 #include "core/link/link_end.h"
 #include "core/link/link_states.h"
+#include "routing/link_news.h"
 
 namespace torusmp::core {
 
@@ -111,7 +112,7 @@ class LinkManager {
     void begin_session(LinkEnd& end);
     void give_up_parts();
     std::string describe_cut() const;
-    void tell(LinkEnd& end, LinkNews::State state);
+    void tell(LinkEnd& end, routing::LinkNews::State state);
 
     // --- control packets ---
     bool has_credit(Connection& connection, int virtual_channel);

@@ -17,8 +17,6 @@ using transport::Clock;
 // Polls between two looks at the clock, where a poll costs no more than a look.
 constexpr unsigned polls_per_look = 64;
 constexpr unsigned kernel_polls_per_look = 4;
-// Where others want the core, polling before sleep is reduced to this part of Options::spin.
-constexpr int spin_under_contention = 8;
 // How long a wait lasts before tasks are told; then twice as long, and so on.
 constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
 // Times the core is yielded to other ranks before sleeping, where ranks outnumber cores.
@@ -175,14 +173,16 @@ void Progress::Waiter::turn() {
             sched_yield();
             return;
         }
-    } else if (idle_turns_ % progress_.polls_per_look_ != 0) {
+    }
+    const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
+    const bool spins = !options.oversubscribed && spin.count() != 0;
+    if (spins && idle_turns_ % progress_.polls_per_look_ != 0) {
         pause();
         return;
     }
     const auto now = Clock::now();
     if (began_ == Clock::time_point{}) began_ = warned_ = now;
-    const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
-    if (!options.oversubscribed && now - began_ < spin) return;
+    if (spins && now - began_ < spin) return;
     speak(now);
     progress_.sleep_until(next_word(), moves_seen_);
 }
@@ -252,8 +252,8 @@ void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen)
         asleep_ = true;
         if (locking_) lock.unlock();
         sleep_in_interfaces(deadline);
-        if (contention_.slept())
-            spin_ = options_.spin.count() / (contention_.present() ? spin_under_contention : 1);
+        // Where others want the core, who waits gives it to them.
+        if (contention_.slept()) spin_ = contention_.present() ? 0 : options_.spin.count();
         if (locking_) lock.lock();
         asleep_ = false;
         if (others_asleep_ != 0) moved_.notify_all();  // one of them watches from now on

@@ -18,12 +18,8 @@ namespace fault_test {
 namespace {
 
 JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
-    JobOptions options;
-    options.dims = std::move(dims);
-    options.seed = seed;
-    options.eager_limit = 512;
+    JobOptions options = tight_torus(std::move(dims), seed);
     options.credits = 3;
-    options.relay_credits = 2;
     options.world.write = sim::Remote(seed % 4);
     options.world.read = sim::Remote(seed / 4 % 4);
     return options;

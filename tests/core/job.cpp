@@ -15,6 +15,23 @@ constexpr sim::Time slowest{2'000'000};
 
 }  // namespace
 
+JobOptions tight_torus(std::vector<int> dims, std::uint64_t seed) {
+    JobOptions options;
+    options.dims = std::move(dims);
+    options.seed = seed;
+    options.eager_limit = 512;
+    options.credits = options.relay_credits = 2;
+    return options;
+}
+
+JobOptions detour_torus(std::vector<int> dims, std::uint64_t seed) {
+    JobOptions options = tight_torus(std::move(dims), seed);
+    options.detour = true;
+    options.world.read = sim::Remote::refused;
+    options.world.notifies = true;
+    return options;
+}
+
 Job::Job(const JobOptions& options)
     : direct_(options.direct || options.per_host > 1),
       torus_(options.dims, options.periodic),

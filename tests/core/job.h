@@ -40,6 +40,11 @@ struct JobOptions {
     std::optional<Rank> misnamed = {};  // whose address nobody can connect to
 };
 
+// Where little fits: messages of more than 512 B are large, two credits are all there are.
+JobOptions tight_torus(std::vector<int> dims, std::uint64_t seed);
+// The same with detours around dead cables, over transports that write and notify.
+JobOptions detour_torus(std::vector<int> dims, std::uint64_t seed);
+
 class Job {
   public:
     explicit Job(const JobOptions& options);

@@ -21,12 +21,8 @@ struct Wiring {
 };
 
 JobOptions two_credits(const Wiring& shape, std::uint64_t seed) {
-    JobOptions options;
-    options.dims = shape.dims;
+    JobOptions options = tight_torus(shape.dims, seed);
     options.periodic = shape.periodic;
-    options.seed = seed;
-    options.eager_limit = 512;
-    options.credits = options.relay_credits = 2;
     options.world.packet = {sim::Time(500), sim::Time(5000), 0.02, sim::Time(40'000)};
     return options;
 }

@@ -29,12 +29,12 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "testbed"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "testbed")]
+from marked_job import MarkedJob  # noqa: E402
 from netns import kernel  # noqa: E402
 from netns.plan import Plan, parse_dims  # noqa: E402
 from netns.testbed import STATE_VARIABLE, Testbed  # noqa: E402
 
-MARK = "TORUSMP_CABLE_TEST"  # in the environment of everything that a job starts
 TIMEOUT = 1  # seconds, transport.timeout: a silent cable is dead after so long
 PATIENCE = 120  # seconds for a job
 # All that a job may say of it: the launcher does, a line for a death and one for a return.
@@ -119,12 +119,12 @@ class Cables:
 # ---- jobs ----
 
 
-class Job:
+class Job(MarkedJob):
     """torus-run and all that it starts; its files lie in a folder of its own."""
 
     def __init__(self, programs, testbed, kind, work, options=()):
         plan = testbed.load()
-        self.mark = f"{testbed.name}-{time.monotonic_ns()}"
+        super().__init__(testbed.name)
         self.ready, self.stop = work / "ready", work / "stop"
         self.started = work / "started"
         dims = "x".join(map(str, plan.dims))
@@ -137,14 +137,12 @@ class Job:
             "ping": [programs["cable_traffic"], "ping", "1", self.ready, self.stop],
             "forever": [programs["cable_traffic"], "all", self.ready, self.stop],
         }[kind]
-        environment = {n: v for n, v in os.environ.items() if not n.startswith("TORUSMP_")}
-        environment[MARK] = self.mark
         self.out, self.err = open(work / "out", "w+"), open(work / "err", "w+")
         self.process = subprocess.Popen(
             [str(w) for w in ["ip", "netns", "exec", plan.front(), programs["torus-run"], "--config",
                               testbed.geometry_file, "-np", plan.torus.size, "--set", f"transport.timeout={TIMEOUT}s",
                               *options, "sh", "-c", 'touch "$0"; exec "$@"', self.started, *words]],
-            stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, env=environment, start_new_session=True)
+            stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, env=self.environment(), start_new_session=True)
 
     def await_file(self, path):
         deadline = time.monotonic() + PATIENCE
@@ -174,22 +172,8 @@ class Job:
         file.flush()
         return Path(file.name).read_text(errors="replace")
 
-    def marked(self):
-        """Processes that came from this job, zombies not counted."""
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if f"{MARK}={self.mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append(int(folder.name))
-        return found
-
     def finish(self):
-        """Whatever becomes of the test: nothing of the job lives on."""
-        for pid in self.marked():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(10)
+        super().finish()
         self.out.close()
         self.err.close()
 

@@ -29,7 +29,6 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 HERE = Path(__file__).resolve().parent
 TESTBED = HERE.parent / "testbed/torus-netns"
 ATTACK = HERE / "attack.py"
-MARK = "TORUSMP_FAULT_TEST"  # in the environment of everything that a job starts
 TIMEOUT = 3  # seconds, transport.timeout where a fault is deadly
 PATIENCE = 60  # where nothing may happen, also on a crowded machine
 # From a deadly fault to the end of the job: the timeout, the news, the launcher, and what a crowded
@@ -37,7 +36,8 @@ PATIENCE = 60  # where nothing may happen, also on a crowded machine
 IN_TIME = TIMEOUT + 17
 
 
-sys.path.insert(0, str(TESTBED.parent))
+sys.path[:0] = [str(HERE), str(TESTBED.parent)]
+from marked_job import MarkedJob  # noqa: E402
 from netns.plan import Torus  # noqa: E402
 
 
@@ -70,24 +70,23 @@ class Testbed:
         return self.hosts + [f"{self.name}-front"]
 
 
-class Job:
+class Job(MarkedJob):
     """torus-run and all that it starts; its files lie in a folder of its own."""
 
     def __init__(self, arguments, testbed, work, timeout, options=()):
-        self.testbed, self.mark = testbed, f"{testbed.name}-{time.monotonic_ns()}"
+        super().__init__(testbed.name)
+        self.testbed = testbed
         self.temporary = work / "tmp"
         self.temporary.mkdir()
         self.ready, self.stop = work / "ready", work / "stop"
-        environment = {n: v for n, v in os.environ.items() if not n.startswith("TORUSMP_")}
-        environment |= {MARK: self.mark, "TMPDIR": str(self.temporary)}
         self.output = open(work / "output", "w+")
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             ["ip", "netns", "exec", f"{testbed.name}-front", arguments.torus_run, "--config", testbed.geometry,
              "-np", str(len(testbed.hosts)), "--set", f"transport.timeout={timeout}s", *options, arguments.rank,
              testbed.torus, self.ready, self.stop],
-            stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, env=environment,
-            start_new_session=True)
+            stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output,
+            env=self.environment(TMPDIR=str(self.temporary)), start_new_session=True)
 
     def said(self):
         self.output.flush()
@@ -109,27 +108,13 @@ class Job:
             alive = "\n".join(f"  {pid} {state_of(pid)}: {command_of(pid)}" for pid in self.marked())
             raise Wrong(f"the job has not ended {seconds} s later; still there:\n{alive}") from None
 
-    def marked(self):
-        """Processes that came from this job, zombies not counted."""
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if f"{MARK}={self.mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append(int(folder.name))
-        return found
-
     def ranks(self, host):
         """Processes of the rank on a node."""
         return [pid for pid in map(int, sh("ip", "netns", "pids", host).split())
                 if pid in self.marked() and "fault_rank" in command_of(pid).split(" ")[0]]
 
     def finish(self):
-        """Whatever becomes of the test: nothing of the job lives on."""
-        for pid in self.marked():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(10)
+        super().finish()
         self.output.close()
 
 

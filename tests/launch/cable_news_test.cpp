@@ -9,12 +9,13 @@
 
 #include "grid.h"
 #include "launch/bootstrap.h"
+#include "launch/link_news.h"
 
 namespace torusmp::launch::test::cable_news_test {
 namespace {
 
 using namespace std::chrono_literals;
-using State = LinkReport::State;
+using State = routing::LinkNews::State;
 using Lines = std::vector<std::string>;
 
 const routing::Direction up{1, +1}, down{1, -1};
@@ -33,7 +34,7 @@ class Scene {
                 std::chrono::system_clock::time_point(12h) +
                     std::chrono::duration_cast<std::chrono::system_clock::duration>(passed_)};
     }
-    void report(int rank, const LinkReport& report) { REQUIRE(news_.heard(rank, report, now())); }
+    void report(int rank, const routing::LinkNews& report) { REQUIRE(news_.heard(rank, report, now())); }
     // Both ends of the link from rank 0 up to rank 1, which goes on over rank 2.
     void die(const std::string& why = "no carrier") {
         report(0, {up, 1, State::dead, {}, why});
@@ -194,7 +195,7 @@ TEST_CASE("A cable that was dead at the start has been told of, and its return i
 
 TEST_CASE("Reports of links that do not exist, or of ways that lead elsewhere, are refused") {
     Scene scene(Grid({3, 3}));
-    const auto heard = [&](const LinkReport& report) {
+    const auto heard = [&](const routing::LinkNews& report) {
         return scene.news().heard(0, report, scene.now());
     };
     CHECK_FALSE(heard({up, 2, State::dead, {}, ""}));
@@ -245,19 +246,19 @@ TEST_CASE("Without a launcher one end prints what becomes of a link, and not for
 
 TEST_CASE(
     "A report of a link comes out as it went in, and one that is cut short or lies does not") {
-    const LinkReport report{down, 7, State::detour, {{up, 2}, {{2, -1}, 7}}, "no carrier"};
+    const routing::LinkNews report{down, 7, State::detour, {{up, 2}, {{2, -1}, 7}}, "no carrier"};
     const auto bytes = encode(report);
-    CHECK(decode_link_report(bytes, 8) == report);
-    CHECK_FALSE(decode_link_report(bytes, 7));
+    CHECK(decode_link_news(bytes, 8) == report);
+    CHECK_FALSE(decode_link_news(bytes, 7));
     const std::size_t without_text = bytes.size() - report.why.size();
     for (std::size_t length = 0; length < without_text; ++length)
-        CHECK_FALSE(decode_link_report(std::span(bytes).first(length), 8));
+        CHECK_FALSE(decode_link_news(std::span(bytes).first(length), 8));
     for (const std::size_t at : {0, 8, 12, 16}) {  // direction, state, count of hops, a hop
         auto lying = bytes;
         lying[at + 3] = std::byte(0x7f);
-        CHECK_FALSE(decode_link_report(lying, 8));
+        CHECK_FALSE(decode_link_news(lying, 8));
     }
-    LinkReport wordy = report;
+    routing::LinkNews wordy = report;
     wordy.why.assign(100'000, 'x');
     CHECK(encode(wordy).size() < 2000);
 }

@@ -124,11 +124,11 @@ void report_link(const std::string& value) {
     std::istringstream words(value);
     int direction = 0, state = 0, rank = 0;
     char comma = 0;
-    torusmp::launch::LinkReport report;
+    torusmp::routing::LinkNews report;
     words >> direction >> comma >> report.peer >> comma >> state >> comma;
     std::getline(words, report.why, ',');
     report.direction = Direction::from_index(direction);
-    report.state = torusmp::launch::LinkReport::State(state);
+    report.state = torusmp::routing::LinkNews::State(state);
     while (words >> direction >> rank)
         report.path.push_back({Direction::from_index(direction), rank});
     joined().report_link(report);

@@ -8,31 +8,14 @@
 #include <set>
 #include <tuple>
 
+#include "machine.h"
+
 namespace missing_cables_test {
 
 using namespace torusmp::routing;
+using namespace torusmp::routing::test;
 
 namespace {
-
-struct Machine {
-    std::vector<std::string> names;
-    std::vector<Cable> cables;
-    std::vector<CableEnd> idle;
-};
-
-// Every node's ports are its directions' numbers; at the edges of an open mesh there are none.
-Machine wire(const Torus& torus) {
-    Machine machine;
-    for (Rank rank = 0; rank < torus.size(); ++rank) {
-        machine.names.push_back("n" + std::to_string(rank));
-        for (int d = 0; d < torus.dimensions(); ++d) {
-            const Direction up{d, +1};
-            if (const auto next = torus.neighbour(rank, up))
-                machine.cables.push_back({{rank, up.index()}, {*next, up.opposite().index()}});
-        }
-    }
-    return machine;
-}
 
 // That cable dies: its ports are there, and hear nothing.
 Cable kill(Machine& machine, std::size_t number) {

@@ -9,28 +9,12 @@
 #include <random>
 #include <set>
 
+#include "machine.h"
+
 using namespace torusmp::routing;
+using namespace torusmp::routing::test;
 
 namespace {
-
-struct Machine {
-    std::vector<std::string> names;
-    std::vector<Cable> cables;
-};
-
-// Every node's ports are its directions' numbers.
-Machine wire(const Torus& torus) {
-    Machine machine;
-    for (Rank rank = 0; rank < torus.size(); ++rank) {
-        machine.names.push_back("n" + std::to_string(rank));
-        for (int d = 0; d < torus.dimensions(); ++d) {
-            const Direction up{d, +1};
-            if (const auto next = torus.neighbour(rank, up))
-                machine.cables.push_back({{rank, up.index()}, {*next, up.opposite().index()}});
-        }
-    }
-    return machine;
-}
 
 // Renumbers the nodes, reorders the cables and turns them round; renumbers the ports on each node
 // separately if `ports`.

@@ -5,11 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <system_error>
 
 namespace torusmp::transport {
 
-Alarm::Alarm() : timer_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {}
+Alarm::Alarm() : timer_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+    if (!timer_) throw std::system_error(errno, std::generic_category(), "cannot open a timerfd");
+}
 
 void Alarm::set(Clock::time_point at) {
     if (at >= at_) return;

@@ -12,7 +12,7 @@ namespace torusmp::transport {
 
 class Alarm {
   public:
-    // Without a timer in this system descriptor() is -1.
+    // Throws std::system_error if the system gives no timer.
     Alarm();
 
     int descriptor() const { return timer_.get(); }

@@ -348,7 +348,7 @@ void TcpInterface::attach_if_finished(Attempt& attempt) {
     limit_silence(attempt.socket.get(), {});
     channel.open(std::move(attempt.socket));
     next_look_for_silence_ = std::min(next_look_for_silence_, Clock::now() + options_.timeout / 3);
-    set_alarm(next_look_for_silence_);
+    alarm_.set(next_look_for_silence_);
 }
 
 // The connection has ended before the handshake. If the other end's process lives, it had to make

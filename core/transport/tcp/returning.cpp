@@ -5,8 +5,6 @@
 // Only the cable is judged. While the other end's kernel answers, its process may take any time.
 #include <fmt/format.h>
 #include <net/if.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -39,7 +37,7 @@ void TcpInterface::await_cable(TcpChannel& channel, Clock::time_point now) {
     if (now < channel.patience_.not_before) {
         channel.trouble_ = "it has died too often";
         channel.call_at_ = channel.patience_.not_before;
-        return set_alarm(channel.call_at_);
+        return alarm_.set(channel.call_at_);
     }
     try {
         const std::string_view trouble = trouble_of_device(channel.device_name_);
@@ -51,7 +49,7 @@ void TcpInterface::await_cable(TcpChannel& channel, Clock::time_point now) {
         if (!channel.patience_.again) channel.patience_.give_up_at = now;
     }
     if (channel.patience_.again) channel.call_at_ = now + between_calls;
-    set_alarm(std::min(channel.call_at_, channel.patience_.give_up_at));
+    alarm_.set(std::min(channel.call_at_, channel.patience_.give_up_at));
 }
 
 // A call of ours has failed: the next one is made when it is due.
@@ -92,20 +90,9 @@ void TcpInterface::renew_listener(const TcpChannel& channel) {
 
 // ---- time ----
 
-void TcpInterface::set_alarm(Clock::time_point at) {
-    if (at >= alarm_at_) return;
-    alarm_at_ = at;
-    const auto since_boot =
-        std::max<std::chrono::nanoseconds>(at.time_since_epoch(), std::chrono::nanoseconds(1));
-    itimerspec when{};
-    when.it_value = {since_boot.count() / 1'000'000'000, since_boot.count() % 1'000'000'000};
-    timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
-}
-
 // Does what is due by now.
 void TcpInterface::tend(Clock::time_point now) {
-    std::uint64_t rings = 0;
-    if (read(alarm_.get(), &rings, sizeof rings) > 0) alarm_at_ = Clock::time_point::max();
+    alarm_.silence();
     for (const auto& it : channels_) {
         TcpChannel& channel = *it;
         if (!channel.connecting()) continue;
@@ -124,7 +111,7 @@ void TcpInterface::tend(Clock::time_point now) {
                                                   : !channel.trouble_.empty() ? channel.trouble_
                                                                               : "nobody answers"));
         else
-            set_alarm(std::min(channel.call_at_, channel.patience_.give_up_at));
+            alarm_.set(std::min(channel.call_at_, channel.patience_.give_up_at));
     }
     if (now >= next_look_for_silence_) {
         next_look_for_silence_ = now + options_.timeout / 3;
@@ -133,7 +120,7 @@ void TcpInterface::tend(Clock::time_point now) {
                 next_look_for_silence_ =
                     std::min(next_look_for_silence_, it->look_for_silence(now, options_.timeout));
     }
-    set_alarm(next_look_for_silence_);
+    alarm_.set(next_look_for_silence_);
 }
 
 // ---- what was replaced ----
@@ -148,6 +135,7 @@ void TcpInterface::bury() {
     std::erase_if(fallen_, is_replaced);
     std::erase_if(dirty_, is_replaced);
     std::erase_if(attempts_, [&](const auto& it) { return is_replaced(it->caller); });
+    ++forgotten_;
     if (is_replaced(hot_)) hot_ = nullptr;
     replaced_.clear();
 }

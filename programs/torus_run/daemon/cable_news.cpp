@@ -24,14 +24,14 @@ std::string length(CableNews::Clock::duration time) {
 }
 
 // Whether a path goes from rank to rank, and to the peer.
-bool leads(const routing::Torus& ranks, routing::Rank rank, const LinkReport& report) {
-    for (const routing::Hop& hop : report.path) {
+bool leads(const routing::Torus& ranks, routing::Rank rank, const routing::LinkNews& news) {
+    for (const routing::Hop& hop : news.path) {
         if (hop.direction.dimension >= ranks.dimensions() ||
             ranks.neighbour(rank, hop.direction) != hop.rank)
             return false;
         rank = hop.rank;
     }
-    return report.path.empty() || rank == report.peer;
+    return news.path.empty() || rank == news.peer;
 }
 
 }  // namespace
@@ -48,28 +48,27 @@ void CableNews::dead_at_start(std::span<const routing::Link> cables, Moment now)
     }
 }
 
-bool CableNews::heard(routing::Rank rank, const LinkReport& report, Moment now) {
+bool CableNews::heard(routing::Rank rank, const routing::LinkNews& news, Moment now) {
     if (!ranks_) return true;
-    if (report.direction.dimension >= ranks_->dimensions() ||
-        ranks_->neighbour(rank, report.direction) != report.peer)
+    if (news.direction.dimension >= ranks_->dimensions() ||
+        ranks_->neighbour(rank, news.direction) != news.peer)
         return false;
-    const bool detour = report.state == LinkReport::State::detour;
-    if (detour == report.path.empty() || !leads(*ranks_, rank, report)) return false;
-    const auto link = config::cable_under(settings_, *ranks_, rank, report.direction);
-    if (!link || gone_.count(rank) != 0 || gone_.count(report.peer) != 0) return true;
+    const bool detour = news.state == routing::LinkNews::State::detour;
+    if (detour == news.path.empty() || !leads(*ranks_, rank, news)) return false;
+    const auto link = config::cable_under(settings_, *ranks_, rank, news.direction);
+    if (!link || gone_.count(rank) != 0 || gone_.count(news.peer) != 0) return true;
     Cable& cable = cables_[*link];
-    const End end{rank, report.direction.index()};
-    if (report.state == LinkReport::State::alive) {
+    const End end{rank, news.direction.index()};
+    if (news.state == routing::LinkNews::State::alive) {
         cable.ends.erase(end);
         if (cable.ends.empty()) come_back(cable, now);
         return true;
     }
     die(cable, now);
-    cable.ends[end] =
-        detour ? config::nodes_along(settings_, rank, report.path) : std::vector<int>();
-    if (cable.why.empty() && !report.why.empty())
+    cable.ends[end] = detour ? config::nodes_along(settings_, rank, news.path) : std::vector<int>();
+    if (cable.why.empty() && !news.why.empty())
         cable.why = fmt::format(
-            "{} saw: {}", config::host_of(settings_, {node_of(settings_, rank), {}}), report.why);
+            "{} saw: {}", config::host_of(settings_, {node_of(settings_, rank), {}}), news.why);
     return true;
 }
 

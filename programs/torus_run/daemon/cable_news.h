@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "launch/link_report.h"
+#include "routing/link_news.h"
 #include "routing/detours.h"
 
 namespace torusmp::launch {
@@ -47,7 +47,7 @@ class CableNews {
     // These have been told of.
     void dead_at_start(std::span<const routing::Link> cables, Moment now);
     // False: there is no such link.
-    bool heard(routing::Rank rank, const LinkReport& report, Moment now);
+    bool heard(routing::Rank rank, const routing::LinkNews& news, Moment now);
     // A rank that is dead: nothing is wrong with the cables of its links.
     void gone(routing::Rank rank);
 

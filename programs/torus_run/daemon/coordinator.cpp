@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "core/transport/common/settings.h"
+#include "launch/link_news.h"
 #include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/text.h"
@@ -334,8 +335,8 @@ void Coordinator::note(int rank, const std::string& text) {
 // A cable that dies ends nothing while its links can go on over others.
 void Coordinator::hear_of_link(const RankEvent& event) {
     if (kill_at_ || kill_now_) return;
-    const auto report = decode_link_report(event.bytes, job_.size());
-    if (!report || !cables_.heard(event.rank, *report, CableNews::Moment::now()))
+    const auto news = decode_link_news(event.bytes, job_.size());
+    if (!news || !cables_.heard(event.rank, *news, CableNews::Moment::now()))
         fail({fmt::format("{} sent a damaged report of a link", describe(event.rank)),
               exit_failure,
               true,

@@ -13,6 +13,7 @@
 
 #include "base/link_counters.h"
 #include "config/settings.h"
+#include "programs/torus_run/monitor/records.h"
 
 namespace torusmp::launch {
 
@@ -28,10 +29,14 @@ class LinkWatch {
     // kernel that does not answer is no news.
     std::vector<std::string> look(Clock::time_point now);
     // The same for what the kernel has counted by now.
+    // For those who watch the job: what each device has counted since it was first looked at.
+    void add_devices(Sample& sample);
     std::vector<std::string> compare(const std::map<std::string, base::LinkCounters>& now);
 
   private:
     std::vector<std::string> devices_;
+    std::vector<DeviceRecord> watched_;  // by link, with what does not change
+    std::map<std::string, base::LinkCounters> first_;
     std::map<std::string, base::LinkCounters> before_;
     std::set<std::string> told_;
     Clock::time_point next_{};

@@ -21,6 +21,7 @@
 #include "programs/torus_run/daemon/rank_start.h"
 #include "programs/torus_run/daemon/spawn.h"
 #include "programs/torus_run/front/program.h"
+#include "programs/torus_run/streams/packing.h"
 
 namespace torusmp::launch {
 namespace {
@@ -135,6 +136,7 @@ bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     rank.pid = result.pid;
     rank.running = true;
     ++running_;
+    pages_.started(rank.number, rank.pid);
     watch_channels(rank);
     send(*rank.channel, heard, {std::uint32_t(FrameKind::welcome), 0, 0},
          welcome(job_, rank.number));
@@ -247,6 +249,7 @@ void LocalRanks::ended(Rank& rank, int status) {
     found_another_mpi(rank, another_mpi_.look_at_file(path_of(rank)));
     rank.running = false;
     --running_;
+    pages_.ended(rank.number);
     tell(rank, RankEvent::Kind::ended, status);
 }
 
@@ -305,6 +308,7 @@ void LocalRanks::tick(Clock::time_point now, std::chrono::nanoseconds asleep) {
     }
     const auto living =
         std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.running; });
+    if (auto sample = pages_.tick(now)) listener_.sampled(std::move(*sample));
     if (living != ranks_.end()) found_another_mpi(*living, another_mpi_.look(now, living->pid));
 }
 
@@ -318,6 +322,7 @@ std::optional<Clock::time_point> LocalRanks::next_tick() const {
             sooner(*rank.stopped_since + std::chrono::duration_cast<Clock::duration>(job_.timeout));
     if (any_under_a_wrapper()) sooner(Clock::now() + look_interval(job_.timeout));
     if (const auto time = another_mpi_.next_look()) sooner(*time);
+    if (const auto time = pages_.next_tick()) sooner(*time);
     return next;
 }
 
@@ -372,6 +377,9 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
         case FrameKind::link:
             return listener_.happened(
                 {RankEvent::Kind::link, rank.number, 0, 0, {}, std::move(frame.body)});
+        case FrameKind::page:
+            return pages_.opened(rank.number, rank.connected_pid,
+                                 Unpacker(frame.body).get<std::int32_t>());
         case FrameKind::watch:
             rank.watching = true;
             return tell(rank, RankEvent::Kind::watching);

@@ -103,10 +103,10 @@ void JobMonitor::hear(Observer& observer) {
 bool JobMonitor::understand(Observer& observer, const Frame& frame) {
     if (frame.header.kind != std::uint32_t(MonitorFrame::look)) return false;
     if (frame.header.sequence != monitor_protocol) {
-        const std::string why =
-            fmt::format("the job runs under torus-run {}, which speaks version {} of what is told "
-                        "of jobs, and this program version {}: use the torus-top of that torus-run",
-                        TORUSMP_VERSION, monitor_protocol, frame.header.sequence);
+        const std::string why = fmt::format(
+            "the job runs under torus-run {}, which speaks version {} of what is told "
+            "of jobs, and this program version {}: use the torus-top of that torus-run",
+            TORUSMP_VERSION, monitor_protocol, frame.header.sequence);
         const auto bytes = std::as_bytes(std::span(why));
         send(observer, MonitorFrame::refused, share({bytes.begin(), bytes.end()}));
         return false;
@@ -114,8 +114,8 @@ bool JobMonitor::understand(Observer& observer, const Frame& frame) {
     std::uint32_t interval = 0;
     if (frame.body.size() != sizeof interval) return false;
     std::memcpy(&interval, frame.body.data(), sizeof interval);
-    observer.interval = std::chrono::milliseconds(
-        std::clamp(interval, shortest_interval, longest_interval));
+    observer.interval =
+        std::chrono::milliseconds(std::clamp(interval, shortest_interval, longest_interval));
     observer.seen = 0;
     send(observer, MonitorFrame::job, share(description_));
     set_interval();

@@ -17,8 +17,8 @@ namespace torusmp::launch {
 namespace {
 
 using core::ControlPage;
-using core::PageState;
 using core::page_time;
+using core::PageState;
 
 constexpr std::chrono::seconds ask_interval{1};
 // A rank that has been asked and does not answer for so long computes, or is kept from running.
@@ -40,8 +40,8 @@ Times times_of(pid_t pid) {
     const char* const rest = std::strrchr(text, ')');
     unsigned long long user = 0, kernel = 0;
     if (rest != nullptr &&
-        std::sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
-                    &times.state, &user, &kernel) == 3)
+        std::sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &times.state,
+                    &user, &kernel) == 3)
         times.cpu = (user + kernel) * (1'000'000'000ull / std::uint64_t(sysconf(_SC_CLK_TCK)));
     return times;
 }
@@ -66,8 +66,8 @@ void RankPages::opened(int rank, pid_t pid, int descriptor) {
     if (!file || fstat(file.get(), &info) != 0 || info.st_size != off_t(sizeof(ControlPage)) ||
         (fcntl(file.get(), F_GET_SEALS) & F_SEAL_SHRINK) == 0)
         return;
-    void* const memory = mmap(nullptr, sizeof(ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED,
-                              file.get(), 0);
+    void* const memory =
+        mmap(nullptr, sizeof(ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (memory == MAP_FAILED) return;
     it.page.reset(static_cast<ControlPage*>(memory));
     if (!it.page->valid()) it.page.reset();
@@ -92,8 +92,8 @@ void RankPages::ask(Clock::time_point now) {
             rank.asked = now;
     }
     const Clock::duration interval = ask_interval;
-    next_ask_ = now + (interval_.count() != 0 ? std::min<Clock::duration>(interval, interval_)
-                                              : interval);
+    next_ask_ =
+        now + (interval_.count() != 0 ? std::min<Clock::duration>(interval, interval_) : interval);
 }
 
 std::optional<Sample> RankPages::tick(Clock::time_point now) {
@@ -143,9 +143,8 @@ RankRecord RankPages::look(int number, const Rank& rank, Clock::time_point now,
         record.collectives = state->collectives;
     }
     const bool answers =
-        rank.page != nullptr &&
-        (now - rank.asked < time_to_answer ||
-         (rank.page->asked().load() & ControlPage::state_wanted) == 0);
+        rank.page != nullptr && (now - rank.asked < time_to_answer ||
+                                 (rank.page->asked().load() & ControlPage::state_wanted) == 0);
     const auto enter = [&](RankState now_in) {
         record.state = now_in;
         // Since it was first seen so.

@@ -123,13 +123,12 @@ JobDescription decode_job(std::span<const std::byte> bytes) {
     job.node_of = unpacker.numbers();
     std::int64_t product = 1;
     for (const int extent : job.dims) product *= std::clamp(extent, 0, most_ranks);
-    const bool fits = job.size >= 1 && job.size <= most_ranks && !job.dims.empty() &&
-                      job.dims.size() <= std::size_t(routing::max_dimensions) &&
-                      product == job.size && job.periodic.size() == job.dims.size() &&
-                      job.node_of.size() == std::size_t(job.size) &&
-                      std::all_of(job.node_of.begin(), job.node_of.end(), [&](int node) {
-                          return node >= 0 && std::size_t(node) < job.hosts.size();
-                      });
+    const bool fits =
+        job.size >= 1 && job.size <= most_ranks && !job.dims.empty() &&
+        job.dims.size() <= std::size_t(routing::max_dimensions) && product == job.size &&
+        job.periodic.size() == job.dims.size() && job.node_of.size() == std::size_t(job.size) &&
+        std::all_of(job.node_of.begin(), job.node_of.end(),
+                    [&](int node) { return node >= 0 && std::size_t(node) < job.hosts.size(); });
     if (!fits) throw PackingError();
     return job;
 }

@@ -33,9 +33,9 @@ const char* name_of(core::WaitKind kind);
 struct RankRecord {
     std::int32_t rank = -1;
     RankState state = RankState::unseen;
-    std::int64_t since = 0;   // of the state
-    std::int64_t at = 0;      // when its counts were taken
-    std::uint64_t cpu = 0;    // ns that it has run, all threads
+    std::int64_t since = 0;  // of the state
+    std::int64_t at = 0;     // when its counts were taken
+    std::uint64_t cpu = 0;   // ns that it has run, all threads
     std::int32_t pid = 0;
     core::WaitKind wait = core::WaitKind::none;
     std::int32_t peer = -1;

@@ -40,8 +40,8 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
 std::string runtime_folder() {
     const char* const given = std::getenv("XDG_RUNTIME_DIR");
     const bool usable = given != nullptr && given[0] == '/' && access(given, W_OK | X_OK) == 0;
-    const std::string folder = usable ? fmt::format("{}/torusmp", given)
-                                      : fmt::format("/tmp/torusmp-{}", geteuid());
+    const std::string folder =
+        usable ? fmt::format("{}/torusmp", given) : fmt::format("/tmp/torusmp-{}", geteuid());
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
         refuse(folder, fmt::format("cannot be made: {}", std::strerror(errno)));
     struct stat info {};

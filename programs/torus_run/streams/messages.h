@@ -17,7 +17,7 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 5;
+inline constexpr std::uint32_t daemon_protocol = 6;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
@@ -35,6 +35,7 @@ enum class DaemonFrame : std::uint32_t {
     input,         // standard input of rank 0; no bytes: its end
     output_taken,  // uint32 stream, uint64 bytes that may follow
     close_output,  // uint32 stream: nobody reads it any more
+    watch,         // uint32 ms: how often to take a sample; 0: nobody watches
     ping,
     probe,        // text: the path of torus-check, which starts its probe there
     probe_input,  // bytes
@@ -51,6 +52,7 @@ enum class DaemonFrame : std::uint32_t {
     alive,
     unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
     link_trouble,  // text: what the kernel counts on a link
+    sample,        // Sample of its ranks, see monitor/records.h
     probe_output,  // bytes
     probe_ended,   // text: how
     lost,          // text: why the node of this frame, and what lies behind it, cannot be reached
@@ -72,7 +74,7 @@ struct RankEvent {
         vanished,     // under a wrapper that lives on; text completes "rank 3 ..."
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: what it has seen of links and ranks
-        link,         // bytes: what became of one of its links, see launch/link_report.h
+        link,         // bytes: what became of one of its links, see launch/link_news.h
         another_mpi,  // nobody here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
     };
     Kind kind{};

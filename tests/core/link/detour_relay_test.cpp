@@ -21,13 +21,7 @@ namespace {
 constexpr Link dead{0, 0};  // from rank 0 to the next in dimension 0
 
 JobOptions torus(std::uint64_t seed) {
-    JobOptions options;
-    options.dims = {4, 3};
-    options.seed = seed;
-    options.eager_limit = 512;
-    options.credits = options.relay_credits = 2;
-    options.detour = true;
-    options.world.read = sim::Remote::refused;
+    JobOptions options = detour_torus({4, 3}, seed);
     options.world.notifies = seed % 2 == 0;
     options.world.places = seed % 3 == 0;
     return options;

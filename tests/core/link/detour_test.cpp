@@ -17,22 +17,6 @@ using namespace torusmp::core;
 using namespace torusmp::core::testing;
 using routing::Link;
 
-namespace {
-
-JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
-    JobOptions options;
-    options.dims = std::move(dims);
-    options.seed = seed;
-    options.eager_limit = 512;
-    options.credits = options.relay_credits = 2;
-    options.detour = true;
-    options.world.read = sim::Remote::refused;
-    options.world.notifies = true;
-    return options;
-}
-
-}  // namespace
-
 #ifdef __SANITIZE_ADDRESS__  // a tenth as fast
 constexpr std::uint64_t schedules = 15;
 #else
@@ -61,7 +45,7 @@ TEST_CASE("cables that are missing from the start are gone around, and used when
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 31));
     CAPTURE(seed);
-    JobOptions options = torus(seed % 2 == 0 ? std::vector{2, 2, 2} : std::vector{3, 3}, seed);
+    JobOptions options = detour_torus(seed % 2 == 0 ? std::vector{2, 2, 2} : std::vector{3, 3}, seed);
     sim::Random random(seed);
     const routing::Torus shape(options.dims);
     for (int n = 0; n < 6; ++n) {
@@ -93,7 +77,7 @@ TEST_CASE("where no way is left requests end, and name the dead links of the cut
     std::deque<ReceiveRequest> receives;
     std::deque<std::vector<std::byte>> buffers;
     const std::size_t bytes = seed % 2 == 0 ? 100 : 5000;
-    Job job(torus({5}, seed));
+    Job job(detour_torus({5}, seed));
     for (Rank from = 0; from < 5; ++from)
         for (Rank to = 0; to < 5; ++to) {
             if (from == to) continue;
@@ -139,7 +123,7 @@ TEST_CASE("a rank that dies is found although its links might have had detours",
     CAPTURE(seed);
     TrafficOptions traffic_options;
     traffic_options.messages = 400;
-    Traffic traffic(torus({3, 2, 2}, seed), traffic_options);
+    Traffic traffic(detour_torus({3, 2, 2}, seed), traffic_options);
     Job& job = traffic.job();
     traffic.expect_faults();
     sim::Random random(seed);
@@ -160,7 +144,7 @@ TEST_CASE("a rank that dies is found although its links might have had detours",
 TEST_CASE("declared channels go on while their cables die and come back", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 21));
     CAPTURE(seed);
-    JobOptions options = torus(seed % 2 == 0 ? std::vector{2, 2} : std::vector{3, 3}, seed);
+    JobOptions options = detour_torus(seed % 2 == 0 ? std::vector{2, 2} : std::vector{3, 3}, seed);
     options.credits = 3;
     struct Direction {
         SendFlow* out;

@@ -26,18 +26,6 @@ constexpr int dimensions = 2;
 constexpr Rank end = 0;
 constexpr routing::Direction direction{0, +1};
 
-JobOptions torus(std::uint64_t seed) {
-    JobOptions options;
-    options.dims = {4, 3};
-    options.seed = seed;
-    options.eager_limit = 512;
-    options.credits = options.relay_credits = 2;
-    options.detour = true;
-    options.world.read = sim::Remote::refused;
-    options.world.notifies = true;
-    return options;
-}
-
 bool is_link_frame(const PacketHeader& header, LinkFrame kind) {
     return header.virtual_channel >= dimensions && header.kind == std::uint8_t(kind);
 }
@@ -186,7 +174,7 @@ TEST_CASE("what a rank says of links and cannot be is refused and named", "[core
     CAPTURE(seed, forgery.what);
     TrafficOptions traffic_options;
     traffic_options.messages = 400;
-    Traffic traffic(torus(seed), traffic_options);
+    Traffic traffic(detour_torus({4, 3}, seed), traffic_options);
     traffic.expect_enemies();
     Job& job = traffic.job();
     int forged = 0;
@@ -218,7 +206,7 @@ TEST_CASE("a cable that comes back with another rank at its end is refused and n
     CAPTURE(seed);
     TrafficOptions traffic_options;
     traffic_options.messages = 400;
-    Traffic traffic(torus(seed), traffic_options);
+    Traffic traffic(detour_torus({4, 3}, seed), traffic_options);
     Job& job = traffic.job();
     job.cut_link(end, direction);
     int forged = 0;
@@ -256,7 +244,7 @@ TEST_CASE("whatever is said of links, no message comes twice, wrong or elsewhere
     CAPTURE(seed);
     TrafficOptions traffic_options;
     traffic_options.messages = 300;
-    Traffic traffic(torus(seed), traffic_options);
+    Traffic traffic(detour_torus({4, 3}, seed), traffic_options);
     traffic.expect_enemies();
     Job& job = traffic.job();
     sim::Random random(seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/link_report.h"
+#include "launch/link_news.h"
 
 #include <cstring>
 
@@ -42,39 +42,39 @@ bool is_direction(std::int32_t index) {
 
 }  // namespace
 
-std::vector<std::byte> encode(const LinkReport& report) {
+std::vector<std::byte> encode(const routing::LinkNews& news) {
     std::vector<std::byte> bytes;
-    append(bytes, Record{report.direction.index(), report.peer, std::uint32_t(report.state),
-                         std::uint32_t(report.path.size())});
-    for (const routing::Hop& hop : report.path)
+    append(bytes, Record{news.direction.index(), news.peer, std::uint32_t(news.state),
+                         std::uint32_t(news.path.size())});
+    for (const routing::Hop& hop : news.path)
         append(bytes, HopRecord{hop.direction.index(), hop.rank});
     const auto text =
-        std::as_bytes(std::span(report.why)).first(std::min(report.why.size(), longest_text));
+        std::as_bytes(std::span(news.why)).first(std::min(news.why.size(), longest_text));
     bytes.insert(bytes.end(), text.begin(), text.end());
     return bytes;
 }
 
-std::optional<LinkReport> decode_link_report(std::span<const std::byte> bytes, int ranks) {
+std::optional<routing::LinkNews> decode_link_news(std::span<const std::byte> bytes, int ranks) {
     const auto is_rank = [ranks](std::int32_t rank) { return rank >= 0 && rank < ranks; };
     Record record;
     if (!take(bytes, record) || !is_direction(record.direction) || !is_rank(record.peer) ||
-        record.state > std::uint32_t(LinkReport::State::alive) ||
+        record.state > std::uint32_t(routing::LinkNews::State::alive) ||
         record.hops > bytes.size() / sizeof(HopRecord))
         return std::nullopt;
-    LinkReport report{.direction = routing::Direction::from_index(record.direction),
-                      .peer = record.peer,
-                      .state = LinkReport::State(record.state),
-                      .path = {},
-                      .why = {}};
+    routing::LinkNews news{.direction = routing::Direction::from_index(record.direction),
+                           .peer = record.peer,
+                           .state = routing::LinkNews::State(record.state),
+                           .path = {},
+                           .why = {}};
     for (std::uint32_t i = 0; i < record.hops; ++i) {
         HopRecord hop;
         if (!take(bytes, hop) || !is_direction(hop.direction) || !is_rank(hop.rank))
             return std::nullopt;
-        report.path.push_back({routing::Direction::from_index(hop.direction), hop.rank});
+        news.path.push_back({routing::Direction::from_index(hop.direction), hop.rank});
     }
     if (bytes.size() > longest_text) return std::nullopt;
-    report.why.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return report;
+    news.why.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return news;
 }
 
 }  // namespace torusmp::launch
