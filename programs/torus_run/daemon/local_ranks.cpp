@@ -21,7 +21,6 @@
 #include "programs/torus_run/daemon/rank_start.h"
 #include "programs/torus_run/daemon/spawn.h"
 #include "programs/torus_run/front/program.h"
-#include "programs/torus_run/streams/packing.h"
 
 namespace torusmp::launch {
 namespace {
@@ -378,8 +377,7 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
             return listener_.happened(
                 {RankEvent::Kind::link, rank.number, 0, 0, {}, std::move(frame.body)});
         case FrameKind::page:
-            return pages_.opened(rank.number, rank.connected_pid,
-                                 Unpacker(frame.body).get<std::int32_t>());
+            return pages_.opened(rank.number, rank.connected_pid, frame.body);
         case FrameKind::watch:
             rank.watching = true;
             return tell(rank, RankEvent::Kind::watching);

@@ -19,7 +19,7 @@
 namespace torusmp::launch {
 namespace {
 
-constexpr std::uint32_t heard = EPOLLIN | EPOLLRDHUP;
+constexpr std::uint32_t watched = EPOLLIN | EPOLLRDHUP;
 constexpr std::size_t most_observers = 64;
 
 JobDescription describe(const Job& job, pid_t number) {
@@ -78,7 +78,7 @@ void JobMonitor::accept_some() {
         const uid_t user = user_at(socket.get());
         if ((user != geteuid() && user != 0) || observers_.size() >= most_observers) continue;
         Observer& observer = observers_.emplace_back(std::move(socket));
-        loop_.watch(observer.channel.fd(), heard, [this, &observer](auto events) {
+        loop_.watch(observer.channel.fd(), watched, [this, &observer](auto events) {
             if (events & EPOLLOUT) observer.channel.flush();
             hear(observer);
         });
@@ -95,7 +95,7 @@ void JobMonitor::hear(Observer& observer) {
         observer.gone = true;
         set_interval();
     } else if (!observer.channel.has_unsent()) {
-        loop_.change(observer.channel.fd(), heard);
+        loop_.change(observer.channel.fd(), watched);
     }
 }
 
@@ -127,7 +127,7 @@ bool JobMonitor::understand(Observer& observer, const Frame& frame) {
 void JobMonitor::send(Observer& observer, MonitorFrame kind, SharedBytes bytes) {
     observer.channel.send({std::uint32_t(kind), monitor_protocol, 0}, std::move(bytes));
     if (observer.channel.open() && observer.channel.has_unsent())
-        loop_.change(observer.channel.fd(), heard | EPOLLOUT);
+        loop_.change(observer.channel.fd(), watched | EPOLLOUT);
 }
 
 void JobMonitor::set_interval() {

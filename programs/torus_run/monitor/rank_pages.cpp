@@ -57,7 +57,9 @@ void RankPages::started(int rank, pid_t pid) {
 }
 
 // Only memory that cannot be made shorter is mapped: reading it never kills this process.
-void RankPages::opened(int rank, pid_t pid, int descriptor) {
+void RankPages::opened(int rank, pid_t pid, std::span<const std::byte> said) {
+    std::int32_t descriptor = -1;
+    if (said.size() == sizeof descriptor) std::memcpy(&descriptor, said.data(), said.size());
     Rank& it = ranks_[rank];
     it.pid = pid;
     const std::string path = fmt::format("/proc/{}/fd/{}", pid, descriptor);

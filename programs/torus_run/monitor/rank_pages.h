@@ -23,8 +23,8 @@ class RankPages {
     using Clock = std::chrono::steady_clock;
 
     void started(int rank, pid_t pid);
-    // The rank says which of its descriptors its page is. One that is none is not looked at.
-    void opened(int rank, pid_t pid, int descriptor);
+    // The rank says which of its descriptors its page is: an int32. What is none is not looked at.
+    void opened(int rank, pid_t pid, std::span<const std::byte> said);
     void ended(int rank);
 
     // How often samples are taken; 0: nobody watches. The next sample has everything.

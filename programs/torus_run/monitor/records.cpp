@@ -21,7 +21,7 @@ void end_text(std::array<char, Size>& text) {
     text.back() = 0;
 }
 
-constexpr int most_ranks = 1 << 20;
+constexpr int largest_job = 1 << 20;
 
 }  // namespace
 
@@ -122,9 +122,9 @@ JobDescription decode_job(std::span<const std::byte> bytes) {
     job.hosts = unpacker.texts();
     job.node_of = unpacker.numbers();
     std::int64_t product = 1;
-    for (const int extent : job.dims) product *= std::clamp(extent, 0, most_ranks);
+    for (const int extent : job.dims) product *= std::clamp(extent, 0, largest_job);
     const bool fits =
-        job.size >= 1 && job.size <= most_ranks && !job.dims.empty() &&
+        job.size >= 1 && job.size <= largest_job && !job.dims.empty() &&
         job.dims.size() <= std::size_t(routing::max_dimensions) && product == job.size &&
         job.periodic.size() == job.dims.size() && job.node_of.size() == std::size_t(job.size) &&
         std::all_of(job.node_of.begin(), job.node_of.end(),

@@ -21,13 +21,13 @@
 namespace torusmp::launch {
 namespace {
 
-constexpr std::string_view prefix = "job-";
+constexpr std::string_view job_prefix = "job-";
 
-[[noreturn]] void refuse(const std::string& path, std::string_view what) {
+[[noreturn]] void no_socket(const std::string& path, std::string_view what) {
     throw std::runtime_error(fmt::format("{}: {}", path, what));
 }
 
-std::optional<sockaddr_un> address_of(const std::string& path) {
+std::optional<sockaddr_un> unix_address(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) return std::nullopt;
@@ -43,35 +43,35 @@ std::string runtime_folder() {
     const std::string folder =
         usable ? fmt::format("{}/torusmp", given) : fmt::format("/tmp/torusmp-{}", geteuid());
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        refuse(folder, fmt::format("cannot be made: {}", std::strerror(errno)));
+        no_socket(folder, fmt::format("cannot be made: {}", std::strerror(errno)));
     struct stat info {};
-    if (lstat(folder.c_str(), &info) != 0) refuse(folder, std::strerror(errno));
+    if (lstat(folder.c_str(), &info) != 0) no_socket(folder, std::strerror(errno));
     if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0)
-        refuse(folder,
-               "expected a folder of this user that nobody else may enter (chmod 700), for the "
-               "sockets of jobs");
+        no_socket(folder,
+                  "expected a folder of this user that nobody else may enter (chmod 700), for the "
+                  "sockets of jobs");
     return folder;
 }
 
 std::string job_socket_path(const std::string& folder, pid_t job) {
-    return fmt::format("{}/{}{}", folder, prefix, job);
+    return fmt::format("{}/{}{}", folder, job_prefix, job);
 }
 
 base::Descriptor listen_for_observers(const std::string& path) {
-    const auto address = address_of(path);
-    if (!address) refuse(path, "too long for the name of a socket");
+    const auto address = unix_address(path);
+    if (!address) no_socket(path, "too long for the name of a socket");
     base::Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!listener) refuse(path, std::strerror(errno));
+    if (!listener) no_socket(path, std::strerror(errno));
     unlink(path.c_str());  // of an earlier job that was killed, and had the same number
     // The folder keeps others out until the mode is set.
     if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
         chmod(path.c_str(), 0600) != 0 || listen(listener.get(), 16) != 0)
-        refuse(path, std::strerror(errno));
+        no_socket(path, std::strerror(errno));
     return listener;
 }
 
 base::Descriptor connect_to_job(const std::string& path) {
-    const auto address = address_of(path);
+    const auto address = unix_address(path);
     base::Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!address) errno = ENAMETOOLONG;
     if (!address || !connection ||
@@ -92,8 +92,8 @@ std::vector<pid_t> running_jobs(const std::string& folder) {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
         const std::string name = entry.path().filename();
-        if (!name.starts_with(prefix)) continue;
-        const auto pid = base::parse_integer(name.substr(prefix.size()));
+        if (!name.starts_with(job_prefix)) continue;
+        const auto pid = base::parse_integer(name.substr(job_prefix.size()));
         if (!pid || *pid < 1) continue;
         if (connect_to_job(entry.path()))
             jobs.push_back(pid_t(*pid));
