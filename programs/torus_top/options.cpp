@@ -63,8 +63,8 @@ std::chrono::milliseconds interval_of(const std::string& text) {
 // "127.0.0.1:8080", "[::1]:8080"
 void read_address(const std::string& text, Options& options) {
     const std::size_t colon = text.rfind(':');
-    const auto port =
-        colon == std::string::npos ? std::nullopt : base::parse_integer(text.substr(colon + 1));
+    const std::int64_t port =
+        colon == std::string::npos ? -1 : base::parse_integer(text.substr(colon + 1)).value_or(-1);
     std::string address = text.substr(0, colon);
     if (address.size() > 2 && address.front() == '[' && address.back() == ']')
         address = address.substr(1, address.size() - 2);
@@ -72,7 +72,7 @@ void read_address(const std::string& text, Options& options) {
     in6_addr six{};
     const bool is_four = inet_pton(AF_INET, address.c_str(), &four) == 1;
     const bool is_six = inet_pton(AF_INET6, address.c_str(), &six) == 1;
-    if (!port || *port < 0 || *port > 65535 || (!is_four && !is_six))
+    if (port < 0 || port > 65535 || (!is_four && !is_six))
         throw UsageError(fmt::format(
             "--serve {}: expected an address of this host and a port, like 127.0.0.1:8080",
             base::printable(text)));
@@ -84,7 +84,7 @@ void read_address(const std::string& text, Options& options) {
             "--to-others as well",
             text));
     options.address = address;
-    options.port = int(*port);
+    options.port = int(port);
 }
 
 double speed_of(const std::string& text) {
