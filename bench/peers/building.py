@@ -28,14 +28,15 @@ def build_ours(tree, build):
             call(["cmake", "-S", ROOT, "-B", tree, "-G", "Ninja",
                   "-DCMAKE_BUILD_TYPE=RelWithDebInfo"])
         call(["cmake", "--build", tree, "--target", "torus-run", "exchange_qmp", "collectives_ours",
-              "messages_mpi", "wilson"])
+              "messages_mpi", "threads_mpi", "wilson"])
     launcher, bench = tree / "bin/torus-run", tree / "bench"
     programs = {"exchange": bench / "exchange_qmp", "collectives": bench / "collectives_ours",
-                "messages": bench / "messages_mpi"}
+                "messages": bench / "messages_mpi", "threads": bench / "threads_mpi"}
     for path in (launcher, *programs.values()):
         if not path.exists():
             raise Problem(f"{path} is not there; build the targets torus-run, exchange_qmp, "
-                          "collectives_ours and messages_mpi, or leave --no-build out", USAGE)
+                          "collectives_ours, messages_mpi and threads_mpi, or leave --no-build out",
+                          USAGE)
     return {name: (launcher, program) for name, program in programs.items()}
 
 
@@ -74,9 +75,10 @@ def build_peer(peer, folder):
     progress(f"building for {peer}")
     built = {}
     for name, sources in (("exchange", ["exchange.c", "job_costs.c"]), ("messages", ["messages.c"]),
-                          ("collectives", ["collectives.c", "collective_mpi.c"])):
+                          ("collectives", ["collectives.c", "collective_mpi.c"]),
+                          ("threads", ["threads.c"])):
         program = Path(folder) / f"{name}-{peer}"
-        call([compiler, "-std=c99", "-O2", "-w", "-o", program,
+        call([compiler, "-std=c99", "-O2", "-w", "-pthread", "-o", program,
               *(HERE / s for s in (*sources, "timing.c", "net_mpi.c"))])
         built[name] = (launcher, program)
     return built
@@ -94,7 +96,8 @@ def upstream_prefixes(words):
 def build_all(chosen, arguments, folder):
     """{program: {library: (launcher, program)}}"""
     tree = arguments.build_dir.resolve()
-    built = {"exchange": {}, "collectives": {}, "messages": {}, "wilson": {}, "npb": {}}
+    built = {"exchange": {}, "collectives": {}, "messages": {}, "threads": {}, "wilson": {},
+             "npb": {}}
     for name, program in build_ours(tree, not arguments.no_build).items():
         built[name]["ours"] = program
     launcher = built["exchange"]["ours"][0]

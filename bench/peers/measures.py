@@ -29,7 +29,7 @@ class Measure:
     least: float = None  # of wire, that is good enough
     # (measure, share): at least that share of what ours does there; where less is better, at most
     beside: tuple = None
-    program: str = "exchange"  # or "collectives", "messages", "wilson", "npb"
+    program: str = "exchange"  # or "collectives", "messages", "threads", "wilson", "npb"
 
     def libraries(self):
         return ("ours",) + (PEERS if self.peers else ()) + (("raw",) if self.raw else ())
@@ -84,6 +84,9 @@ def mpi_measures():
     for size in powers(1 << 10, 4 << 20):
         yield on(f"bandwidth.{size_name(size)}", f"bandwidth:{size}", "MB/s", more_is_better=True,
                  target=1.0)
+    for threads in (2, 4):
+        yield Measure(f"mpi.threads.rate.{threads}", f"rate:{threads}", 2, "2", "M/s",
+                      program="threads", more_is_better=True, target=1.0)
     yield on("posted.1000", "posted:1000", "us", target=1.0)
     for extent in (16, 64):
         yield on(f"halo.{extent}", f"halo:{extent}", "us", 8, "2x2x2",

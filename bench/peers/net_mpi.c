@@ -20,7 +20,9 @@ static int my_rank;
 static int all_ranks;
 
 void net_start(int* argc, char*** argv) {
-    MPI_Init(argc, argv);
+    int begun; /* by a program that wants a level of threads */
+    MPI_Initialized(&begun);
+    if (!begun) MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &all_ranks);
 }

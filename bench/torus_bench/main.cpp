@@ -82,12 +82,6 @@ void report(const Options& options, const std::vector<Fact>& facts, const Table&
     if (!options.plot.empty()) write_file(options.plot, as_svg(table, summarize(facts)));
 }
 
-void show(bool terminal, const std::string& step) {
-    if (!terminal || rank() != 0) return;
-    fmt::print(stderr, "\r\033[K{}{}", step.empty() ? "" : "measuring ", step);
-    std::fflush(stderr);
-}
-
 void measure_as_rank(const Options& options, const Started& started) {
     const config::Settings settings = config::load_for_rank(job::schema());
     const routing::Torus torus = rank_torus(settings, ranks());
@@ -98,12 +92,12 @@ void measure_as_rank(const Options& options, const Started& started) {
         fmt::print("{}", describe(facts));
         std::fflush(stdout);
     }
-    const Context context{options, torus,
-                          [&](const std::string& step) { show(started.terminal, step); }};
     const LinkCounts counts;
-    const Table table = run_benchmark(context);
+    const Table table = [&] {
+        Progress progress(started.terminal && rank() == 0);
+        return run_benchmark({options, torus, progress});
+    }();
     const std::vector<LinkTraffic> links = counts.gather();
-    show(started.terminal, "");
     if (rank() == 0) report(options, facts, table, links);
 }
 

@@ -17,6 +17,9 @@ using transport::Clock;
 // Polls between two looks at the clock, where a poll costs no more than a look.
 constexpr unsigned polls_per_look = 64;
 constexpr unsigned kernel_polls_per_look = 4;
+// Polls at the beginning of a wait between which the processor is not told that this is a spin
+// loop: as many as a short message takes a few times over.
+constexpr unsigned polls_without_pause = 128;
 // How long a wait lasts before tasks are told; then twice as long, and so on.
 constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
 // Times the core is yielded to other ranks before sleeping, where ranks outnumber cores.
@@ -69,7 +72,8 @@ void Progress::stop() {
 bool Progress::poll_unlocked() {
     bool moved = false;
     for (transport::Interface* it : connections_.interfaces()) moved |= it->poll(sink_) > 0;
-    if (std::exchange(commons_.stirred, false)) {
+    if (commons_.stirred) [[unlikely]] {
+        commons_.stirred = false;
         moved = true;
         if (connections_.has_unreached()) faults_.close_unreached();
     }
@@ -151,8 +155,14 @@ void Progress::linger(std::string_view what) {
     for (const Listed& listed : tasks_) listed.task->linger();
 }
 
+// Looks at what the polls before have brought before it polls once more: so nothing stands between
+// what a poll has brought and the caller.
 void Progress::Waiter::turn() {
+    look();
     progress_.poll();
+}
+
+void Progress::Waiter::look() {
     // Another thread may have moved what this one waits for, since it last looked.
     if (const std::uint64_t moves = progress_.moves_.load(std::memory_order_acquire);
         moves != moves_seen_) {
@@ -177,7 +187,8 @@ void Progress::Waiter::turn() {
     const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
     const bool spins = !options.oversubscribed && spin.count() != 0;
     if (spins && idle_turns_ % progress_.polls_per_look_ != 0) {
-        pause();
+        // Not at first: what is under way already is found sooner.
+        if (idle_turns_ > polls_without_pause) pause();
         return;
     }
     const auto now = Clock::now();

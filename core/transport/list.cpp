@@ -6,6 +6,7 @@
 
 #include "core/transport/api/settings.h"
 #include "core/transport/common/settings.h"
+#include "core/transport/ethernet/descriptor.h"
 #include "core/transport/shm/descriptor.h"
 #include "core/transport/tcp/descriptor.h"
 #include "core/transport/verbs/settings.h"
@@ -19,7 +20,7 @@ namespace {
 const std::vector<const Descriptor*>& all() {
     static const std::vector<const Descriptor*> sorted = [] {
         std::vector<const Descriptor*> list {
-            &shm::descriptor, &tcp::descriptor,
+            &shm::descriptor, &ethernet::descriptor, &tcp::descriptor,
 #if TORUSMP_HAS_VERBS
                 &verbs::descriptor,
 #endif

@@ -62,7 +62,7 @@ def cases(wiring):
     links = "--set transport.local=links --set transport.tokens=2 --set transport.relay_tokens=2"
     lattice = "--lattice 4x4x4x4 --tolerance 1e-6"
     end = wiring.ends(0)[0]
-    pair = f"TORUSMP_TEST_DEVICES='{end.device} {wiring.far[end].device}'"
+    pair = f"TORUSMP_TEST_TRANSPORT=verbs TORUSMP_TEST_DEVICES='{end.device} {wiring.far[end].device}'"
     yield Case("transport", 200, f"{pair} verbs_test", ("verbs_test",), ("one",))
     yield Case("transport.memlock", 60, f"{pair} setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock verbs_test "
                "'[memlock]'", ("verbs_test",), ("one",))
@@ -91,7 +91,7 @@ def cases(wiring):
                long=True)
     end = wiring.ends(size - 1)[0]
     cables = f"python3 {HERE}/cases/cables.py"
-    yield Case("cables", 3000, f"{cables} 20", ("cable_traffic",), ("one",), long=True)
+    yield Case("cables", 3400, f"{cables} 20", ("cable_traffic",), ("one",), long=True)
     yield Case("fault.device-down", 200, f"sh {HERE}/cases/device_down.sh {end.node} {end.device} {wiring.far[end].node}",
                ("fault_rank",))
     yield Case("fault.guest-killed", 220, f"sh {HERE}/cases/guest_killed.sh {size - 1}", ("fault_rank",), ("many",))

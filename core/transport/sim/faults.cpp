@@ -69,9 +69,9 @@ void World::wait_for_cable(End& end) {
              0);
 }
 
-// Both ends are looked at when it is over.
+// The end that wants the link sooner calls the other. Both ends are looked at when it is over.
 void World::pause(End& end, Time pause) {
-    end.link->opens_at = std::max(end.link->opens_at, now_ + pause);
+    end.link->opens_at = std::min(end.link->opens_at, now_ + pause);
     for (End& it : end.link->ends) schedule(end.link->opens_at, EventKind::wake, it, 0);
 }
 

@@ -80,7 +80,7 @@ transport::Channel& Interface::connect(ConstBytes peer_address, const ChannelOpt
     End& end = world_.join(*this, std::size_t(address.index), options);
     channels_.push_back(std::make_unique<detail::Channel>(world_, end));
     end.channel = channels_.back().get();
-    if (options.pause > Time{0}) world_.pause(end, options.pause);
+    if (options.pause > Time{0} || world_.paused(end)) world_.pause(end, options.pause);
     if (end.link->dead) {
         world_.schedule(world_.now_, EventKind::down, end, 0);
     } else if (end.peer->channel == nullptr && !end.peer->announced) {

@@ -123,6 +123,7 @@ struct Motion {  // a remote write or read under way
     bool write;
     std::uint64_t key;  // seal of the remote memory: nothing moves once that is deregistered
     std::optional<std::uint64_t> notice;
+    bool moved = false;
 
     std::size_t bytes() const;
     void move(std::size_t most) const;  // moves the first `most` bytes
@@ -155,7 +156,7 @@ struct Link {
     bool dead = false;
     bool cut = false;     // not dead: it waits for its cable
     bool waited = false;  // and had to, for all that it lived
-    Time opens_at{0};     // no sooner: one end or both want a pause
+    Time opens_at{0};     // no sooner: both ends want a pause
     std::string why;
 };
 

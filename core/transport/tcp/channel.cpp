@@ -26,7 +26,8 @@ constexpr std::chrono::milliseconds shortest_look(10);  // from one look for sil
 
 TcpChannel::TcpChannel(TcpInterface& interface, const PortOptions& port)
     : NetworkChannel(interface.can(), port), interface_(interface) {
-    in_bytes_ = std::max(in_room, 2 * (sizeof(FrameHead) + port.slot_bytes));
+    in_bytes_ =
+        std::max(in_room, 2 * (sizeof(FrameHead) + std::max(port.slot_bytes, longest_note)));
     in_ = std::make_unique_for_overwrite<std::byte[]>(in_bytes_);
     reserved_ =
         std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(port.slot_bytes, 1));
@@ -49,7 +50,8 @@ int TcpChannel::receive(Sink& sink) {
 bool TcpChannel::receive_some(Sink& sink) {
     if (in_begin_ == in_end_) in_begin_ = in_end_ = 0;
     // The longest frame that is parsed in one piece must fit behind in_begin_.
-    if (in_begin_ != 0 && in_bytes_ - in_begin_ < sizeof(FrameHead) + port_.slot_bytes) {
+    const std::size_t longest = sizeof(FrameHead) + std::max(port_.slot_bytes, longest_note);
+    if (in_begin_ != 0 && in_bytes_ - in_begin_ < longest) {
         std::memmove(in_.get(), in_.get() + in_begin_, in_end_ - in_begin_);
         in_end_ -= in_begin_;
         in_begin_ = 0;
@@ -129,8 +131,9 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
     }
     const std::size_t most = frame == Frame::packet   ? port_.slot_bytes
                              : frame == Frame::closed ? longest_reason
+                             : frame == Frame::note   ? most_noted()
                                                       : 0;
-    if (header.transport_byte > std::uint8_t(Frame::closed) || header.length > most ||
+    if (header.transport_byte > std::uint8_t(Frame::note) || header.length > most ||
         header.virtual_channel >= port_.virtual_channels) {
         fail(fmt::format("a frame of kind {}, virtual channel {} and {} B arrived, which cannot be",
                          header.transport_byte, header.virtual_channel, header.length));
@@ -148,7 +151,13 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
     in_begin_ += head_bytes() + header.length;
     switch (frame) {
         case Frame::packet:
-            taken += deliver(sink, header, payload);
+            if (Companion* const companion = interface_.options_.companion)
+                taken += companion->on_packet(*this, sink, header, payload);
+            else
+                taken += deliver(sink, header, payload);
+            return true;
+        case Frame::note:
+            interface_.options_.companion->on_note(*this, sink, {payload, header.length});
             return true;
         case Frame::grant:
             take_grant(std::bit_cast<ControlFrame>(header).credits);
@@ -164,6 +173,11 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
             fail(std::string(reinterpret_cast<const char*>(payload), header.length));
             return false;
     }
+}
+
+// Payload of the longest note that may come.
+std::size_t TcpChannel::most_noted() const {
+    return interface_.options_.companion != nullptr ? longest_note : 0;
 }
 
 // Where the next `bytes` of the arriving write belong; empty: nowhere any more.
@@ -189,6 +203,10 @@ int TcpChannel::deliver(Sink& sink, const PacketHeader& header, const std::byte*
     if (state_ == State::open && !keep(header, payload))
         fail("more packets arrived than there are slots");
     return 0;
+}
+
+int TcpChannel::take(Sink& sink, const PacketHeader& header, const std::byte* payload) {
+    return is_over() ? 0 : deliver(sink, header, payload);
 }
 
 // Keeps a packet in a slot of its virtual channel until core takes it.
@@ -233,6 +251,7 @@ void TcpChannel::open(base::Descriptor socket) {
     socket_ = std::move(socket);
     state_ = State::open;
     patience_.met = true;
+    if (interface_.options_.companion != nullptr) interface_.options_.companion->on_open(*this);
     flush();
 }
 

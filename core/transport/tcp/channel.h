@@ -20,6 +20,7 @@
 #include "core/transport/common/byte_queue.h"
 #include "core/transport/common/network.h"
 #include "core/transport/common/patience.h"
+#include "core/transport/tcp/companion.h"
 #include "core/transport/tcp/frame.h"
 
 namespace torusmp::transport::tcp {
@@ -47,12 +48,26 @@ class TcpChannel final : public NetworkChannel {
     void commit(const PacketHeader& header) override;
     void grant(CreditWord credits) override;
     bool can_write(const RemoteMemory& remote) const override;
+    bool could_write(const RemoteMemory& remote) const override { return remote.length != 0; }
+    bool write_arriving() const override { return incoming_left_ != 0; }
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;
     void close(std::string_view why) override;
     void fail(std::string why) override;
     int offer_held(Sink& sink) override;
+
+    // For a Companion. Sends it a note, in order with packets; what is sent next may take it along.
+    void send_note(ConstBytes front, ConstBytes rest);
+    // Takes a packet that came by another way as if it had come by this one. Returns how many were
+    // taken.
+    int take(Sink& sink, const PacketHeader& header, const std::byte* payload);
+    // Whether packets of this form may come by it.
+    bool admits(const PacketHeader& header) const {
+        return header.length <= port_.slot_bytes && header.virtual_channel < port_.virtual_channels;
+    }
+    bool is_open() const { return state_ == State::open; }
+    bool is_over() const { return state_ >= State::finished; }
 
   private:
     friend class TcpInterface;
@@ -104,6 +119,7 @@ class TcpChannel final : public NetworkChannel {
     int parse(Sink& sink);
     bool parse_one(Sink& sink, int& taken);
     bool check(const FrameHead& head) const;
+    std::size_t most_noted() const;
     int deliver(Sink& sink, const PacketHeader& header, const std::byte* payload);
     bool keep(const PacketHeader& header, const std::byte* payload);
     void begin_incoming(const PacketHeader& header);

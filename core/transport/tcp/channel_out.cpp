@@ -116,6 +116,13 @@ void TcpChannel::send_gathered(const FrameHead& head, ConstBytes front, ConstByt
     set_blocked(true);
 }
 
+void TcpChannel::send_note(ConstBytes front, ConstBytes rest) {
+    if (is_over()) return;
+    const ControlFrame note{.length = std::uint32_t(front.size() + rest.size()),
+                            .frame = Frame::note};
+    queue_frame(as_header(note), front, rest);
+}
+
 std::byte* TcpChannel::reserve(int /*virtual_channel*/, std::size_t /*bytes*/) {
     return reserved_.get();
 }
@@ -130,7 +137,7 @@ void TcpChannel::grant(CreditWord credits) {
 }
 
 bool TcpChannel::can_write(const RemoteMemory& remote) const {
-    return remote.length != 0 && state_ < State::finished;
+    return could_write(remote) && state_ < State::finished;
 }
 
 std::size_t TcpChannel::Write::bytes() const {

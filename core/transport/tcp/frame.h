@@ -18,7 +18,8 @@ enum class Frame : std::uint8_t {
     grant,    // ControlFrame: credits, no payload
     write,    // WriteFrame: payload for exposed memory
     goodbye,  // ControlFrame: the peer leaves in an orderly way; nothing comes after it
-    closed    // ControlFrame: the peer gives the connection up; the payload says why
+    closed,   // ControlFrame: the peer gives the connection up; the payload says why
+    note      // ControlFrame: the payload is of a Companion to a Companion
 };
 
 struct ControlFrame {
@@ -60,6 +61,7 @@ PacketHeader as_header(const Head& head) {
 }
 
 inline constexpr std::size_t longest_reason = 512;  // bytes
+inline constexpr std::size_t longest_note = 4096;
 // Payload of a write frame: so long that its head costs nothing, so short that packets behind it
 // need not wait.
 inline constexpr std::size_t write_piece = 128u << 10;

@@ -36,6 +36,7 @@ namespace torusmp::transport::tcp {
 
 // Ports without a device take any route.
 struct InterfaceOptions : NetworkOptions {
+    Companion* companion = nullptr;  // who sends packets of its connections by another way as well
     std::size_t socket_buffer = setting::socket_buffer.initial();  // bytes, each way
     bool checksum = transport::setting::checksum.initial();
 };
@@ -54,6 +55,11 @@ class TcpInterface final : public Network<TcpChannel> {
     void deregister_memory(const RemoteMemory& memory) override;
     Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override {
         return exposures_.find(memory.as<MemoryId>(), offset, bytes);
+    }
+    // Whether the next poll has something to do that no socket tells of, or should be soon.
+    bool is_pressed() const {
+        return holding_ != 0 || blocked_ != 0 || !dirty_.empty() || has_news() ||
+               !replaced_.empty();
     }
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;

@@ -80,7 +80,10 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
         ++waiting_;
     }
     if (const auto pending = pending_.find(options.local_port); pending != pending_.end()) {
-        if (pending->second.serial > channel.outdated_) channel.heard_ = pending->second;
+        if (pending->second.serial > channel.outdated_) {
+            channel.heard_ = pending->second;
+            channel.patience_.not_before = {};  // the other end wants it now
+        }
         pending_.erase(pending);
     }
     next_look_at_clock_ = {};
@@ -182,7 +185,9 @@ void VerbsInterface::hear(const Hello& hello) {
         case VerbsChannel::State::waiting:
             channel->heard_ = hello;
             channel->hello_pause_ = first_hello_pause;
-            if (channel->queue_pair_) try_to_reach(*channel);
+            // Whoever wants the cable sooner ends the other's pause.
+            channel->patience_.not_before = {};
+            if (begin_again(*channel)) try_to_reach(*channel);
             return;
         case VerbsChannel::State::meeting:
         case VerbsChannel::State::open:

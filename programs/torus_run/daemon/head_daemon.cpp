@@ -172,9 +172,8 @@ class Head : private Attention::Listener,
     }
     void watch(std::chrono::milliseconds interval) {
         if (local_) local_->pages().watch(interval);
-        Packer packer;
-        packer.add(std::uint32_t(interval.count()));
-        child_daemons_.send(DaemonFrame::watch, every_node, share(packer.take()));
+        const auto bytes = Packer().add(std::uint32_t(interval.count())).take();
+        child_daemons_.send(DaemonFrame::watch, every_node, share(bytes));
     }
 
     // ---- other hosts ----
@@ -365,9 +364,9 @@ class Head : private Attention::Listener,
         end_other_hosts();
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
+        const int here = head_node(job_);
         for (const auto& [node, end] : ends_)
-            outputs_.say(
-                describe_end(end, node == head_node(job_) ? "" : host(node).name, orderly));
+            outputs_.say(end.describe(node == here ? "" : " on host " + host(node).name, orderly));
         coordinator_.report_rest();
         write_rest();
         outputs_.finish_lines();

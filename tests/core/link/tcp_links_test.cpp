@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -23,12 +24,15 @@ using transport::sim::Random;
 namespace tcp_links_test {
 namespace {
 
+constexpr std::chrono::milliseconds hold_down(100);
+
 std::unique_ptr<Runtime> make(const std::vector<int>& dims, Rank rank, bool checksum) {
     Options options{
         .torus = routing::Torus(dims), .rank = rank, .direct = {}, .log = {}, .name_of = {}};
     options.eager_limit = 4096;
     options.credits = options.relay_credits = 4;
     options.detour = true;
+    options.hold_down = hold_down;
     return std::make_unique<Runtime>(
         std::move(options), [=](const std::vector<transport::PortOptions>& ports) {
             transport::tcp::InterfaceOptions mine;
@@ -135,7 +139,7 @@ TEST_CASE("links whose connections are torn lose no message", "[tcp][detours]") 
                                                   it.tag);
             if (!early) receive();
         }
-        if (random.below(pause) == 0) {
+        if (random.below(pause) == 0 || (torn == 0 && begun > messages / 2)) {
             const auto open = connections();
             if (!open.empty() && shutdown(open[random.below(open.size())], SHUT_RDWR) == 0) ++torn;
         }
@@ -155,6 +159,98 @@ TEST_CASE("links whose connections are torn lose no message", "[tcp][detours]") 
     }));
     CHECK(ranks.turn_until(
         [&] { return ranks.each([](Runtime& it) { return it.state().credits_home(); }); }));
+}
+
+// It is written in more pieces than go into one write. A connection that is torn is noticed when
+// the first of these writes is sent, and reported at the end of the poll: those after it belong to
+// the same message.
+TEST_CASE("a message in several writes outlives the connection that dies under the first",
+          "[tcp][detours]") {
+    Ranks ranks({3}, false);
+    constexpr std::size_t block = 5000;
+    constexpr std::size_t blocks = 200;
+    std::vector<std::byte> out(blocks * (block + 7)), in(blocks * block);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte(i % 251);
+    const Layout layout(std::vector<Layout::Run>{{0, block, blocks, block + 7}});
+    SendRequest send;
+    ReceiveRequest receive;
+    REQUIRE(ranks.turn_until([&] {
+        return ranks.each([](Runtime& it) { return it.state().on_cables() && it.state().quiet(); });
+    }));
+    for (int n = 0; n < 100; ++n) ranks.turn();
+    ranks.all[1]->receive(receive, {in.data(), in.size()}, 0, 0, 1);
+    ranks.all[0]->send(send, Buffer(out.data(), layout), 1, 0, 1);
+    for (int n = 0; n < 100; ++n) ranks.all[1]->progress();  // it says where the message belongs
+    for (const int fd : connections()) shutdown(fd, SHUT_WR);
+    const bool done = ranks.turn_until([&] { return send.complete() && receive.complete(); });
+    INFO(ranks.report());
+    REQUIRE(done);
+    CHECK(send.status().error == Error::none);
+    CHECK(receive.status().error == Error::none);
+    bool same = true;
+    for (std::size_t b = 0; b < blocks; ++b)
+        same &= std::equal(in.begin() + std::ptrdiff_t(b * block),
+                           in.begin() + std::ptrdiff_t((b + 1) * block),
+                           out.begin() + std::ptrdiff_t(b * (block + 7)));
+    CHECK(same);
+}
+
+// However slow the machine is, it does not come back sooner.
+TEST_CASE("a cable over TCP that dies whenever it is back is held down longer and longer",
+          "[tcp][detours]") {
+    Ranks ranks({3}, false);
+    const auto on_cables = [&] {
+        return ranks.each([](Runtime& it) { return it.state().on_cables() && it.state().quiet(); });
+    };
+    // All are on one host, and one end may have an address of IPv4 and the other the same one as
+    // that of IPv6.
+    const auto port_of = [](int fd, auto* ask) {
+        sockaddr_in6 name{};
+        socklen_t length = sizeof name;
+        REQUIRE(ask(fd, reinterpret_cast<sockaddr*>(&name), &length) == 0);
+        return name.sin6_port;  // at the same place in both
+    };
+    // A message over each link: so all are up.
+    std::deque<SendRequest> sends;
+    std::deque<ReceiveRequest> receives;
+    for (Rank from = 0; from < 3; ++from)
+        for (Rank to = 0; to < 3; ++to) {
+            if (from == to) continue;
+            ranks.all[std::size_t(to)]->receive(receives.emplace_back(), {}, from, 0, 1);
+            ranks.all[std::size_t(from)]->send(sends.emplace_back(), {}, to, 0, 1);
+        }
+    REQUIRE(ranks.turn_until([&] {
+        return std::all_of(receives.begin(), receives.end(),
+                           [](const auto& it) { return it.complete(); });
+    }));
+    // But the two ends of one connection; its successors are those that are not among them.
+    std::vector<int> others;
+    REQUIRE(ranks.turn_until([&] {
+        const std::vector<int> all = connections();
+        if (all.size() != 6 || !on_cables()) return false;
+        others = all;
+        std::erase_if(others, [&](int fd) {
+            return fd == all[0] || (port_of(fd, getsockname) == port_of(all[0], getpeername) &&
+                                    port_of(fd, getpeername) == port_of(all[0], getsockname));
+        });
+        return others.size() == 4;
+    }));
+    const auto current = [&] {
+        const std::vector<int> all = connections();
+        const auto it = std::find_if(all.begin(), all.end(), [&](int fd) {
+            return std::find(others.begin(), others.end(), fd) == others.end();
+        });
+        return all.size() == 6 && on_cables() ? *it : -1;
+    };
+    for (int deaths = 1; deaths <= 5; ++deaths) {
+        CAPTURE(deaths);
+        const auto died = transport::Clock::now();
+        const auto name = port_of(current(), getsockname);
+        REQUIRE(shutdown(current(), SHUT_RDWR) == 0);
+        REQUIRE(ranks.turn_until(
+            [&] { return current() >= 0 && port_of(current(), getsockname) != name; }));
+        if (deaths > 1) CHECK(transport::Clock::now() - died >= hold_down * (1 << (deaths - 2)));
+    }
 }
 
 }  // namespace tcp_links_test

@@ -11,10 +11,25 @@
 #include "core/transport/common/secret.h"
 #include "core/transport/list.h"
 #include "core/transport/sim/world.h"
+#include "elsewhere.h"
 #include "job/settings.h"
 
 namespace torusmp::transport::testing {
 namespace {
+
+std::pair<std::string, std::string> two_words(const char* variable, const char* expected) {
+    std::pair<std::string, std::string> words;
+    const char* const value = std::getenv(variable);
+    if (value == nullptr) return words;
+    std::istringstream text(value);
+    if (!(text >> words.first >> words.second))
+        throw std::runtime_error(std::string(variable) + ": expected " + expected);
+    return words;
+}
+
+std::pair<std::string, std::string> test_namespaces() {
+    return two_words("TORUSMP_TEST_NAMESPACES", "the namespaces of the two devices");
+}
 
 class SimPair final : public Pair {
   public:
@@ -51,9 +66,13 @@ class ListedPair final : public Pair {
   public:
     ListedPair(const Variant& variant, const Ports& a, const Ports& b)
         : settings_(config::load(job::schema(), {flags(variant), {}}, std::vector<std::string>{})),
-          a_(make(variant, "a", test_devices().first, a)),
-          b_(make(variant, "b", test_devices().second, b)),
-          devices_(variant.transport->needs_devices) {}
+          devices_(variant.transport->needs_devices) {
+        const auto [at_a, at_b] = test_namespaces();
+        enter_namespace(at_a);
+        a_ = std::make_unique<Elsewhere>(make(variant, "a", test_devices().first, a), at_a);
+        enter_namespace(at_b);
+        b_ = std::make_unique<Elsewhere>(make(variant, "b", test_devices().second, b), at_b);
+    }
 
     Interface& a() override { return *a_; }
     Interface& b() override { return *b_; }
@@ -101,19 +120,13 @@ std::vector<Variant> variants_of(const Descriptor& transport) {
 }  // namespace
 
 std::pair<std::string, std::string> test_devices() {
-    std::pair<std::string, std::string> devices;
-    const char* const names = std::getenv("TORUSMP_TEST_DEVICES");
-    if (names == nullptr) return devices;
-    std::istringstream text(names);
-    if (!(text >> devices.first >> devices.second))
-        throw std::runtime_error(
-            "TORUSMP_TEST_DEVICES: expected the network devices at the two ends of a cable");
-    return devices;
+    return two_words("TORUSMP_TEST_DEVICES", "the network devices at the two ends of a cable");
 }
 
 std::vector<PairMaker> pair_makers() {
     std::vector<PairMaker> all;
     const bool devices = !test_devices().first.empty();
+    const char* const only = std::getenv("TORUSMP_TEST_TRANSPORT");
     if (!devices)
         for (const auto& [name, remote] :
              {std::pair("refusing", sim::Remote::refused),
@@ -125,6 +138,7 @@ std::vector<PairMaker> pair_makers() {
                  }});
     for (const Descriptor* transport : transports()) {
         if (transport->needs_devices != devices) continue;
+        if (only != nullptr && transport->name != only) continue;
         for (const Variant& variant : variants_of(*transport)) {
             std::string name(transport->name);
             for (const auto& [key, value] : variant.settings) name += ", " + key + "=" + value;

@@ -4,7 +4,9 @@
 // stands there.
 //
 // Transports that need devices are tested by themselves, where TORUSMP_TEST_DEVICES names the two
-// network devices at the ends of a cable, as "d0p d0m".
+// network devices at the ends of a cable, as "d0p d0m"; TORUSMP_TEST_NAMESPACES the network
+// namespaces in which they are, if not in this process's own, as paths; and TORUSMP_TEST_TRANSPORT
+// the one to be tested, if not all.
 #pragma once
 
 #include <functional>

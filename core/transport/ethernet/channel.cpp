@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/transport/ethernet/channel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "core/transport/ethernet/interface.h"
+
+namespace torusmp::transport::ethernet {
+namespace {
+
+// Packets between two polls that go out one by one; those after them share frames.
+constexpr unsigned most_singles = 4;
+constexpr int frames_a_poll = 64;
+// Polls without a frame after which what has come is confirmed: the answer that would do so is not
+// on its way.
+constexpr unsigned polls_until_confirmed = 64;
+
+// What is noted over the connection.
+enum class Note : std::uint64_t {
+    greeting,  // a Greeting follows
+    number,    // of the packet that follows
+    records    // of a frame that was not confirmed, with its number and grants
+};
+
+struct NoteHeader {
+    Note kind{};
+    std::uint64_t number = 0;
+    std::uint64_t grants = 0;
+};
+
+ConstBytes bytes_of(const auto& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions& port,
+                                 tcp::TcpChannel& connection)
+    : Channel(interface.can()),
+      interface_(interface),
+      connection_(connection),
+      port_(port.port),
+      reserved_(
+          std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(port.slot_bytes, 1))) {
+    connection_.owner = this;
+}
+
+// ---- out ----
+
+// As in TCP: small packets of one poll, and those of a caller that sends many without polling,
+// leave together.
+bool EthernetChannel::sends_at_once() {
+    if (burst_turn_ != interface_.turn_) {
+        burst_turn_ = interface_.turn_;
+        burst_ = 0;
+    }
+    return ++burst_ <= most_singles && !corked_ && !interface_.polling_;
+}
+
+void EthernetChannel::send(const PacketHeader& header, ConstBytes payload) {
+    send_parts(header, {}, payload);
+}
+
+void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
+    if (over_) return;
+    PacketHeader framed = header;
+    if (interface_.options_.checksum && framed.stamp == 0)
+        framed.stamp = tcp::checksum_of(framed, front, payload);
+    const bool at_once = sends_at_once();
+    if (session_.send(framed, front, payload, at_once)) [[likely]] {
+        if (!at_once) interface_.make_dirty(*this);
+        return;
+    }
+    const NoteHeader note{.kind = Note::number, .number = session_.take_number()};
+    connection_.send_note(bytes_of(note), {});
+    connection_.send_parts(header, front, payload);
+}
+
+std::byte* EthernetChannel::reserve(int /*virtual_channel*/, std::size_t /*bytes*/) {
+    return reserved_.get();
+}
+
+void EthernetChannel::commit(const PacketHeader& header) {
+    send_parts(header, {}, {reserved_.get(), header.length});
+}
+
+void EthernetChannel::cork() {
+    corked_ = true;
+    connection_.cork();
+}
+
+void EthernetChannel::grant(CreditWord credits) {
+    if (over_) return;
+    const bool at_once = !corked_ && !interface_.polling_;
+    if (!session_.grant(credits, at_once)) return connection_.grant(credits);
+    if (!at_once) interface_.make_dirty(*this);
+}
+
+CreditWord EthernetChannel::collect_grants() {
+    return std::exchange(granted_, 0) + connection_.collect_grants();
+}
+
+bool EthernetChannel::can_write(const RemoteMemory& remote) const {
+    return connection_.can_write(remote);
+}
+
+bool EthernetChannel::could_write(const RemoteMemory& remote) const {
+    return connection_.could_write(remote);
+}
+
+Transfer EthernetChannel::write(const RemoteMemory& remote, std::size_t offset,
+                                std::span<const ConstBytes> local, std::uint64_t cookie,
+                                std::optional<std::uint64_t> notice) {
+    corked_ = false;
+    flush();
+    return connection_.write(remote, offset, local, cookie, notice);
+}
+
+void EthernetChannel::flush() {
+    if (!over_) session_.flush();
+}
+
+void EthernetChannel::close(std::string_view why) {
+    flush();
+    end();
+    connection_.close(why);
+}
+
+void EthernetChannel::end() {
+    over_ = true;
+    session_.end();
+}
+
+bool EthernetChannel::send_frame(std::byte* frame, std::size_t bytes) {
+    std::byte* const whole = frame - ethernet_header_bytes;
+    std::memcpy(whole, addresses_.data(), addresses_.size());
+    return ring_->send(whole, ethernet_header_bytes + bytes);
+}
+
+void EthernetChannel::send_records(std::uint64_t number, CreditWord grants, ConstBytes records) {
+    const NoteHeader note{Note::records, number, grants};
+    connection_.send_note(bytes_of(note), records);
+}
+
+// ---- in ----
+
+int EthernetChannel::receive(Sink& sink) {
+    corked_ = false;
+    if (ring_ == nullptr || over_) return 0;
+    int taken = 0;
+    bool came = false;
+    sink_ = &sink;
+    ring_->drain(frames_a_poll, [&](const std::byte* frame, std::size_t bytes) {
+        came = true;
+        taken += session_.take_frame(frame, bytes);
+    });
+    if (came)
+        quiet_polls_ = 0;
+    else if (session_.owes())
+        ++quiet_polls_;
+    if (session_.should_confirm() || quiet_polls_ >= polls_until_confirmed) {
+        quiet_polls_ = 0;
+        session_.confirm();
+    }
+    return taken;
+}
+
+int EthernetChannel::on_record(const PacketHeader& header, const std::byte* payload) {
+    if (over_) return 0;
+    if (!connection_.admits(header)) {
+        refuse(fmt::format("a packet of virtual channel {} and {} B arrived, which cannot be",
+                           header.virtual_channel, header.length));
+        return 0;
+    }
+    if (interface_.options_.checksum &&
+        header.stamp != tcp::checksum_of(header, {payload, header.length}, {})) {
+        refuse("a payload arrived with a wrong checksum: a rank before this link corrupts data");
+        return 0;
+    }
+    return connection_.take(*sink_, header, payload);
+}
+
+void EthernetChannel::on_grants(CreditWord grants) {
+    if (over_) return;
+    // Checked lane by lane: a lane that overflows would be taken for credits of the next one.
+    if ((grants & credit_guard_bits) != 0 || ((granted_ + grants) & credit_guard_bits) != 0)
+        return refuse("more credits arrived than there are");
+    granted_ += grants;
+}
+
+void EthernetChannel::on_fault(std::string_view why) {
+    refuse(std::string(why));
+}
+
+void EthernetChannel::refuse(std::string why) {
+    end();
+    connection_.fail(std::move(why));
+}
+
+// ---- the connection ----
+
+void EthernetChannel::attach(std::shared_ptr<RingSocket> ring, const Greeting& own) {
+    ring_ = std::move(ring);
+    // What came for the channel before.
+    if (ring_ != nullptr) ring_->drain(1 << 20, [](const std::byte*, std::size_t) {});
+    own_ = own;
+}
+
+void EthernetChannel::greet() {
+    connection_.send_note(bytes_of(NoteHeader{.kind = Note::greeting}), bytes_of(own_));
+}
+
+void EthernetChannel::take_note(Sink& sink, ConstBytes note) {
+    NoteHeader header;
+    if (note.size() < sizeof header) return refuse("a note was cut short");
+    std::memcpy(&header, note.data(), sizeof header);
+    note = note.subspan(sizeof header);
+    sink_ = &sink;
+    switch (header.kind) {
+        case Note::greeting: {
+            Greeting theirs{};
+            if (note.size() != sizeof theirs) return refuse("a greeting was cut short");
+            std::memcpy(&theirs, note.data(), sizeof theirs);
+            if (theirs.version != frame_version) return refuse("another version of frames");
+            std::copy(theirs.mac.begin(), theirs.mac.end(), addresses_.begin());
+            std::copy(own_.mac.begin(), own_.mac.end(), addresses_.begin() + 6);
+            addresses_[12] = std::byte(ethertype >> 8);
+            addresses_[13] = std::byte(ethertype & 0xff);
+            if (ring_ == nullptr) return;
+            session_.begin(interface_.options_.secret, own_, theirs, interface_.most_frame_bytes_);
+            session_.tend(Clock::now());
+            return;
+        }
+        case Note::number:
+            announced_ = header.number;
+            return;
+        case Note::records:
+            interface_.taken_ += session_.take_records(header.number, header.grants, note);
+            return;
+    }
+    refuse("a note of no known kind");
+}
+
+int EthernetChannel::take_from_connection(Sink& sink, const PacketHeader& header,
+                                          const std::byte* payload) {
+    sink_ = &sink;
+    const auto number = std::exchange(announced_, std::nullopt);
+    if (!number) {
+        refuse("a packet came without its number");
+        return 0;
+    }
+    return session_.take_packet(*number, header, payload);
+}
+
+}  // namespace torusmp::transport::ethernet

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One end of a link whose short packets go in Ethernet frames, and everything else over the TCP
+// connection of the same cable: remote writes, long packets, and all of it while frames do not get
+// through. The connection is a TcpChannel as the transport TCP has them; it lives and dies by the
+// rules there, and this channel with it.
+//
+// Owned by its EthernetInterface, used under the Runtime's lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/transport/ethernet/ring_socket.h"
+#include "core/transport/ethernet/session.h"
+#include "core/transport/tcp/channel.h"
+
+namespace torusmp::transport::ethernet {
+
+class EthernetInterface;
+
+// Those of TCP; only its polls make system calls, and they are few.
+inline constexpr Capabilities capabilities{.notifies = tcp::capabilities.notifies,
+                                           .separate_links = tcp::capabilities.separate_links,
+                                           .reconnects = tcp::capabilities.reconnects,
+                                           .most_pieces = tcp::capabilities.most_pieces};
+
+class EthernetChannel final : public Channel, private Carrier {
+  public:
+    EthernetChannel(EthernetInterface& interface, const PortOptions& port,
+                    tcp::TcpChannel& connection);
+
+    bool connecting() const override { return connection_.connecting(); }
+    bool has_met() const override { return connection_.has_met(); }
+    void send(const PacketHeader& header, ConstBytes payload) override;
+    void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) override;
+    std::byte* reserve(int virtual_channel, std::size_t bytes) override;
+    void commit(const PacketHeader& header) override;
+    void cork() override;
+    void grant(CreditWord credits) override;
+    CreditWord collect_grants() override;
+    bool can_write(const RemoteMemory& remote) const override;
+    bool could_write(const RemoteMemory& remote) const override;
+    bool write_arriving() const override { return connection_.write_arriving(); }
+    Transfer write(const RemoteMemory& remote, std::size_t offset,
+                   std::span<const ConstBytes> local, std::uint64_t cookie,
+                   std::optional<std::uint64_t> notice) override;
+    void close(std::string_view why) override;
+
+  private:
+    friend class EthernetInterface;
+
+    // Takes over a socket and its ring, or does without.
+    void attach(std::shared_ptr<RingSocket> ring, const Greeting& own);
+    // The connection is open: greets the other end.
+    void greet();
+    void take_note(Sink& sink, ConstBytes note);
+    int take_from_connection(Sink& sink, const PacketHeader& header, const std::byte* payload);
+    int receive(Sink& sink);
+    void flush();
+    void end();
+    bool sends_at_once();
+    void refuse(std::string why);
+
+    bool send_frame(std::byte* frame, std::size_t bytes) override;
+    void send_records(std::uint64_t number, CreditWord grants, ConstBytes records) override;
+    int on_record(const PacketHeader& header, const std::byte* payload) override;
+    void on_grants(CreditWord grants) override;
+    void on_fault(std::string_view why) override;
+
+    EthernetInterface& interface_;
+    tcp::TcpChannel& connection_;
+    const std::uint32_t port_;
+    std::shared_ptr<RingSocket> ring_;
+    Greeting own_{.version = frame_version};
+    std::array<std::byte, ethernet_header_bytes> addresses_{};  // of frames, once both have greeted
+    Session session_{*this};
+    std::optional<std::uint64_t> announced_;  // the number of the connection's next packet
+    Sink* sink_ = nullptr;                    // while something is delivered
+    CreditWord granted_ = 0;
+    bool corked_ = false;
+    bool over_ = false;
+    unsigned burst_ = 0;  // packets sent since poll burst_turn_
+    unsigned burst_turn_ = 0;
+    unsigned quiet_polls_ = 0;
+    std::unique_ptr<std::byte[]> reserved_;
+};
+
+}  // namespace torusmp::transport::ethernet

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/transport/ethernet/descriptor.h"
+
+#include "core/transport/ethernet/interface.h"
+#include "core/transport/ethernet/probe.h"
+#include "core/transport/ethernet/settings.h"
+#include "core/transport/tcp/settings.h"
+
+namespace torusmp::transport::ethernet {
+namespace {
+
+const FrameProbe probe;
+
+std::unique_ptr<Interface> make(const config::Settings& settings, const Surroundings& surroundings,
+                                const std::vector<PortOptions>& ports) {
+    InterfaceOptions options;
+    options.take(settings, surroundings);
+    options.socket_buffer = settings[tcp::setting::socket_buffer];
+    options.checksum = settings[transport::setting::checksum];
+    options.most_frame_bytes = settings[setting::frame];
+    return std::make_unique<EthernetInterface>(ports, std::move(options));
+}
+
+}  // namespace
+
+const Descriptor descriptor{
+    .name = "ethernet",
+    .title = "Ethernet frames",
+    .help =
+        "Ethernet frames for short messages, TCP for the others, over cables at both ends of "
+        "which ranks get packet sockets",
+    .rank = 5,
+    .needs_devices = true,
+    .capabilities = capabilities,
+    .probe = probe,
+    .settings = setting::table,
+    .make = make};
+
+}  // namespace torusmp::transport::ethernet

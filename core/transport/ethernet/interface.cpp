@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/transport/ethernet/interface.h"
+
+#include <fmt/format.h>
+#include <net/if.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "core/transport/common/secret.h"
+#include "core/transport/ethernet/opening.h"
+
+namespace torusmp::transport::ethernet {
+namespace {
+
+// How many polls there are for each of the connections, at most, while nothing comes by them.
+constexpr unsigned most_look_mask = 31;
+// How many polls there are for each look at the clock.
+constexpr unsigned tend_mask = 63;
+// Of a ring: what a window holds, as much again for what carries no packets, and what was sent
+// twice.
+constexpr unsigned ring_frames = 2 * Session::window;
+
+EthernetChannel& channel_of(Channel& connection) {
+    return *static_cast<EthernetChannel*>(connection.owner);
+}
+
+tcp::InterfaceOptions with(tcp::InterfaceOptions options, tcp::Companion& companion) {
+    options.companion = &companion;
+    return options;
+}
+
+}  // namespace
+
+EthernetInterface::EthernetInterface(const std::vector<PortOptions>& ports,
+                                     InterfaceOptions options)
+    : Interface("ethernet", capabilities),
+      options_(std::move(options)),
+      most_frame_bytes_(options_.most_frame_bytes),
+      ports_(ports),
+      connections_(ports, with(options_, *this)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    if (!epoll_)
+        throw std::runtime_error(
+            fmt::format("ethernet: cannot open epoll: {}", std::strerror(errno)));
+    for (const int it : {connections_.descriptor(), alarm_.descriptor()}) {
+        epoll_event event{EPOLLIN, {.u64 = 0}};
+        if (it >= 0) epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, it, &event);
+    }
+    std::vector<Device*> all;
+    for (const PortDevice& it : options_.devices) {
+        const bool ours = std::any_of(ports.begin(), ports.end(), [&](const PortOptions& port) {
+            return port.port == it.port;
+        });
+        if (!ours) continue;
+        Device& device = devices_[it.port];
+        device.name = it.name;
+        all.push_back(&device);
+    }
+    open_devices(std::move(all));
+}
+
+EthernetInterface::~EthernetInterface() {
+    say_goodbye();
+}
+
+// Without a socket a link goes over its connection.
+void EthernetInterface::open_devices(std::vector<Device*> devices) {
+    std::vector<std::string> names;
+    for (const Device* it : devices) names.push_back(it->name);
+    std::vector<FrameSocket> sockets;
+    try {
+        sockets = frame_sockets(names);
+    } catch (const std::runtime_error& error) {
+        for (Device* it : devices) it->trouble = error.what();
+        return;
+    }
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        Device& device = *devices[i];
+        device.index = if_nametoindex(device.name.c_str());
+        device.trouble = sockets[i].trouble;
+        if (!sockets[i].socket) continue;
+        try {
+            device.ring = std::make_shared<RingSocket>(std::move(sockets[i].socket), ring_frames);
+        } catch (const std::runtime_error& error) {
+            device.trouble = error.what();
+            continue;
+        }
+        device.session = sockets[i].session;
+        epoll_event event{EPOLLIN, {.u64 = 0}};
+        epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, device.ring->descriptor(), &event);
+    }
+}
+
+EthernetInterface::Device* EthernetInterface::device_of(std::uint32_t port) {
+    const auto found = devices_.find(port);
+    return found == devices_.end() ? nullptr : &found->second;
+}
+
+Channel& EthernetInterface::connect(ConstBytes peer_address, const ChannelOptions& options) {
+    auto& connection = static_cast<tcp::TcpChannel&>(connections_.connect(peer_address, options));
+    const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const PortOptions& it) {
+        return it.port == options.local_port;
+    });
+    auto made = std::make_unique<EthernetChannel>(*this, *port, connection);
+    EthernetChannel& channel = *made;
+    if (Device* const device = device_of(options.local_port)) {
+        // One that was taken away and is back is another device.
+        if (const unsigned index = if_nametoindex(device->name.c_str());
+            index != 0 && index != device->index) {
+            device->ring.reset();
+            open_devices({device});
+        }
+        Greeting own{};
+        own.version = frame_version;
+        draw(own.nonce);
+        if (device->ring != nullptr) {
+            try {
+                const DeviceFacts facts = device_facts(device->name);
+                own.session = device->session;
+                own.mtu = facts.mtu;
+                own.mac = facts.mac;
+            } catch (const std::runtime_error& error) {
+                device->trouble = error.what();
+            }
+        }
+        channel.attach(own.session != 0 ? device->ring : nullptr, own);
+    }
+    const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
+        return it->port_ == options.local_port;
+    });
+    if (before == channels_.end()) {
+        channels_.push_back(std::move(made));
+    } else {
+        (*before)->end();
+        counted_ += (*before)->session_.counters();
+        replaced_.push_back(std::exchange(*before, std::move(made)));
+    }
+    // It may have been waited for by the other end, and be open already.
+    if (connection.is_open()) channel.greet();
+    return channel;
+}
+
+void EthernetInterface::say_goodbye() {
+    for (const auto& it : channels_) {
+        if (!it->over_) it->session_.hand_over();
+        it->end();
+    }
+    connections_.say_goodbye();
+}
+
+// ---- polling ----
+
+int EthernetInterface::poll(Sink& sink) {
+    polling_ = true;
+    sink_ = &sink;
+    ++turn_;
+    int taken = 0;
+    for (std::size_t i = 0; i < channels_.size(); ++i) taken += channels_[i]->receive(*this);
+    if ((turn_ & look_mask_) == 0 || connections_.is_pressed()) taken += poll_connections(*this);
+    if ((turn_ & tend_mask) == 0) tend(Clock::now());
+    flush_dirty();
+    polling_ = false;
+    if (!replaced_.empty()) [[unlikely]] {
+        std::erase_if(dirty_, [&](const EthernetChannel* channel) {
+            return std::any_of(replaced_.begin(), replaced_.end(),
+                               [&](const auto& it) { return it.get() == channel; });
+        });
+        replaced_.clear();
+    }
+    return taken;
+}
+
+int EthernetInterface::poll_connections(Sink& sink) {
+    taken_ = 0;
+    const int taken = connections_.poll(sink) + std::exchange(taken_, 0);
+    look_mask_ = taken != 0 ? 0 : std::min(2 * look_mask_ + 1, most_look_mask);
+    return taken;
+}
+
+void EthernetInterface::tend(Clock::time_point now) {
+    for (const auto& it : channels_) {
+        if (it->connection_.is_over()) it->end();
+        it->session_.tend(now);
+    }
+}
+
+void EthernetInterface::make_dirty(EthernetChannel& channel) {
+    if (std::find(dirty_.begin(), dirty_.end(), &channel) == dirty_.end())
+        dirty_.push_back(&channel);
+}
+
+void EthernetInterface::flush_dirty() {
+    for (std::size_t i = 0; i < dirty_.size(); ++i) dirty_[i]->flush();
+    dirty_.clear();
+}
+
+// ---- what the connections report ----
+
+void EthernetInterface::on_open(tcp::TcpChannel& connection) {
+    // Before connect() has returned it, it has no owner; connect() greets then.
+    if (connection.owner != nullptr) channel_of(connection).greet();
+}
+
+void EthernetInterface::on_note(tcp::TcpChannel& connection, Sink& sink, ConstBytes note) {
+    channel_of(connection).take_note(sink, note);
+}
+
+int EthernetInterface::on_packet(tcp::TcpChannel& connection, Sink& sink,
+                                 const PacketHeader& header, const std::byte* payload) {
+    return channel_of(connection).take_from_connection(sink, header, payload);
+}
+
+Verdict EthernetInterface::on_packet(Channel& connection, const PacketHeader& header,
+                                     const std::byte* payload) {
+    return sink_->on_packet(channel_of(connection), header, payload);
+}
+
+void EthernetInterface::on_notice(Channel& connection, std::uint64_t notice) {
+    sink_->on_notice(channel_of(connection), notice);
+}
+
+void EthernetInterface::on_transfer(Channel& connection, std::uint64_t cookie, bool ok) {
+    sink_->on_transfer(channel_of(connection), cookie, ok);
+}
+
+void EthernetInterface::on_connect(std::uint32_t port) {
+    sink_->on_connect(port);
+}
+
+void EthernetInterface::on_down(Channel& connection, std::string_view why) {
+    EthernetChannel& channel = channel_of(connection);
+    channel.end();
+    sink_->on_down(channel, why);
+}
+
+// ---- memory, counting and sleeping ----
+
+RemoteMemory EthernetInterface::register_memory(Bytes memory, const Channel* channel) {
+    return connections_.register_memory(memory, channel);
+}
+
+void EthernetInterface::deregister_memory(const RemoteMemory& memory) {
+    connections_.deregister_memory(memory);
+}
+
+Bytes EthernetInterface::registered(const RemoteMemory& memory, std::size_t offset,
+                                    std::size_t bytes) {
+    return connections_.registered(memory, offset, bytes);
+}
+
+void* EthernetInterface::allocate(std::size_t bytes, std::size_t alignment) {
+    return connections_.allocate(bytes, alignment);
+}
+
+void EthernetInterface::free(void* memory) {
+    connections_.free(memory);
+}
+
+bool EthernetInterface::idle() const {
+    return dirty_.empty() && connections_.idle();
+}
+
+Counters EthernetInterface::counters() const {
+    Counters all = counted_;
+    for (const auto& it : channels_) all += it->session_.counters();
+    return all;
+}
+
+bool EthernetInterface::in_frames(std::uint32_t port) const {
+    return std::any_of(channels_.begin(), channels_.end(), [&](const auto& it) {
+        return it->port_ == port && it->session_.in_frames();
+    });
+}
+
+std::string EthernetInterface::statistics() const {
+    std::string text = connections_.statistics();
+    for (const auto& [port, device] : devices_)
+        if (device.ring == nullptr)
+            text += fmt::format("ethernet: port {}, {}: no frames: {}\n", port, device.name,
+                                device.trouble);
+    const Counters all = counters();
+    if (all.resent + all.handed_over + all.damaged + all.forged + all.malformed != 0)
+        text += fmt::format(
+            "ethernet: {} frames sent, {} sent again, {} handed to TCP; {} came twice, {} were "
+            "damaged, {} forged, {} none of ours\n",
+            all.sent, all.resent, all.handed_over, all.repeated, all.damaged, all.forged,
+            all.malformed);
+    return text;
+}
+
+void EthernetInterface::prepare_sleep() {
+    flush_dirty();
+    connections_.prepare_sleep();
+    if (std::exchange(is_alarm_set_, false)) alarm_.silence();
+    const auto now = Clock::now();
+    tend(now);
+    auto due = Clock::time_point::max();
+    for (const auto& it : channels_) {
+        if (it->session_.owes()) it->session_.confirm();
+        due = std::min(due, it->session_.due(now));
+    }
+    if (due != Clock::time_point::max()) {
+        alarm_.set(due);
+        is_alarm_set_ = true;
+    }
+    // The next poll must include the connections.
+    look_mask_ = 0;
+}
+
+void EthernetInterface::cancel_sleep() {
+    connections_.cancel_sleep();
+    look_mask_ = 0;
+}
+
+void EthernetInterface::sleep(Clock::time_point deadline) {
+    epoll_event event{};
+    epoll_wait(epoll_.get(), &event, 1, milliseconds_until(deadline));
+}
+
+}  // namespace torusmp::transport::ethernet

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ethernet between the ends of cables: short packets in frames of our own type, without the IP
+// stack; remote writes and long packets over the TCP connections of a TcpInterface, which also
+// establishes links, watches over them and makes them again (core/transport/tcp/companion.h).
+//
+// Frames cost a system call to send and none to receive. Of the connections only now and then is
+// asked whether something came, more often while something does. Where a rank gets no packet
+// socket, or frames do not get through, everything goes over the connections.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/transport/common/alarm.h"
+#include "core/transport/ethernet/channel.h"
+#include "core/transport/tcp/companion.h"
+#include "core/transport/tcp/interface.h"
+
+namespace torusmp::transport::ethernet {
+
+struct InterfaceOptions : tcp::InterfaceOptions {
+    std::size_t most_frame_bytes = 1500;
+};
+
+class EthernetInterface final : public Interface, private tcp::Companion, private Sink {
+  public:
+    // Throws std::runtime_error as a TcpInterface does.
+    EthernetInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
+    ~EthernetInterface() override;
+
+    std::vector<std::byte> address() const override { return connections_.address(); }
+    Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
+    void say_goodbye() override;
+    int poll(Sink& sink) override;
+    bool idle() const override;
+    std::string statistics() const override;
+    RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
+    void deregister_memory(const RemoteMemory& memory) override;
+    Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override;
+    void* allocate(std::size_t bytes, std::size_t alignment) override;
+    void free(void* memory) override;
+    void prepare_sleep() override;
+    void cancel_sleep() override;
+    void sleep(Clock::time_point deadline) override;
+    int descriptor() override { return epoll_.get(); }
+    void wake() noexcept override { connections_.wake(); }
+
+    // What all sessions of this interface have counted.
+    Counters counters() const;
+    // Whether packets to that port go in frames now.
+    bool in_frames(std::uint32_t port) const;
+
+  private:
+    friend class EthernetChannel;
+
+    // A port's socket, which outlives the channels that use it one after the other.
+    struct Device {
+        std::string name;
+        unsigned index = 0;  // 0: there was no such device
+        std::shared_ptr<RingSocket> ring;
+        std::uint32_t session = 0;
+        std::string trouble;  // why there is no ring
+    };
+
+    void open_devices(std::vector<Device*> devices);
+    Device* device_of(std::uint32_t port);
+    void make_dirty(EthernetChannel& channel);
+    void flush_dirty();
+    void tend(Clock::time_point now);
+    int poll_connections(Sink& sink);
+
+    // tcp::Companion
+    void on_open(tcp::TcpChannel& connection) override;
+    void on_note(tcp::TcpChannel& connection, Sink& sink, ConstBytes note) override;
+    int on_packet(tcp::TcpChannel& connection, Sink& sink, const PacketHeader& header,
+                  const std::byte* payload) override;
+    // Sink of the connections; passes on to that of poll().
+    Verdict on_packet(Channel& connection, const PacketHeader& header,
+                      const std::byte* payload) override;
+    void on_notice(Channel& connection, std::uint64_t notice) override;
+    void on_transfer(Channel& connection, std::uint64_t cookie, bool ok) override;
+    void on_connect(std::uint32_t port) override;
+    void on_down(Channel& connection, std::string_view why) override;
+
+    const InterfaceOptions options_;
+    const std::size_t most_frame_bytes_;
+    const std::vector<PortOptions> ports_;
+    std::map<std::uint32_t, Device> devices_;  // by port
+    tcp::TcpInterface connections_;
+    base::Descriptor epoll_;
+    Alarm alarm_;
+    bool is_alarm_set_ = false;
+    std::vector<std::unique_ptr<EthernetChannel>> channels_;
+    // Replaced; until the end of a poll, which may be about to use them.
+    std::vector<std::unique_ptr<EthernetChannel>> replaced_;
+    std::vector<EthernetChannel*> dirty_;
+    Sink* sink_ = nullptr;  // of the poll under way
+    int taken_ = 0;         // by notes, in the poll under way
+    unsigned turn_ = 0;
+    unsigned look_mask_ = 0;  // the connections are polled once in so many polls
+    bool polling_ = false;
+    Counters counted_;  // of sessions that have ended
+};
+
+}  // namespace torusmp::transport::ethernet

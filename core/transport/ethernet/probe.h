@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether the ranks of both ends of a link get packet sockets, and what to do if they do not.
+//
+// Constant; any thread may ask.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/transport/api/descriptor.h"
+
+namespace torusmp::transport::ethernet {
+
+class FrameProbe final : public Probe {
+  public:
+    std::vector<std::string> offers(const std::vector<std::string>& devices) const override;
+    void check(const std::vector<std::string>& offers) const override;
+    bool is_there(const config::Settings& settings, const config::CableEnd& end) const override;
+    std::optional<Trouble> trouble(const config::Settings& settings,
+                                   const config::CableEnd& end) const override;
+    std::optional<Trouble> trouble_forwarded(const config::Settings& settings,
+                                             const config::CableEnd& end) const override;
+    std::string reason(const config::Settings& settings, const config::CableEnd& one,
+                       const config::CableEnd& other) const override;
+};
+
+}  // namespace torusmp::transport::ethernet

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The protocol of Ethernet frames, on a cable that does what a seed says.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "frame_network.h"
+
+namespace ethernet_session_test {
+
+using namespace torusmp::transport;
+using namespace torusmp::transport::testing;
+using ethernet::FrameHeader;
+using ethernet::Kind;
+using ethernet::Seal;
+using ethernet::Session;
+using End = FrameNetwork::End;
+
+// Both ends send packets of all lengths, some of which go over the connection, and credits.
+void talk(FrameNetwork& network, std::uint64_t seed, int rounds) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < rounds; ++i) {
+        for (End* it : {&network.a(), &network.b()}) {
+            for (auto n = random() % 4; n > 0; --n)
+                it->send_next(random() % 20 == 0 ? 1000 + random() % 4000 : random() % 300,
+                              random() % 3 != 0);
+            if (random() % 5 == 0) it->grant(random() % 3 * credit_of(0) + credit_of(2));
+        }
+        network.turn();
+    }
+}
+
+bool all_came(FrameNetwork& network) {
+    return network.turn_until([&] {
+        return network.a().got == network.b().sent && network.b().got == network.a().sent &&
+               network.a().got_grants == network.b().granted &&
+               network.b().got_grants == network.a().granted;
+    });
+}
+
+void check(const FrameNetwork::End& end) {
+    CHECK(end.fault.empty());
+    CHECK_FALSE(end.wrong);
+    CHECK(end.got == end.peer->sent);
+    CHECK(end.got_grants == end.peer->granted);
+}
+
+TEST_CASE("packets come once and in order whatever happens to frames", "[ethernet]") {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        std::mt19937_64 random(seed);
+        const auto chance = [&] { return random() % 3 == 0 ? 0.0 : double(random() % 200) / 1000; };
+        const CableFaults faults{chance(), chance(), chance(), chance(), chance(), chance()};
+        INFO("seed " << seed << ": loss " << faults.loss << ", repeat " << faults.repeat
+                     << ", delay " << faults.delay << ", damage " << faults.damage << ", refusal "
+                     << faults.refusal << ", attack " << faults.attack);
+        FrameNetwork network(seed, faults, seed % 2 == 0 ? 1500 : 576);
+        talk(network, seed, 400);
+        CHECK(all_came(network));
+        check(network.a());
+        check(network.b());
+    }
+}
+
+TEST_CASE("without faults every short packet goes in a frame, once", "[ethernet]") {
+    FrameNetwork network(1);
+    REQUIRE(network.meet());
+    for (int i = 0; i < 3000; ++i) {
+        network.a().send_next(8);
+        network.turn();
+    }
+    REQUIRE(all_came(network));
+    CHECK(network.a().in_frames == 3000);
+    CHECK(network.a().session.counters().resent == 0);
+    CHECK(network.a().session.counters().handed_over == 0);
+    CHECK(network.b().session.counters().repeated == 0);
+}
+
+TEST_CASE("packets that wait for company share a frame", "[ethernet]") {
+    FrameNetwork network(2);
+    REQUIRE(network.meet());
+    const auto before = network.a().session.counters().sent;
+    for (int i = 0; i < 60; ++i) network.a().send_next(8, false);
+    network.a().session.flush();
+    REQUIRE(all_came(network));
+    CHECK(network.a().session.counters().sent - before == 2);
+    check(network.b());
+}
+
+TEST_CASE("a gap is closed before the timer knows of it", "[ethernet]") {
+    FrameNetwork network(3);
+    REQUIRE(network.meet());
+    network.faults().loss = 1;
+    network.a().send_next(8);
+    network.faults().loss = 0;
+    network.a().send_next(8);
+    const auto began = network.now();
+    REQUIRE(all_came(network));
+    CHECK(network.now() - began < Session::first_wait);
+    CHECK(network.a().session.counters().resent == 1);
+    check(network.b());
+}
+
+TEST_CASE("the last frame is sent again by the timer", "[ethernet]") {
+    FrameNetwork network(4);
+    REQUIRE(network.meet());
+    network.faults().loss = 1;
+    network.a().send_next(8);
+    network.faults().loss = 0;
+    REQUIRE(all_came(network));
+    CHECK(network.a().session.counters().resent == 1);
+    check(network.b());
+}
+
+TEST_CASE("while frames do not get through, everything goes over the connection", "[ethernet]") {
+    FrameNetwork network(5);
+    const bool met = GENERATE(false, true);
+    if (met) REQUIRE(network.meet());
+    network.faults().loss = 1;
+    const auto before = network.a().in_frames;
+    for (int i = 0; i < 20; ++i) network.a().send_next(8);
+    REQUIRE(all_came(network));
+    CHECK_FALSE(network.a().session.in_frames());
+    CHECK((network.a().in_frames - before == 0) == !met);
+    check(network.b());
+
+    network.faults().loss = 0;
+    REQUIRE(network.meet());
+    network.a().send_next(8);
+    REQUIRE(all_came(network));
+    check(network.b());
+}
+
+TEST_CASE("an end that leaves hands over what is not confirmed", "[ethernet]") {
+    FrameNetwork network(6);
+    REQUIRE(network.meet());
+    network.faults().loss = 1;
+    for (int i = 0; i < 10; ++i) network.a().send_next(100, i % 2 == 0);
+    network.a().session.hand_over();
+    network.a().session.end();
+    REQUIRE(network.b().connection.size() > 0);
+    network.b().poll();
+    check(network.b());
+}
+
+TEST_CASE("a silent end's ring has room for all that comes", "[ethernet]") {
+    FrameNetwork network(7, {.delay = 0.1});
+    REQUIRE(network.meet());
+    network.b().deepest_ring = 0;
+    for (int i = 0; i < 2000; ++i) {
+        network.a().send_next(8);
+        network.a().poll();
+        network.step(std::chrono::milliseconds(1));
+    }
+    CHECK(network.b().deepest_ring <= 2 * Session::window);
+    REQUIRE(all_came(network));
+    check(network.b());
+}
+
+TEST_CASE("frames of an enemy are not taken and lose nothing", "[ethernet]") {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        INFO("seed " << seed);
+        FrameNetwork network(seed, {.attack = 1});
+        talk(network, seed, 600);
+        REQUIRE(all_came(network));
+        check(network.a());
+        check(network.b());
+        CHECK(network.attacks() > 500);
+        auto counted = network.a().session.counters();
+        counted += network.b().session.counters();
+        CHECK(counted.forged > 0);
+        CHECK(counted.malformed > 0);
+        CHECK(counted.repeated > 0);
+    }
+}
+
+// A frame that the other end could have sent.
+std::vector<std::byte> frame_of(End& to, FrameHeader header, std::span<const std::byte> records) {
+    header.session = to.greeting.session;
+    header.version = ethernet::frame_version;
+    header.length = std::uint16_t(records.size());
+    std::vector<std::byte> frame(sizeof header + records.size());
+    std::memcpy(frame.data(), &header, sizeof header);
+    std::copy(records.begin(), records.end(), frame.begin() + sizeof header);
+    Seal(FrameNetwork::secret(), to.peer->greeting, to.greeting).close(frame.data());
+    return frame;
+}
+
+TEST_CASE("an end that breaks the protocol is refused", "[ethernet]") {
+    FrameNetwork network(8);
+    REQUIRE(network.meet());
+    FrameHeader header{};
+    header.kind = Kind::packets;
+    std::vector<std::byte> records;
+    SECTION("it confirms what was not sent") {
+        header.kind = Kind::confirmation;
+        header.confirmed = 1;
+    }
+    SECTION("a record is cut short") {
+        records.resize(32);
+    }
+    SECTION("a record is longer than its frame") {
+        PacketHeader packet{};
+        packet.length = 4000;
+        records.resize(sizeof packet);
+        std::memcpy(records.data(), &packet, sizeof packet);
+    }
+    network.inject(network.b(), frame_of(network.b(), header, records));
+    network.b().poll();
+    CHECK_FALSE(network.b().fault.empty());
+    CHECK(network.b().got == 0);
+}
+
+TEST_CASE("a frame of a former session, or on its way back, is none of ours", "[ethernet]") {
+    FrameNetwork former(9);
+    FrameNetwork network(10);
+    REQUIRE(former.meet());
+    REQUIRE(network.meet());
+    FrameHeader header{};
+    header.kind = Kind::packets;
+    PacketHeader packet{};
+    const auto records = std::as_bytes(std::span(&packet, 1));
+    auto reflected = frame_of(network.a(), header, records);  // by b
+    std::memcpy(reflected.data() + offsetof(FrameHeader, session), &network.b().greeting.session,
+                sizeof(std::uint32_t));
+    network.inject(network.b(), frame_of(former.b(), header, records));
+    network.inject(network.b(), reflected);
+    const auto before = network.b().session.counters();
+    network.b().poll();
+    CHECK(network.b().got == 0);
+    CHECK(network.b().fault.empty());
+    CHECK(network.b().session.counters().forged + network.b().session.counters().damaged ==
+          before.forged + before.damaged + 2);
+}
+
+}  // namespace ethernet_session_test

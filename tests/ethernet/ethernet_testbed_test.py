@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ethernet frames over the cables of a testbed: ethernet_testbed_test.py SOURCE ETHERNET_TEST TRANSPORT_TEST HELPER
+TORUS_RUN JOB [CLASS].
+"""
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+SOURCE, ETHERNET_TEST, TRANSPORT_TEST, HELPER, TORUS_RUN, JOB = (sys.argv.pop(1) for _ in range(6))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
+from netns import kernel                                                             # noqa: E402
+from netns.testbed import Testbed                                                    # noqa: E402
+from harness import TestbedTest, main, tool                                          # noqa: E402
+
+PATIENCE = 280                     # against what hangs
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+# What a bad cable does, in the words of tc-netem(8).
+DAMAGE = ["loss", "1%", "duplicate", "1%", "corrupt", "1%", "delay", "200us", "100us", "reorder", "98%"]
+
+
+class CableTest(TestbedTest):
+    """Two nodes with one cable between them."""
+
+    def setUp(self):
+        super().setUp()
+        self.testbed = self.name()
+        tool("up", "2", "--open", "0", "--name", self.testbed)
+        self.ends = [(f"{self.testbed}-0", "d0p"), (f"{self.testbed}-1", "d0m")]
+
+    def run_here(self, *words):
+        environment = dict(os.environ, TORUSMP_TEST_TRANSPORT="ethernet",
+                           TORUSMP_TEST_DEVICES=" ".join(device for _, device in self.ends),
+                           TORUSMP_TEST_NAMESPACES=" ".join(f"{kernel.NETNS_DIR}/{name}" for name, _ in self.ends))
+        done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def damage_cable(self):
+        for name, device in self.ends:
+            done = subprocess.run(["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", device, "root", "netem",
+                                   *DAMAGE], capture_output=True, text=True)
+            if done.returncode:
+                self.skipTest(f"cables cannot be damaged here: {done.stderr.strip()}")
+
+
+class Transport(CableTest):
+    def test_it_sends_frames_and_shows_them_to_nobody_else(self):
+        self.run_here(ETHERNET_TEST)
+
+    def test_it_keeps_the_contract(self):
+        self.run_here(TRANSPORT_TEST, "[contract]")
+
+
+class BadCable(CableTest):
+    def test_it_keeps_the_contract(self):
+        self.damage_cable()
+        self.run_here(TRANSPORT_TEST, "[contract]")
+
+
+class LossyCable(CableTest):
+    def test_it_keeps_the_contract(self):
+        for node, (_, device) in enumerate(self.ends):
+            tool("set", self.testbed, str(node), device, "loss", "2")
+        self.run_here(TRANSPORT_TEST, "[contract]")
+
+
+class Jobs(TestbedTest):
+    """A torus of hosts."""
+
+    def setUp(self):
+        super().setUp()
+        self.testbed = self.name()
+        tool("up", "2x2x2", "--name", self.testbed)
+
+    def job(self, *settings):
+        words = [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec"]
+        for setting in settings:
+            words += ["--set", setting]
+        return subprocess.run([*words, JOB, "--messages", "300"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=PATIENCE)
+
+    def test_messages_go_in_frames(self):
+        for settings in ([], ["transport.checksum=true"]):
+            done = self.job("transport.use=ethernet", *settings)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(done.stderr, "")
+
+
+class Helper(CableTest):
+    """A user without privilege, and the program that opens sockets."""
+
+    def setUp(self):
+        if os.environ.get("TESTBED_WAS_USER"):
+            self.skipTest("this takes a user beside root")
+        super().setUp()
+        # Not on a file system that ignores capabilities.
+        self.programs = tempfile.mkdtemp(prefix="torus-ethernet-test-")
+        self.addCleanup(shutil.rmtree, self.programs)
+        os.chmod(self.programs, 0o755)
+        self.helper = shutil.copy(HELPER, self.programs)
+        self.test = shutil.copy(ETHERNET_TEST, self.programs)
+        os.chmod(self.helper, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+        done = subprocess.run(["setcap", "cap_net_raw=ep", self.helper], capture_output=True, text=True)
+        if done.returncode:
+            self.skipTest(f"files get no capabilities here: {done.stderr.strip()}")
+
+    def nobody(self, *words):
+        name, device = self.ends[0]
+        return subprocess.run(["ip", "netns", "exec", name, *NOBODY, "env", f"PATH={self.programs}:/usr/bin:/bin",
+                               f"TORUSMP_TEST_DEVICES={device} {device}", *words],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+
+    def test_a_user_gets_sockets_from_the_helper_and_can_open_none(self):
+        done = self.nobody(self.test, "[unprivileged]")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_called_by_hand_it_says_what_it_is_for(self):
+        done = self.nobody(self.helper, "d0p")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("starts this itself", done.stderr)
+
+
+if __name__ == "__main__":
+    main()
