@@ -73,6 +73,14 @@ class Unpacker {
         for (int& one : all) one = get<int>();
         return all;
     }
+    // Of records that were appended as they lie in memory, behind their number.
+    template <class Record>
+    std::vector<Record> records() {
+        std::vector<Record> all(count(sizeof(Record)));
+        const auto from = take(all.size() * sizeof(Record));
+        if (!all.empty()) std::memcpy(all.data(), from.data(), from.size());
+        return all;
+    }
     std::span<const std::byte> rest() { return take(bytes_.size()); }
     // Of items that take at least so many bytes each: a false count must not cost memory.
     std::size_t count(std::size_t least) {

@@ -38,6 +38,8 @@ void Runtime::await_links(bool keeps_going) {
                "the links to come up");
     const auto troubles = core_->faults.end_start();
     if (!troubles.empty()) throw std::runtime_error(troubles.front());
+    core_->publisher.set_phase(Phase::running);
+    progress_.publish();
     progress_.start();
 }
 
@@ -45,6 +47,8 @@ void Runtime::say_goodbye() {
     progress_.stop();
     const Guard guard(progress_);
     for (transport::Interface* it : core_->connections.interfaces()) it->say_goodbye();
+    core_->publisher.set_phase(Phase::left);
+    progress_.publish();
 }
 
 void Runtime::send(SendRequest& request, const Buffer& buffer, Rank dest, Context context, Tag tag,
@@ -128,11 +132,11 @@ void Runtime::free(void* memory) {
 }
 
 void Runtime::request_report() noexcept {
-    progress_.ask_for(Progress::report_wanted);
+    progress_.ask_for(ControlPage::report_wanted);
 }
 
 void Runtime::request_answer() noexcept {
-    progress_.ask_for(Progress::answer_wanted);
+    progress_.ask_for(ControlPage::answer_wanted);
 }
 
 void Runtime::add_reporter(const Reporter& reporter) {
@@ -146,7 +150,7 @@ void Runtime::remove_reporter(const Reporter& reporter) {
 }
 
 void Runtime::interrupt() noexcept {
-    progress_.ask_for(Progress::interrupt_wanted);
+    progress_.ask_for(ControlPage::interrupt_wanted);
 }
 
 void Runtime::peer_died(Rank peer, std::string_view why) {

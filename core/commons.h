@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/options.h"
+#include "core/page/control_page.h"
 #include "core/pool.h"
 #include "core/request.h"
 
@@ -18,9 +20,14 @@ namespace torusmp::core {
 struct Connection;
 
 struct Commons {
-    explicit Commons(Options given) : options((given.check(), std::move(given))) {}
+    explicit Commons(Options given)
+        : options((given.check(), std::move(given))),
+          own_page(options.page == nullptr ? std::make_unique<ControlPage>() : nullptr),
+          page(own_page != nullptr ? *own_page : *options.page) {}
 
     const Options options;
+    const std::unique_ptr<ControlPage> own_page;  // where nobody has given one
+    ControlPage& page;
     Pool pool;
     std::uint64_t open_requests = 0;
     bool stirred = false;  // there is news other than packets

@@ -25,7 +25,9 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       faults(commons, connections, sender, {&messages, &persistent, &receives, &sends}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links),
-      progress(commons, connections, sender, faults, links, dispatcher, [this] { return waits(); }),
+      progress(commons, connections, sender, faults, links, dispatcher, [this] { return waits(); },
+               [this](const Waiting* waiting) { publisher.publish(waiting); }),
+      publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, matching, faults, progress),
       shared(connections) {
     register_handlers();

@@ -11,6 +11,7 @@
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
 #include "core/notes/notes.h"
+#include "core/page/publisher.h"
 #include "core/persistent/persistent.h"
 #include "core/progress/progress.h"
 #include "core/pt2pt/announcements.h"
@@ -56,6 +57,7 @@ class Core {
     LinkManager links;
     Dispatcher dispatcher;
     Progress progress;
+    Publisher publisher;
     Notes notes;
     SharedMemory shared;
     std::vector<const Reporter*> reporters;  // of layers above

@@ -24,6 +24,8 @@
 
 namespace torusmp::core {
 
+class ControlPage;
+
 // Ports by use: links by direction, then one for each rank that connects directly.
 inline constexpr std::uint32_t direct_port_base = 2 * routing::max_dimensions;
 
@@ -68,6 +70,8 @@ struct Options {
     std::function<void(std::string_view)> log_fault = {};
     // Where news of the cables under this rank's links go; none: deaths to log.
     std::function<void(const routing::LinkNews&)> log_link = {};
+    // Where the rank tells about itself; it must outlive the Runtime. None: nowhere.
+    ControlPage* page = nullptr;
 
     // The largest body of a packet.
     std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }

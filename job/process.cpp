@@ -57,6 +57,7 @@ Process::Process(bool threads)
       settings_(config::load_for_rank(schema())),
       policy_(collectives::policy_of(settings_)),
       death_watch_(*bootstrap_) {
+    if (page_.page() != nullptr) bootstrap_->share_page(page_.descriptor());
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     // Deaths are reported also while we wait for links.
@@ -92,6 +93,7 @@ core::Options Process::options(bool threads) {
     options.threads = threads;
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
+    options.page = page_.page();
     options.log_link = [this](const routing::LinkNews& news) { bootstrap_->report_link(news); };
     options.on_waits = [this](const core::Waits& waits, core::WaitsWanted why) {
         return why != core::WaitsWanted::text &&

@@ -19,6 +19,7 @@
 #include "core/api.h"
 #include "job/death_watch.h"
 #include "job/report_signal.h"
+#include "job/shared_page.h"
 #include "launch/bootstrap.h"
 
 namespace torusmp::job {
@@ -72,6 +73,7 @@ class Process {
     config::Settings settings_;
     collectives::Policy policy_;
     DeathWatch death_watch_;  // the Runtime may call it for as long as that lives
+    SharedPage page_;         // likewise
     std::unique_ptr<core::Runtime> runtime_;
     std::optional<ReportSignal> report_signal_;
     bool left_ = false;

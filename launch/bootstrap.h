@@ -75,6 +75,9 @@ class Bootstrap {
     // Tells the launcher what this rank waits for (core/waits/), because it was asked or, overdue,
     // because the wait lasts long. False: there is no launcher that listens. By any thread.
     virtual bool report_waits(std::span<const std::byte> waits, bool overdue);
+    // Gives this rank's control page to a launcher that watches its ranks: a descriptor of memory
+    // that stays open as long as this process is in the job. Others ignore it.
+    virtual void share_page(int /*descriptor*/) {}
     // Ends the whole job. The launcher prints the message, stops every rank and exits with code.
     [[noreturn]] virtual void abort(int code, std::string_view message) = 0;
     // This rank is done in an orderly way: leaving without this call is reported as a failure of

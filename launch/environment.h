@@ -51,6 +51,7 @@ enum class FrameKind : std::uint32_t {
     note = 22,   // text: what it has seen of links and ranks
     link = 23,   // what became of one of its links, see link_news.h
     waits = 24,  // what it waits for, see core/waits/; sequence 1: for too long, 0: an answer
+    page = 25,   // int32: its descriptor of its control page, see core/page/control_page.h
 };
 
 struct FrameHeader {

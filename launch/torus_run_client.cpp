@@ -98,6 +98,11 @@ class TorusRunBootstrap final : public Bootstrap {
         }
     }
 
+    void share_page(int descriptor) override {
+        const std::int32_t number = descriptor;
+        send(FrameKind::page, 0, std::as_bytes(std::span(&number, 1)));
+    }
+
     // torus-run stops this process too. Should it be unable to, the rank still ends.
     [[noreturn]] void abort(int code, std::string_view message) override {
         std::fflush(nullptr);

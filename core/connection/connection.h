@@ -25,9 +25,25 @@ struct Statistics {
     std::uint64_t bytes_written = 0;  // by remote writes of ours
     std::uint64_t bytes_read = 0;     // by remote reads of ours
     std::uint64_t relayed = 0;        // packets sent here that came from another connection
+    std::uint64_t bytes_relayed = 0;
+    std::uint64_t rendezvous = 0;  // large messages of ours
+    std::uint64_t streamed = 0;    // packets that carry pieces of them
+    std::uint64_t bytes_streamed = 0;
+    std::uint64_t control = 0;  // packets of the protocol's own
+    std::uint64_t bytes_control = 0;
     std::uint64_t placed = 0;  // of these, those whose payload we put in the receiver's memory
     std::uint64_t credit_waits = 0;  // times a packet had to wait for a credit
     std::uint64_t grants_sent = 0;   // explicit returns of credits
+    std::uint64_t resent = 0;        // packets and writes not taken when a cable died
+
+    void count_control(std::size_t bytes) {
+        ++control;
+        bytes_control += bytes;
+    }
+    void count_relayed(std::size_t bytes) {
+        ++relayed;
+        bytes_relayed += bytes;
+    }
 };
 
 // FIFO of things that wait for credits, linked through them.

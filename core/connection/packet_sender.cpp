@@ -23,6 +23,7 @@ class ControlMessage final : public Outgoing {
 
     bool emit(Connection& connection) override {
         sender_.transmit(connection, header_, {body(), header_.length});
+        connection.statistics.count_control(header_.length);
         drop(Error::none);
         return true;
     }
@@ -101,6 +102,7 @@ void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kin
     header.tag = tag;
     if (connection.messages.empty() && connection.may_enter()) {
         transmit(connection, header, body);
+        connection.statistics.count_control(body.size());
         return;
     }
     auto* message = ::new (commons_.pool.take(sizeof(ControlMessage) + body.size()))

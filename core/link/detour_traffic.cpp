@@ -97,6 +97,7 @@ std::byte* LinkManager::begin_frame(LinkEnd& end, Channel& cable, PacketHeader& 
 
 void LinkManager::end_frame(Connection& out, Channel& cable, PacketHeader& header) {
     sender_.take_credit(out, header);
+    out.statistics.count_relayed(header.length);
     cable.commit(header);
 }
 
@@ -130,7 +131,7 @@ Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
         PacketHeader onward = header;
         ++onward.hops;
         if (in.interface != out.connection->interface) onward.stamp = 0;
-        ++out.connection->statistics.relayed;
+        out.connection->statistics.count_relayed(header.length);
         sender_.take_credit(*out.connection, onward);
         cable->send(onward, {payload, header.length});
         return Verdict::taken;

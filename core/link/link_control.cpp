@@ -46,6 +46,7 @@ void LinkManager::send_control(Connection& connection, Channel& channel, LinkFra
     header.destination = std::uint32_t(setup != nullptr ? setup->destination : connection.peer);
     header.tag = setup != nullptr ? setup->direction : connection.link->index();
     sender_.take_credit(connection, header);
+    connection.statistics.count_control(body.size());
     channel.send(header, body);
 }
 

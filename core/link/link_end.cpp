@@ -180,6 +180,9 @@ bool LinkEnd::take_setup(const SetupBody& body) {
     // Its credits are at home, so what has none is what it has not taken.
     emitted_ = body.taken & lanes_;
     agreed_ = true;
+    for (int k = 0; k < connection_.virtual_channels; ++k)
+        connection_.statistics.resent += unsent(k);
+    connection_.statistics.resent += writes_.size();
     return true;
 }
 

@@ -22,6 +22,8 @@ constexpr unsigned polls_without_pause = 128;
 constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
 // Times the core is yielded to other ranks before sleeping, where ranks outnumber cores.
 constexpr unsigned yields_when_crowded = 16;
+// A wait that lasts longer is published: nobody who sleeps answers when asked.
+constexpr std::chrono::nanoseconds publish_after = std::chrono::milliseconds(100);
 
 // Tells the processor that this is a spin loop.
 inline void pause() {
@@ -36,7 +38,7 @@ inline void pause() {
 
 Progress::Progress(Commons& commons, Connections& connections, PacketSender& sender,
                    FaultHandler& faults, LinkManager& links, transport::Sink& sink,
-                   std::function<Waits()> waits)
+                   std::function<Waits()> waits, std::function<void(const Waiting*)> publish)
     : commons_(commons),
       options_(commons.options),
       connections_(connections),
@@ -45,9 +47,11 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
       links_(links),
       sink_(sink),
       waits_(std::move(waits)),
+      publish_(std::move(publish)),
       locking_(options_.threads || options_.progress_thread),
       spin_(options_.spin.count()),
-      polls_per_look_(polls_per_look) {
+      polls_per_look_(polls_per_look),
+      asked_(commons.page.asked()) {
     for (const transport::Interface* it : connections_.interfaces())
         if (it->can().polls_kernel) polls_per_look_ = kernel_polls_per_look;
 }
@@ -195,7 +199,7 @@ void Progress::Waiter::look() {
     progress_.sleep_until(next_word(), moves_seen_);
 }
 
-// Reports a long wait, and decides when the next report is due.
+// Publishes and reports a long wait, and decides when the next report is due.
 void Progress::Waiter::speak(Clock::time_point now) {
     const std::chrono::nanoseconds watchdog = progress_.options_.watchdog;
     if (linger_at_ == Clock::time_point{}) {
@@ -204,8 +208,15 @@ void Progress::Waiter::speak(Clock::time_point now) {
         linger_step_ = watchdog.count() != 0 ? std::min(first_linger, watchdog / 8) : first_linger;
         linger_at_ = now + linger_step_;
     }
+    const auto began = began_.load(std::memory_order_relaxed);
+    if (published_ != began && now - began >= publish_after) {
+        spoke_ = true;
+        published_ = began;
+        const Request* const request = awaited_ != nullptr ? awaited_->request() : nullptr;
+        progress_.publish_wait({what_, began, request}, *this);
+    }
     if (now >= linger_at_) {
-        lingers_ = true;
+        lingers_ = spoke_ = true;
         linger_step_ *= 2;
         linger_at_ = now + linger_step_;
         progress_.linger(what_);
@@ -218,7 +229,18 @@ void Progress::Waiter::speak(Clock::time_point now) {
 
 Clock::time_point Progress::Waiter::next_word() const {
     const std::chrono::nanoseconds watchdog = progress_.options_.watchdog;
-    return watchdog.count() != 0 ? std::min(linger_at_, warned_ + watchdog) : linger_at_;
+    auto next = linger_at_;
+    if (watchdog.count() != 0) next = std::min(next, warned_ + watchdog);
+    const auto began = began_.load(std::memory_order_relaxed);
+    if (published_ != began) next = std::min(next, began + publish_after);
+    return next;
+}
+
+void Progress::Waiter::end() {
+    progress_.unlist(*this);
+    if (!spoke_) return;
+    if (lingers_) progress_.linger({});
+    progress_.end_wait(*this);
 }
 
 // Sleeps unless something has moved since the caller saw `moves_seen`: with several threads that
@@ -285,9 +307,10 @@ void Progress::ask_for(unsigned what) noexcept {
 
 void Progress::answer_asked() {
     const unsigned asked = asked_.exchange(0);
-    if ((asked & report_wanted) != 0) tell(WaitsWanted::text);
-    if ((asked & answer_wanted) != 0) tell(WaitsWanted::answer);
-    if ((asked & interrupt_wanted) != 0 && options_.on_interrupt) {
+    if ((asked & ControlPage::state_wanted) != 0) publish();
+    if ((asked & ControlPage::report_wanted) != 0) tell(WaitsWanted::text);
+    if ((asked & ControlPage::answer_wanted) != 0) tell(WaitsWanted::answer);
+    if ((asked & ControlPage::interrupt_wanted) != 0 && options_.on_interrupt) {
         options_.on_interrupt();
         commons_.stirred = true;  // what it did may have ended a wait
     }
@@ -334,6 +357,34 @@ void Progress::report(Waits& waits) const {
             waits.add(entry);
         }
     }
+}
+
+void Progress::publish() {
+    Guard guard(*this);
+    publish_(waiting_ ? &*waiting_ : nullptr);
+}
+
+void Progress::publish_wait(const Waiting& waiting, const Waiter& waiter) {
+    Guard guard(*this);
+    waiting_ = waiting;
+    waiter_ = &waiter;
+    publish();
+}
+
+// Of several threads that wait, the last one has been published.
+void Progress::end_wait(const Waiter& waiter) {
+    Guard guard(*this);
+    if (waiter_ != &waiter) return;
+    waiter_ = nullptr;
+    waiting_.reset();
+    publish();
+}
+
+std::string Progress::first_task() const {
+    if (tasks_.empty()) return {};
+    Waits waits;
+    tasks_.front().task->report(waits);
+    return waits.collectives.empty() ? std::string() : describe(waits.collectives.front());
 }
 
 }  // namespace torusmp::core

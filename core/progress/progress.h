@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,11 +28,20 @@
 
 namespace torusmp::core {
 
+// A call that waits longer than a moment, as it is published.
+struct Waiting {
+    std::string_view call;
+    transport::Clock::time_point since;
+    const Request* request;  // what it waits for; null: something else
+};
+
 class Progress {
   public:
-    // sink: where the interfaces deliver. waits: what makes the report of all waits.
+    // sink: where the interfaces deliver. waits: what makes the report of all waits. publish: tells
+    // about this rank; null: no call waits long.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
-             LinkManager& links, transport::Sink& sink, std::function<Waits()> waits);
+             LinkManager& links, transport::Sink& sink, std::function<Waits()> waits,
+             std::function<void(const Waiting*)> publish);
     ~Progress() { stop(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -60,8 +70,7 @@ class Progress {
         Waiter(Progress& progress, std::string_view what, const Awaited* awaited)
             : progress_(progress), what_(what), awaited_(awaited) {}
         ~Waiter() {
-            if (listed_) progress_.unlist(*this);
-            if (lingers_) progress_.linger({});
+            if (listed_) end();
         }
         Waiter(const Waiter&) = delete;
         Waiter& operator=(const Waiter&) = delete;
@@ -73,6 +82,7 @@ class Progress {
         void look();
         void speak(transport::Clock::time_point now);
         transport::Clock::time_point next_word() const;
+        void end();
 
         Progress& progress_;
         std::string_view what_;
@@ -85,8 +95,10 @@ class Progress {
         transport::Clock::time_point warned_{};     // by the watchdog
         transport::Clock::time_point linger_at_{};  // next, whatever moves until then
         std::chrono::nanoseconds linger_step_{};
+        transport::Clock::time_point published_{};  // the beginning of the wait that was
         bool lingers_ = false;
         bool listed_ = false;
+        bool spoke_ = false;  // has published, or lingers
     };
 
     // Whether several threads may call: then Guards are taken.
@@ -108,9 +120,13 @@ class Progress {
     std::string_view waits_in() const { return waits_in_; }
     // Adds the calls that wait, what they await, and what tasks wait for.
     void report(Waits& waits) const;
+    std::size_t tasks() const { return tasks_.size(); }
+    // What the oldest task waits for; empty: there is none.
+    std::string first_task() const;
+    // Publishes at once.
+    void publish();
 
-    enum : unsigned { report_wanted = 1, interrupt_wanted = 2, answer_wanted = 4 };
-    // Asks the thread that next runs to do that.
+    // Asks the thread that next runs to do that: bits of the control page.
     void ask_for(unsigned what) noexcept;
     // Something was put where a poll finds it: wakes whoever sleeps.
     void wake() {
@@ -126,6 +142,8 @@ class Progress {
     void list(Waiter& waiter);
     void unlist(Waiter& waiter);
     void tell(WaitsWanted why);
+    void publish_wait(const Waiting& waiting, const Waiter& waiter);
+    void end_wait(const Waiter& waiter);
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void sleep_in_interfaces(transport::Clock::time_point deadline);
     void wake_sleepers() noexcept;
@@ -139,6 +157,7 @@ class Progress {
     LinkManager& links_;
     transport::Sink& sink_;
     const std::function<Waits()> waits_;
+    const std::function<void(const Waiting*)> publish_;
     const bool locking_;
     mutable std::recursive_mutex mutex_;
     struct Listed {
@@ -158,7 +177,9 @@ class Progress {
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
     unsigned polls_per_look_ = 1;
-    std::atomic<unsigned> asked_{0};
+    std::atomic<unsigned>& asked_;    // on the control page
+    std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends
+    const Waiter* waiter_ = nullptr;  // and which it was
     std::atomic<bool> stopping_{false};
     std::thread thread_;
 };

@@ -44,6 +44,10 @@ class Receives final : public PeerLossListener {
 
     void peer_lost(Peer& peer, Error error) override;
     void report(Waits& waits) const;
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        receive_handles_.for_each(visit);
+    }
 
   private:
     bool part_written(const Peer& peer, const WrittenBody& body);

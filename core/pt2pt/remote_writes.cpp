@@ -83,6 +83,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
                          const transport::RemoteMemory& memory, bool tell_matched) {
     Peer& peer = connections_.peer(request.peer_);
     Connection& connection = request.link_ != nullptr ? *request.link_ : connections_.to(peer);
+    ++connection.statistics.rendezvous;
     request.receive_handle_ = receive_handle;
     request.parts_out_ = 0;
     // If the write itself tells that it is complete, the match goes ahead and both leave together.

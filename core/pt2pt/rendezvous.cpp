@@ -115,6 +115,7 @@ bool Rendezvous::on_fin(Peer& peer, const PacketHeader& header, const std::byte*
     if (!read_body(header, payload, body)) return false;
     SendRequest* request = sends_.take_answered(peer, body.send_handle);
     if (request == nullptr) return false;
+    ++connections_.to(peer).statistics.rendezvous;
     sends_.finish(*request);
     return true;
 }

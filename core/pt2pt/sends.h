@@ -27,6 +27,10 @@ class Sends final : public PeerLossListener {
 
     void peer_lost(Peer& peer, Error error) override;
     void report(Waits& waits) const;
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        send_handles_.for_each(visit);
+    }
 
   private:
     Commons& commons_;

@@ -91,6 +91,8 @@ bool Streams::emit(SendRequest& request, Connection& connection) {
     transport::PacketHeader header = sender_.header_to(peer, PacketKind::data, 0);
     sender_.transmit_packed(connection, header, std::as_bytes(std::span(&body, 1)), request.buffer_,
                             request.position_, piece);
+    ++connection.statistics.streamed;
+    connection.statistics.bytes_streamed += header.length;
     request.position_ += piece;
     if (request.position_ < request.buffer_.bytes) return false;
     sends_.finish(request);

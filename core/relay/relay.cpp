@@ -40,9 +40,9 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
     onward.virtual_channel = std::uint8_t(virtual_channel);
     ++onward.hops;
     if (in.interface != out->interface) onward.stamp = 0;  // it means something else there
-    ++out->statistics.relayed;
     if (!into_place(*out, onward, payload))
         sender_.transmit(*out, onward, {payload, header.length});
+    out->statistics.count_relayed(onward.length);
     return Verdict::taken;
 }
 

@@ -168,6 +168,8 @@ class Awaited {
         std::vector<Waits::Operation> operations;  // what has no request
     };
     virtual void list(List& list) const = 0;
+    // The request, if it is one alone.
+    virtual const Request* request() const { return nullptr; }
 
   protected:
     ~Awaited() = default;
@@ -177,6 +179,7 @@ class AwaitedRequest final : public Awaited {
   public:
     explicit AwaitedRequest(const Request& request) : request_(request) {}
     void list(List& list) const override { list.ids.push_back(&request_); }
+    const Request* request() const override { return &request_; }
 
   private:
     const Request& request_;

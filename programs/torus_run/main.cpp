@@ -4,6 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
 #include "config/options.h"
 #include "programs/torus_run/front/front.h"
 #include "programs/torus_run/front/options.h"
@@ -20,7 +27,20 @@ void open_standard_descriptors() {
     if (fd > 2) close(fd);
 }
 
+// "torus-run --monitor WORDS" is torus-top, which lies beside torus-run.
+[[noreturn]] void become_torus_top(char** words) {
+    char self[4096];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
+    const std::string path(self, std::size_t(std::max<ssize_t>(length, 0)));
+    const std::string program = path.substr(0, path.rfind('/') + 1) + "torus-top";
+    std::string name = "torus-top";
+    words[0] = name.data();
+    execv(program.c_str(), words);
+    throw std::runtime_error(fmt::format("--monitor: {}: {}", program, std::strerror(errno)));
+}
+
 int run(int argc, char** argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "--monitor") become_torus_top(argv + 1);
     const launch::Options options = launch::parse_options(argc, argv);
     if (options.help) {
         fmt::print("{}", launch::help_text());

@@ -55,6 +55,7 @@ Job::Job(const JobOptions& options)
         mine.relay_credits = options.relay_credits;
         mine.detour = options.detour;
         mine.hold_down = options.hold_down;
+        mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
         mine.watchdog = std::chrono::nanoseconds(0);
         mine.log = [this, rank](std::string_view text) {
             log_.push_back(fmt::format("{}: {}", rank, text));

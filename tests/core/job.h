@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/api.h"
+#include "core/page/control_page.h"
 #include "core/transport/sim/world.h"
 #include "routing/detours.h"
 
@@ -52,6 +53,7 @@ class Job {
     sim::Random& random() { return random_; }
     int size() const { return int(runtimes_.size()); }
     Runtime& operator[](Rank rank) { return *runtimes_[std::size_t(rank)]; }
+    ControlPage& page(Rank rank) { return *pages_[std::size_t(rank)]; }
     const routing::Torus& torus() const { return torus_; }
     bool alive(Rank rank) const { return alive_[std::size_t(rank)]; }
     // What the runtimes said through Options::log, in order, each line preceded by its rank.
@@ -115,6 +117,7 @@ class Job {
     sim::Random random_;
     std::unique_ptr<sim::World> world_;
     std::vector<Opened> interfaces_;  // in the order of sim::Interface::index()
+    std::vector<std::unique_ptr<ControlPage>> pages_;
     std::vector<std::unique_ptr<Runtime>> runtimes_;
     std::vector<bool> stopped_;
     std::vector<bool> alive_;

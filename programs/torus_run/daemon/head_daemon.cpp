@@ -17,11 +17,13 @@
 #include "programs/torus_run/daemon/coordinator.h"
 #include "programs/torus_run/daemon/daemon_tree.h"
 #include "programs/torus_run/daemon/descendants.h"
+#include "programs/torus_run/daemon/ending.h"
 #include "programs/torus_run/daemon/link_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/front/order.h"
 #include "programs/torus_run/front/preflight.h"
+#include "programs/torus_run/monitor/job_monitor.h"
 #include "programs/torus_run/streams/input.h"
 #include "programs/torus_run/streams/output.h"
 #include "programs/torus_run/streams/packing.h"
@@ -101,6 +103,8 @@ class Head : private Attention::Listener,
                            listener);
             if (!local_->start_all()) return false;
         }
+        if (const std::string why = monitor_.open(job_, getppid()); !why.empty() && job_.verbose)
+            outputs_.say(fmt::format("torus-run: nobody can watch this job: {}\n", why));
         // From here on only the ranks hold what they read from.
         if (!input_) dup2(attention_.null(), STDIN_FILENO);
         return true;
@@ -132,6 +136,7 @@ class Head : private Attention::Listener,
         };
         sooner(outputs_.next_tick());
         if (local_) sooner(local_->next_tick());
+        sooner(monitor_.next_tick());
         attention_.step(pulse_.wait(next, !child_daemons_.empty()));
         const auto now = Clock::now();
         if (pulse_.beat(now)) child_daemons_.send(DaemonFrame::ping, every_node, nullptr);
@@ -141,6 +146,7 @@ class Head : private Attention::Listener,
         if (local_) local_->tick(now, pulse_.asleep());
         for (const std::string& what : links_.look(now))
             coordinator_.link_trouble(head_node(job_), what);
+        monitor_.tick(now);
         coordinator_.tick(now);
         outputs_.pump();
     }
@@ -161,6 +167,15 @@ class Head : private Attention::Listener,
     void happened(RankEvent event) override { coordinator_.happened(std::move(event)); }
     void printed(int rank, int stream, std::string_view text) override {
         outputs_.take(rank, stream, text);
+    }
+    void sampled(Sample sample) override {
+        links_.add_devices(sample);
+        monitor_.take(head_node(job_), std::move(sample), true);
+    }
+    void watch(std::chrono::milliseconds interval) {
+        if (local_) local_->pages().watch(interval);
+        const auto bytes = Packer().add(std::uint32_t(interval.count())).take();
+        child_daemons_.send(DaemonFrame::watch, every_node, share(bytes));
     }
 
     // ---- other hosts ----
@@ -211,6 +226,8 @@ class Head : private Attention::Listener,
                 return unheard(node);
             case DaemonFrame::link_trouble:
                 return coordinator_.link_trouble(node, body.text());
+            case DaemonFrame::sample:
+                return monitor_.take(node, decode_sample(frame.body), false);
             case DaemonFrame::lost:
                 return daemon_lost(node, body.text());
             default:
@@ -356,10 +373,9 @@ class Head : private Attention::Listener,
         end_other_hosts();
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
-        for (const auto& [node, end] : ends_) {
-            const bool here = node == head_node(job_);
-            outputs_.say(end.describe(here ? "" : " on host " + host(node).name, orderly));
-        }
+        const int here = head_node(job_);
+        for (const auto& [node, end] : ends_)
+            outputs_.say(end.describe(node == here ? "" : " on host " + host(node).name, orderly));
         coordinator_.report_rest();
         write_rest();
         outputs_.finish_lines();
@@ -367,17 +383,9 @@ class Head : private Attention::Listener,
             outputs_.say(fmt::format("torus-run: the job ended after {:.3f} s with exit code {}\n",
                                      std::chrono::duration<double>(Clock::now() - began_).count(),
                                      exit_code()));
-        tell_stopped_front();
+        monitor_.over(exit_code());
+        outputs_.say(word_for_stopped_front(exit_code()));
         outputs_.flush(context_.front.get());
-    }
-
-    // Otherwise whoever waits for torus-run would not learn of the end.
-    void tell_stopped_front() {
-        if (is_stopped(getppid()))
-            outputs_.say(
-                fmt::format("torus-run: the job has ended with exit code {}, but torus-run "
-                            "(pid {}) is stopped: kill -CONT {} lets it end too\n",
-                            exit_code(), getppid(), getppid()));
     }
 
     // What they print meanwhile is still passed on, as long as somebody reads it.
@@ -419,6 +427,7 @@ class Head : private Attention::Listener,
     Preflight preflight_;
     LinkWatch links_{job_.settings, job_.hosts.size() > 1 ? head_node(job_) : -1};
     Pulse pulse_;
+    JobMonitor monitor_{loop_, [this](auto interval) { watch(interval); }};
     std::optional<HostOrder> own_;
     std::vector<config::CpuList> cpus_;
     std::vector<routing::Link> dead_cables_;  // at the start

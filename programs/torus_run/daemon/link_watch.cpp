@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <net/if.h>
 
+#include <algorithm>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -28,10 +30,50 @@ bool is_news(const LinkCounters& counted) {
            (dropped >= fewest_dropped && dropped > counted.packets() / packets_for_one_dropped);
 }
 
+// 0 where the device does not know.
+std::uint32_t megabits_of(const std::string& device) {
+    std::ifstream file(fmt::format("/sys/class/net/{}/speed", device));
+    std::int64_t speed = 0;
+    return file >> speed && speed > 0 ? std::uint32_t(speed) : 0;
+}
+
 }  // namespace
 
 LinkWatch::LinkWatch(const config::Settings& settings, int node) {
-    if (node >= 0 && node_torus(settings)) devices_ = config::link_devices(settings, node);
+    const auto torus = node_torus(settings);
+    if (node < 0 || !torus) return;
+    devices_ = config::link_devices(settings, node);
+    for (int way = 0; way < 2 * torus->dimensions(); ++way) {
+        const auto direction = routing::Direction::from_index(way);
+        const std::string device = config::link_device(settings, node, direction);
+        if (device.empty() || !torus->neighbour(node, direction)) continue;
+        DeviceRecord& record = watched_.emplace_back();
+        record.node = node;
+        record.way = way;
+        std::copy_n(device.begin(), std::min(device.size(), record.name.size() - 1),
+                    record.name.begin());
+    }
+}
+
+void LinkWatch::add_devices(Sample& sample) {
+    if (watched_.empty()) return;
+    std::map<std::string, LinkCounters> now;
+    try {
+        now = base::read_counters();
+    } catch (const std::system_error&) {
+        return;
+    }
+    for (DeviceRecord& record : watched_) {
+        const std::string name = record.name.data();
+        const auto found = now.find(name);
+        if (found == now.end()) continue;
+        if (first_.find(name) == first_.end()) record.megabits = megabits_of(name);
+        const LinkCounters counted =
+            found->second.since(first_.try_emplace(name, found->second).first->second);
+        record.damaged = counted.damaged();
+        record.dropped = counted[LinkCounters::rx_dropped] + counted[LinkCounters::tx_dropped];
+        sample.devices.push_back(record);
+    }
 }
 
 std::vector<std::string> LinkWatch::look(Clock::time_point now) {

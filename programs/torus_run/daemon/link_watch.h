@@ -16,6 +16,7 @@
 #include "base/tcp_traffic.h"
 #include "config/settings.h"
 #include "programs/torus_run/daemon/link_pace.h"
+#include "programs/torus_run/monitor/records.h"
 
 namespace torusmp::launch {
 
@@ -30,7 +31,9 @@ class LinkWatch {
     // What is new of the kernel, if it is time to look: clauses like "counts 12 rx_errors in 81733
     // packets on eth1". A kernel that does not answer is no news.
     std::vector<std::string> look(Clock::time_point now);
-    // The same for what the kernel has counted by now.
+    // For those who watch the job: what each device has counted since it was first looked at.
+    void add_devices(Sample& sample);
+    // The same as look() for what the kernel has counted by now.
     std::vector<std::string> compare(const std::map<std::string, base::LinkCounters>& now);
     // And for connections that it has by now, `interval` after those of the last call. indices: of
     // the devices.
@@ -40,6 +43,8 @@ class LinkWatch {
 
   private:
     std::vector<std::string> devices_;
+    std::vector<DeviceRecord> watched_;  // by link, with what does not change
+    std::map<std::string, base::LinkCounters> first_;
     std::map<std::string, base::LinkCounters> before_;
     std::set<std::string> told_;
     std::map<std::uint64_t, base::TcpTraffic> connections_;  // at the last look, by number

@@ -138,6 +138,7 @@ bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     rank.pid = result.pid;
     rank.running = true;
     ++running_;
+    pages_.started(rank.number, rank.pid);
     watch_channels(rank);
     send(*rank.channel, heard, {std::uint32_t(FrameKind::welcome), 0, 0},
          welcome(job_, rank.number));
@@ -268,6 +269,7 @@ void LocalRanks::ended(Rank& rank, int status) {
     found_another_mpi(rank, another_mpi_.look_at_file(path_of(rank)));
     rank.running = false;
     --running_;
+    pages_.ended(rank.number);
     tell(rank, RankEvent::Kind::ended, status);
 }
 
@@ -327,6 +329,7 @@ void LocalRanks::tick(Clock::time_point now, std::chrono::nanoseconds asleep) {
     questions_.tick(now);
     const auto living =
         std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.running; });
+    if (auto sample = pages_.tick(now)) listener_.sampled(std::move(*sample));
     if (living != ranks_.end()) found_another_mpi(*living, another_mpi_.look(now, living->pid));
 }
 
@@ -341,6 +344,7 @@ std::optional<Clock::time_point> LocalRanks::next_tick() const {
     if (any_under_a_wrapper()) sooner(Clock::now() + look_interval(job_.timeout));
     if (const auto time = another_mpi_.next_look()) sooner(*time);
     if (const auto time = questions_.next_tick()) sooner(*time);
+    if (const auto time = pages_.next_tick()) sooner(*time);
     return next;
 }
 

@@ -23,6 +23,7 @@
 #include "programs/torus_run/daemon/rank_sight.h"
 #include "programs/torus_run/daemon/rank_streams.h"
 #include "programs/torus_run/front/job.h"
+#include "programs/torus_run/monitor/rank_pages.h"
 #include "programs/torus_run/streams/channel.h"
 #include "programs/torus_run/streams/loop.h"
 #include "programs/torus_run/streams/messages.h"
@@ -46,6 +47,8 @@ class LocalRanks {
         virtual void happened(RankEvent event) = 0;
         // Only output that comes through torus-run; an empty text is the end of the stream.
         virtual void printed(int rank, int stream, std::string_view text) = 0;
+        // While the job is watched.
+        virtual void sampled(Sample sample) = 0;
         virtual ~Listener() = default;
     };
 
@@ -82,6 +85,7 @@ class LocalRanks {
     std::optional<Clock::time_point> next_tick() const;
     // After kill() they may be drained.
     RankStreams& streams() { return streams_; }
+    RankPages& pages() { return pages_; }
 
   private:
     struct Rank {
@@ -133,6 +137,7 @@ class LocalRanks {
     std::optional<Clock::time_point> terminate_watchers_at_;
     MpiSearch another_mpi_;
     Questions questions_;
+    RankPages pages_;
 };
 
 }  // namespace torusmp::launch

@@ -70,6 +70,8 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
                                        0,
                                        {},
                                        std::move(frame.body)});
+        case FrameKind::page:
+            return pages_.opened(rank.number, rank.connected_pid, frame.body);
         case FrameKind::watch:
             rank.watching = true;
             return tell(rank, RankEvent::Kind::watching);

@@ -177,6 +177,8 @@ class RemoteDaemon : private Attention::Listener,
                 return ranks_->question();
             case DaemonFrame::terminate:
                 return ranks_->terminate();
+            case DaemonFrame::watch:
+                return ranks_->pages().watch(std::chrono::milliseconds(body.get<std::uint32_t>()));
             case DaemonFrame::answer: {
                 const FrameHeader header{body.get<std::uint32_t>(), body.get<std::uint32_t>(), 0};
                 const auto bytes = body.rest();
@@ -275,6 +277,11 @@ class RemoteDaemon : private Attention::Listener,
     }
 
     // ---- ranks ----
+
+    void sampled(Sample sample) override {
+        links_->add_devices(sample);
+        tell_head(DaemonFrame::sample, share(encode(sample)));
+    }
 
     void happened(RankEvent event) override { tell_head(DaemonFrame::event, share(encode(event))); }
 

@@ -69,6 +69,9 @@ po::options_description describe_options() {
     add("reports", po::value<std::string>()->value_name("FOLDER"),
         "where each rank's report goes when the job is asked what it waits for (SIGUSR1), or waits "
         "for long");
+    add("monitor", po::bool_switch(),
+        "as the first word: show a job that runs, instead of starting one; what follows goes to "
+        "torus-top");
     add("verbose", po::bool_switch(), "say what is started, where, and how it ends");
     add("oversubscribe", po::bool_switch(), "what torus-run does anyway; for scripts that say so");
     add("allow-run-as-root", po::bool_switch(), "likewise");
@@ -265,6 +268,8 @@ Options parse_options(int argc, const char* const* argv) {
     for (std::size_t i = 1; i < programs.size(); ++i)
         options.programs.push_back(read_further_program(programs[i], description, of_the_job));
     options.hosts = read_hosts(given);
+    if (given["monitor"].as<bool>())
+        throw UsageError("--monitor shows a job that runs: expected it as the first word");
     options.help = given.count("help") != 0;
     options.version = given.count("version") != 0;
     options.tag_output = given["tag-output"].as<bool>();

@@ -36,6 +36,7 @@ enum class DaemonFrame : std::uint32_t {
     input,         // standard input of rank 0; no bytes: its end
     output_taken,  // uint32 stream, uint64 bytes that may follow
     close_output,  // uint32 stream: nobody reads it any more
+    watch,         // uint32 ms: how often to take a sample; 0: nobody watches
     ping,
     probe,        // text: the path of torus-check, which starts its probe there
     probe_input,  // bytes
@@ -52,6 +53,7 @@ enum class DaemonFrame : std::uint32_t {
     alive,
     unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
     link_trouble,  // text: what the kernel counts on a link
+    sample,        // Sample of its ranks, see monitor/records.h
     probe_output,  // bytes
     probe_ended,   // text: how
     lost,          // text: why the node of this frame, and what lies behind it, cannot be reached

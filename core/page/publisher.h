@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies what a rank has counted, and what it waits for, to its control page. The counters are
+// those that the modules keep anyway.
+//
+// Used under the Runtime's lock.
+#pragma once
+
+#include "core/connection/packet_sender.h"
+#include "core/match/matching.h"
+#include "core/page/control_page.h"
+#include "core/progress/progress.h"
+#include "core/pt2pt/receives.h"
+#include "core/pt2pt/sends.h"
+
+namespace torusmp::core {
+
+class Publisher {
+  public:
+    Publisher(Commons& commons, const Connections& connections, const Matching& matching,
+              const Sends& sends, const Receives& receives, const Progress& progress)
+        : commons_(commons),
+          connections_(connections),
+          matching_(matching),
+          sends_(sends),
+          receives_(receives),
+          progress_(progress) {}
+
+    // null: no call waits long.
+    void publish(const Waiting* waiting);
+    void set_phase(Phase phase) { phase_ = phase; }
+
+  private:
+    void describe(const Waiting& waiting, PageState& state) const;
+    bool describe_request(const Request& request, PageState& state) const;
+    bool describe_oldest(PageState& state) const;
+    void count(PageState& state) const;
+    WayCounts& way_of(const Connection& connection, PageState& state) const;
+
+    Commons& commons_;
+    const Connections& connections_;
+    const Matching& matching_;
+    const Sends& sends_;
+    const Receives& receives_;
+    const Progress& progress_;
+    Phase phase_ = Phase::joining;
+};
+
+}  // namespace torusmp::core

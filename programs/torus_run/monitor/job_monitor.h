@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The head's part of watching a job: knows the last state of all ranks while somebody watches, and
+// tells those who do what has changed, each at the rate it asked for. While nobody watches, nothing
+// is sampled or sent. Whoever watches, and however slowly he reads, never holds up the job.
+//
+// Owned by the head and used by its one thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "programs/torus_run/front/job.h"
+#include "programs/torus_run/monitor/records.h"
+#include "programs/torus_run/streams/channel.h"
+#include "programs/torus_run/streams/loop.h"
+
+namespace torusmp::launch {
+
+class JobMonitor {
+  public:
+    using Clock = std::chrono::steady_clock;
+    // Tells all daemons how often to take samples; 0: not at all.
+    using Watch = std::function<void(std::chrono::milliseconds)>;
+
+    // `loop` must outlive this.
+    JobMonitor(Loop& loop, Watch watch);
+    ~JobMonitor();
+    JobMonitor(const JobMonitor&) = delete;
+    JobMonitor& operator=(const JobMonitor&) = delete;
+
+    // Lets observers come. A job that nobody can watch runs all the same; returns why, or nothing.
+    std::string open(const Job& job, pid_t number);
+    // From a daemon. `here`: from this process, whose clock is ours.
+    void take(int node, Sample sample, bool here);
+    void tick(Clock::time_point now);
+    std::optional<Clock::time_point> next_tick() const;
+    // The job has ended: tells all who watch.
+    void over(int exit_code);
+
+  private:
+    struct Observer {
+        explicit Observer(base::Descriptor socket) : channel(std::move(socket)) {}
+        Channel channel;
+        std::chrono::milliseconds interval{0};  // 0: it has not said yet
+        Clock::time_point next{};
+        std::uint64_t seen = 0;  // the version of what it was told last
+        bool gone = false;
+    };
+    template <class Record>
+    struct Versioned {
+        Record record;
+        std::uint64_t version = 0;
+    };
+
+    void accept_some();
+    void hear(Observer& observer);
+    bool understand(Observer& observer, const Frame& frame);
+    void send(Observer& observer, MonitorFrame kind, SharedBytes bytes);
+    void tell(Observer& observer, Clock::time_point now);
+    void drop_gone();
+    void set_interval();
+
+    Loop& loop_;
+    const Watch watch_;
+    std::string path_;
+    base::Descriptor listener_;
+    std::vector<std::byte> description_;
+    std::list<Observer> observers_;
+    std::chrono::milliseconds interval_{0};
+    std::map<int, std::int64_t> clocks_;  // by node: how far our clock is ahead of its
+    std::uint64_t version_ = 0;
+    std::map<int, Versioned<RankRecord>> ranks_;
+    std::map<std::pair<int, int>, Versioned<WayRecord>> ways_;
+    std::map<std::pair<int, int>, Versioned<DeviceRecord>> devices_;
+};
+
+}  // namespace torusmp::launch

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "programs/torus_run/monitor/rank_pages.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "base/descriptor.h"
+
+namespace torusmp::launch {
+namespace {
+
+using core::ControlPage;
+using core::page_time;
+using core::PageState;
+
+constexpr std::chrono::seconds ask_interval{1};
+// A rank that has been asked and does not answer for so long computes, or is kept from running.
+constexpr std::chrono::milliseconds time_to_answer{250};
+
+struct Times {
+    char state = '?';  // as in ps: 'R', 'S', 'T', ...
+    std::uint64_t cpu = 0;
+};
+
+// Of /proc/PID/stat, behind the name, which may hold anything.
+Times times_of(pid_t pid) {
+    Times times;
+    char text[1024];
+    const base::Descriptor file(open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY));
+    const ssize_t n = file ? read(file.get(), text, sizeof text - 1) : -1;
+    if (n <= 0) return times;
+    text[n] = 0;
+    const char* const rest = std::strrchr(text, ')');
+    unsigned long long user = 0, kernel = 0;
+    if (rest != nullptr &&
+        std::sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &times.state,
+                    &user, &kernel) == 3)
+        times.cpu = (user + kernel) * (1'000'000'000ull / std::uint64_t(sysconf(_SC_CLK_TCK)));
+    return times;
+}
+
+}  // namespace
+
+void RankPages::Unmap::operator()(ControlPage* page) const {
+    munmap(page, sizeof(ControlPage));
+}
+
+void RankPages::started(int rank, pid_t pid) {
+    ranks_[rank].pid = pid;
+}
+
+// Only memory that cannot be made shorter is mapped: reading it never kills this process.
+void RankPages::opened(int rank, pid_t pid, std::span<const std::byte> said) {
+    std::int32_t descriptor = -1;
+    if (said.size() == sizeof descriptor) std::memcpy(&descriptor, said.data(), said.size());
+    Rank& it = ranks_[rank];
+    it.pid = pid;
+    const std::string path = fmt::format("/proc/{}/fd/{}", pid, descriptor);
+    const base::Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    struct stat info {};
+    if (!file || fstat(file.get(), &info) != 0 || info.st_size != off_t(sizeof(ControlPage)) ||
+        (fcntl(file.get(), F_GET_SEALS) & F_SEAL_SHRINK) == 0)
+        return;
+    void* const memory =
+        mmap(nullptr, sizeof(ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (memory == MAP_FAILED) return;
+    it.page.reset(static_cast<ControlPage*>(memory));
+    if (!it.page->valid()) it.page.reset();
+}
+
+void RankPages::ended(int rank) {
+    ranks_[rank].gone = true;
+}
+
+void RankPages::watch(std::chrono::milliseconds interval) {
+    interval_ = interval;
+    everything_ = true;
+    next_ask_ = next_sample_ = Clock::now();
+}
+
+void RankPages::ask(Clock::time_point now) {
+    for (auto& [number, rank] : ranks_) {
+        if (rank.page == nullptr || rank.gone) continue;
+        // One that has not answered yet is not asked again.
+        if ((rank.page->asked().fetch_or(ControlPage::state_wanted) & ControlPage::state_wanted) ==
+            0)
+            rank.asked = now;
+    }
+    const Clock::duration interval = ask_interval;
+    next_ask_ =
+        now + (interval_.count() != 0 ? std::min<Clock::duration>(interval, interval_) : interval);
+}
+
+std::optional<Sample> RankPages::tick(Clock::time_point now) {
+    std::optional<Sample> sample;
+    if (interval_.count() != 0 && now >= next_sample_) {
+        sample = take_sample(now);
+        next_sample_ = now + interval_;
+    }
+    if (now >= next_ask_) ask(now);
+    return sample;
+}
+
+std::optional<RankPages::Clock::time_point> RankPages::next_tick() const {
+    const bool any = std::any_of(ranks_.begin(), ranks_.end(), [](const auto& it) {
+        return it.second.page != nullptr && !it.second.gone;
+    });
+    std::optional<Clock::time_point> next;
+    if (any) next = next_ask_;
+    if (interval_.count() != 0) next = next ? std::min(*next, next_sample_) : next_sample_;
+    return next;
+}
+
+std::optional<RankRecord> RankPages::look(int rank, Clock::time_point now) const {
+    const auto found = ranks_.find(rank);
+    if (found == ranks_.end()) return std::nullopt;
+    std::optional<PageState> state;
+    return look(rank, found->second, now, state);
+}
+
+RankRecord RankPages::look(int number, const Rank& rank, Clock::time_point now,
+                           std::optional<PageState>& state) const {
+    RankRecord record;
+    record.rank = number;
+    record.pid = rank.pid;
+    record.at = page_time(now);
+    record.cpu = rank.told.cpu;
+    const bool lives = !rank.gone;
+    const Times times = lives ? times_of(rank.pid) : Times();
+    if (lives) record.cpu = times.cpu;
+    if (rank.page != nullptr) state = rank.page->read();
+    if (state) {
+        record.at = std::min(state->at, page_time(now));
+        record.since = state->at;
+        record.posted = state->posted;
+        record.unexpected = state->unexpected;
+        record.requests = state->requests;
+        record.collectives = state->collectives;
+    }
+    const bool answers =
+        rank.page != nullptr && (now - rank.asked < time_to_answer ||
+                                 (rank.page->asked().load() & ControlPage::state_wanted) == 0);
+    const auto enter = [&](RankState now_in) {
+        record.state = now_in;
+        // Since it was first seen so.
+        if (rank.told.state == now_in && rank.told.since != 0) record.since = rank.told.since;
+    };
+    if (rank.gone)
+        enter(RankState::ended);
+    else if (times.state == 'T' || times.state == 't')
+        enter(RankState::stopped);
+    else if (!state)
+        enter(RankState::unseen);
+    else if (state->phase == core::Phase::left)
+        enter(RankState::left);
+    else if (state->wait != core::WaitKind::none && state->wait <= core::WaitKind::other) {
+        record.state = RankState::waiting;
+        record.since = state->since;
+        record.wait = state->wait;
+        record.peer = state->peer;
+        record.tag = state->tag;
+        record.bytes = state->bytes;
+        record.call = state->call;
+        record.detail = state->detail;
+    } else if (state->phase == core::Phase::joining)
+        enter(RankState::joining);
+    else if (!answers)
+        record.state = RankState::computing;
+    else
+        enter(RankState::active);
+    return record;
+}
+
+Sample RankPages::take_sample(Clock::time_point now) {
+    Sample sample;
+    sample.now = page_time(now);
+    for (auto& [number, rank] : ranks_) {
+        std::optional<PageState> state;
+        const RankRecord record = look(number, rank, now, state);
+        if (everything_ || record != rank.told) sample.ranks.push_back(record);
+        rank.told = record;
+        for (int way = 0; state && way < core::page_ways; ++way) {
+            core::WayCounts& told = rank.ways_told[std::size_t(way)];
+            const core::WayCounts& counts = state->ways[std::size_t(way)];
+            if (counts == told && !(everything_ && counts.peer >= 0)) continue;
+            told = counts;
+            sample.ways.push_back({number, way, counts});
+        }
+    }
+    everything_ = false;
+    return sample;
+}
+
+}  // namespace torusmp::launch

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "programs/torus_top/feed.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+
+#include "base/text.h"
+#include "programs/torus_run/monitor/runtime_folder.h"
+#include "programs/torus_run/streams/messages.h"
+#include "programs/torus_run/streams/packing.h"
+
+namespace torusmp::top {
+
+using launch::Frame;
+using launch::FrameHeader;
+using launch::MonitorFrame;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// For a job to say what it is, also on a busy host.
+constexpr milliseconds patience_with_jobs{20'000};
+
+class LiveFeed final : public Feed {
+  public:
+    LiveFeed(pid_t job, milliseconds interval)
+        : channel_(connect(job)), name_(fmt::format("job {}", job)) {
+        launch::Packer packer;
+        packer.add(std::uint32_t(interval.count()));
+        channel_.send({std::uint32_t(MonitorFrame::look), launch::monitor_protocol, 0},
+                      launch::share(packer.take()));
+        const auto end = Clock::now() + patience_with_jobs;
+        Frame frame;
+        while (!job_) {
+            const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
+            if (!next_frame(frame, left))
+                throw std::runtime_error(
+                    over_ ? fmt::format("{} has just ended", name_)
+                          : fmt::format("{} says nothing: its torus-run is stopped, or no "
+                                        "torus-run of this version",
+                                        name_));
+            take(frame);
+        }
+    }
+
+    const launch::JobDescription& job() const override { return *job_; }
+    std::optional<launch::Sample> next(milliseconds patience) override {
+        const auto end = Clock::now() + patience;
+        Frame frame;
+        while (!over_ &&
+               next_frame(frame, std::max(std::chrono::ceil<milliseconds>(end - Clock::now()),
+                                          milliseconds(0))))
+            if (auto sample = take(frame)) return sample;
+        return std::nullopt;
+    }
+    bool over() const override { return over_; }
+    std::optional<int> exit_code() const override { return exit_code_; }
+
+  private:
+    static base::Descriptor connect(pid_t job) {
+        const std::string path = launch::job_socket_path(launch::runtime_folder(), job);
+        base::Descriptor socket = launch::connect_to_job(path);
+        if (!socket)
+            throw std::runtime_error(
+                fmt::format("no job {} of this user runs on this host ({}: {}); torus-top without "
+                            "an argument lists those that do",
+                            job, path, std::strerror(errno)));
+        return socket;
+    }
+
+    bool next_frame(Frame& frame, milliseconds patience) {
+        const auto end = Clock::now() + patience;
+        while (!channel_.next(frame)) {
+            pollfd readable{channel_.fd(), POLLIN, 0};
+            const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
+            const int found = poll(&readable, 1, int(std::max(left.count(), milliseconds::rep(0))));
+            if (found == 0) return false;
+            if (found < 0) return false;  // a signal: whoever called looks what it wants
+            if (!channel_.receive() || channel_.damaged()) {
+                if (channel_.next(frame)) return true;
+                over_ = true;
+                return false;
+            }
+        }
+        return true;
+    }
+
+    std::optional<launch::Sample> take(const Frame& frame) {
+        const auto kind = MonitorFrame(frame.header.kind);
+        if (kind == MonitorFrame::refused)
+            throw std::runtime_error(fmt::format(
+                "{}: {}", name_,
+                base::printable(
+                    {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 1000)));
+        if (kind == MonitorFrame::job) job_ = launch::decode_job(frame.body);
+        if (kind == MonitorFrame::over) {
+            over_ = true;
+            exit_code_ = launch::Unpacker(frame.body).get<std::int32_t>();
+        }
+        if (kind != MonitorFrame::sample) return std::nullopt;
+        return launch::decode_sample(frame.body);
+    }
+
+    launch::Channel channel_;
+    const std::string name_;
+    std::optional<launch::JobDescription> job_;
+    bool over_ = false;
+    std::optional<int> exit_code_;
+};
+
+// A record: this text, then frames as a job sends them.
+constexpr std::string_view record_magic = "torusmp record 1\n";
+
+class Replay final : public Feed {
+  public:
+    Replay(const std::string& file, double speed) : name_(file), speed_(speed) {
+        std::ifstream in(file, std::ios::binary);
+        if (!in) damaged(std::strerror(errno));
+        const std::string text{std::istreambuf_iterator<char>(in), {}};
+        if (!std::string_view(text).starts_with("torusmp record "))
+            damaged("expected a file that torus-top --record has written");
+        if (!std::string_view(text).starts_with(record_magic))
+            damaged("it was recorded by another version of torus-top, which can replay it");
+        rest_ = text.substr(record_magic.size());
+        try {
+            const auto [kind, body] = frame();
+            if (kind != MonitorFrame::job) damaged("it does not begin with its job");
+            job_ = launch::decode_job(body);
+        } catch (const launch::PackingError&) {
+            damaged("its job is damaged");
+        }
+    }
+
+    const launch::JobDescription& job() const override { return job_; }
+    bool over() const override { return at_ == rest_.size(); }
+    std::optional<launch::Sample> next(milliseconds patience) override {
+        if (over()) return std::nullopt;
+        const std::size_t before = at_;
+        launch::Sample sample;
+        try {
+            const auto [kind, body] = frame();
+            if (kind != MonitorFrame::sample) damaged("a sample was expected");
+            sample = launch::decode_sample(body);
+        } catch (const launch::PackingError&) {
+            damaged(fmt::format("a sample is damaged, at byte {}", before));
+        }
+        if (speed_ > 0 && last_ != 0) {
+            const auto due = began_ + std::chrono::nanoseconds(
+                                          std::int64_t(double(sample.now - first_) / speed_));
+            const auto left = due - Clock::now();
+            if (left > patience) {
+                std::this_thread::sleep_for(patience);
+                at_ = before;
+                return std::nullopt;
+            }
+            std::this_thread::sleep_for(left);
+        } else if (last_ == 0) {
+            first_ = sample.now;
+            began_ = Clock::now();
+        }
+        last_ = sample.now;
+        return sample;
+    }
+
+  private:
+    [[noreturn]] void damaged(const std::string& why) const {
+        throw std::runtime_error(fmt::format("{}: {}", name_, why));
+    }
+
+    std::pair<MonitorFrame, std::span<const std::byte>> frame() {
+        FrameHeader header;
+        if (rest_.size() - at_ < sizeof header) damaged("it ends in the middle of a sample");
+        std::memcpy(&header, rest_.data() + at_, sizeof header);
+        at_ += sizeof header;
+        if (header.length > rest_.size() - at_) damaged("it ends in the middle of a sample");
+        const auto body = std::as_bytes(std::span(rest_)).subspan(at_, std::size_t(header.length));
+        at_ += std::size_t(header.length);
+        return {MonitorFrame(header.kind), body};
+    }
+
+    const std::string name_;
+    const double speed_;
+    std::string rest_;
+    std::size_t at_ = 0;
+    launch::JobDescription job_;
+    std::int64_t first_ = 0, last_ = 0;
+    Clock::time_point began_;
+};
+
+}  // namespace
+
+std::unique_ptr<Feed> watch_job(pid_t job, milliseconds interval) {
+    return std::make_unique<LiveFeed>(job, interval);
+}
+
+std::unique_ptr<Feed> replay(const std::string& file, double speed) {
+    return std::make_unique<Replay>(file, speed);
+}
+
+pid_t only_job() {
+    const auto jobs = launch::running_jobs(launch::runtime_folder());
+    if (jobs.empty())
+        throw std::runtime_error(
+            "no job of this user runs on this host: torus-top watches those that torus-run has "
+            "started here");
+    if (jobs.size() > 1)
+        throw std::runtime_error(
+            fmt::format("several jobs run: expected one of them as JOB\n{}", list_jobs()));
+    return jobs.front();
+}
+
+std::string list_jobs() {
+    std::string text;
+    for (const pid_t job : launch::running_jobs(launch::runtime_folder())) {
+        try {
+            const auto feed = watch_job(job, milliseconds(launch::longest_interval));
+            const launch::JobDescription& it = feed->job();
+            text += fmt::format("{:>8}  {:>5} ranks  {:>3} hosts  since {:%Y-%m-%d %H:%M:%S}  {}\n",
+                                it.pid, it.size, it.hosts.size(),
+                                fmt::localtime(std::time_t(it.started)),
+                                base::printable(it.program, 80));
+        } catch (const std::exception& error) {
+            text += fmt::format("{:>8}  {}\n", job, error.what());
+        }
+    }
+    return text;
+}
+
+Recorder::Recorder(const std::string& file, const launch::JobDescription& job)
+    : name_(file), file_(std::fopen(file.c_str(), "wb")) {
+    if (!file_) throw std::runtime_error(fmt::format("{}: {}", file, std::strerror(errno)));
+    std::fwrite(record_magic.data(), 1, record_magic.size(), file_.get());
+    write(MonitorFrame::job, launch::encode(job));
+}
+
+void Recorder::add(const launch::Sample& sample) {
+    write(MonitorFrame::sample, launch::encode(sample));
+}
+
+void Recorder::write(MonitorFrame kind, const std::vector<std::byte>& bytes) {
+    const FrameHeader header{std::uint32_t(kind), launch::monitor_protocol, bytes.size()};
+    if (std::fwrite(&header, sizeof header, 1, file_.get()) != 1 ||
+        std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size() ||
+        std::fflush(file_.get()) != 0)
+        throw std::runtime_error(fmt::format("{}: {}", name_, std::strerror(errno)));
+}
+
+}  // namespace torusmp::top

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job's view as text for programs: JSON, CSV, OpenMetrics. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "programs/torus_top/view.h"
+
+namespace torusmp::top {
+
+// One object on one line, with a newline at the end.
+std::string to_json(const JobView& view);
+// A line a rank, or a line a link, below a line of names.
+std::string ranks_to_csv(const JobView& view);
+std::string links_to_csv(const JobView& view);
+std::string to_open_metrics(const JobView& view);
+
+}  // namespace torusmp::top

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// torus-top: a running job, on a terminal, as text, or in a browser.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+#include <stdexcept>
+
+#include "config/options.h"
+#include "programs/torus_top/feed.h"
+#include "programs/torus_top/forms.h"
+#include "programs/torus_top/options.h"
+#include "programs/torus_top/serve.h"
+#include "programs/torus_top/terminal.h"
+
+namespace {
+
+using namespace torusmp;
+using top::Options;
+using Clock = std::chrono::steady_clock;
+
+// Ranks that have not joined the job, or hosts that are slow, do not hold up the answer for ever.
+constexpr std::chrono::seconds patience{10};
+
+int terminal_width() {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return 200;
+}
+
+std::string text_of(const Options& options, const top::JobView& view) {
+    if (options.form == Options::Form::json) return top::to_json(view);
+    if (options.form == Options::Form::csv)
+        return options.page == top::Page::links ? top::links_to_csv(view) : top::ranks_to_csv(view);
+    top::Choice choice;
+    choice.page = options.page;
+    return top::plain_text(top::draw(view, choice, terminal_width(), 0));
+}
+
+int write_once(const Options& options, top::Feed& feed, top::JobView& view,
+               top::Recorder* recorder) {
+    const auto end = Clock::now() + std::max<Clock::duration>(patience, 3 * options.interval);
+    while (!feed.over() && !view.complete() && Clock::now() < end)
+        if (const auto sample = feed.next(options.interval)) {
+            if (recorder != nullptr) recorder->add(*sample);
+            view.apply(*sample);
+        }
+    // A file is shown as it ends.
+    while (!options.replay.empty() && !feed.over())
+        if (const auto sample = feed.next(patience)) view.apply(*sample);
+    if (view.samples() == 0) throw std::runtime_error("the job ended before it had told anything");
+    view.exit_code = feed.exit_code();
+    const std::string text = text_of(options, view);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        throw std::runtime_error("cannot write to standard output");
+    return config::exit_ok;
+}
+
+int run(int argc, const char* const* argv) {
+    const Options options = top::parse_options(argc, argv);
+    if (options.help) {
+        fmt::print("{}", top::help_text());
+        return config::exit_ok;
+    }
+    if (options.version) {
+        config::print_version("torus-top");
+        return config::exit_ok;
+    }
+    ::signal(SIGPIPE, SIG_IGN);
+    if (options.form == Options::Form::list) {
+        fmt::print("{}", top::list_jobs());
+        return config::exit_ok;
+    }
+    const bool text = options.form == Options::Form::once || options.form == Options::Form::json ||
+                      options.form == Options::Form::csv;
+    const auto feed =
+        !options.replay.empty()
+            ? top::replay(options.replay, text ? 0 : options.speed)
+            : top::watch_job(options.job ? *options.job : top::only_job(), options.interval);
+    std::optional<top::Recorder> recorder;
+    if (!options.record.empty()) recorder.emplace(options.record, feed->job());
+    top::Recorder* const record = recorder ? &*recorder : nullptr;
+    top::JobView view(feed->job());
+    if (text) return write_once(options, *feed, view, record);
+    if (options.form == Options::Form::serve)
+        return top::serve(*feed, view, {options.address, options.port, options.open_to_others},
+                          record);
+    top::Choice choice;
+    choice.page = options.page;
+    return top::show_on_terminal(*feed, view, choice, record);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return config::run_program("torus-top", [&] { return run(argc, argv); });
+}

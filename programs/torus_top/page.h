@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The page for browsers, made of page/ when torus-top is built.
+#pragma once
+
+#include <string_view>
+
+namespace torusmp::top {
+
+extern const std::string_view page_text;
+
+}  // namespace torusmp::top

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "programs/torus_top/serve.h"
+
+#include <fmt/format.h>
+#include <httplib.h>
+#include <signal.h>
+#include <sys/random.h>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+
+#include "programs/torus_top/forms.h"
+#include "programs/torus_top/page.h"
+
+namespace torusmp::top {
+namespace {
+
+constexpr std::chrono::milliseconds look_around{100};
+
+std::atomic<bool> interrupted{false};
+
+void on_signal(int) {
+    interrupted = true;
+}
+
+std::string random_token() {
+    std::array<unsigned char, 16> bytes{};
+    if (getrandom(bytes.data(), bytes.size(), 0) != ssize_t(bytes.size()))
+        throw std::runtime_error(fmt::format("getrandom: {}", std::strerror(errno)));
+    return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+// How long it takes tells nothing about the token.
+bool same(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    unsigned char difference = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+    return difference == 0;
+}
+
+// What the server's threads hand out, made by the thread that reads the feed.
+class Board {
+  public:
+    void put(std::string json, std::string metrics) {
+        const std::lock_guard lock(mutex_);
+        json_ = std::move(json);
+        metrics_ = std::move(metrics);
+        ++version_;
+        changed_.notify_all();
+    }
+    void close() {
+        const std::lock_guard lock(mutex_);
+        closed_ = true;
+        changed_.notify_all();
+    }
+    std::string json() const {
+        const std::lock_guard lock(mutex_);
+        return json_;
+    }
+    std::string metrics() const {
+        const std::lock_guard lock(mutex_);
+        return metrics_;
+    }
+    // The next one after `seen`; empty: there is none within that time. False: there are no more.
+    bool next(std::uint64_t& seen, std::string& json, std::chrono::milliseconds patience) const {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, patience, [&] { return closed_ || version_ != seen; });
+        if (closed_) return false;
+        json.clear();
+        if (version_ != seen) json = json_;
+        seen = version_;
+        return true;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    mutable std::condition_variable changed_;
+    std::string json_, metrics_;
+    std::uint64_t version_ = 0;
+    bool closed_ = false;
+};
+
+class Server {
+  public:
+    Server(const ServeOptions& options, const Board& board)
+        : board_(board), token_(options.open_to_others ? random_token() : "") {
+        http_.new_task_queue = [] { return new httplib::ThreadPool(64); };  // each event stream one
+        http_.set_keep_alive_timeout(5);
+        // A bind to a port that somebody has fails instead of sharing it.
+        http_.set_socket_options([](int socket) {
+            const int yes = 1;
+            setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+        });
+        http_.set_pre_routing_handler([this](const auto& request, auto& response) {
+            return may_come(request, response) ? httplib::Server::HandlerResponse::Unhandled
+                                               : httplib::Server::HandlerResponse::Handled;
+        });
+        http_.Get("/", [](const auto&, auto& response) {
+            response.set_header("Content-Security-Policy",
+                                "default-src 'none'; script-src 'unsafe-inline'; style-src "
+                                "'unsafe-inline'; connect-src 'self'; img-src data:");
+            response.set_content(page_text.data(), page_text.size(), "text/html; charset=utf-8");
+        });
+        http_.Get("/api/state", [this](const auto&, auto& response) {
+            response.set_header("Cache-Control", "no-store");
+            response.set_content(board_.json(), "application/json");
+        });
+        http_.Get("/metrics", [this](const auto&, auto& response) {
+            response.set_content(board_.metrics(),
+                                 "application/openmetrics-text; version=1.0.0; charset=utf-8");
+        });
+        http_.Get("/api/events", [this](const auto&, auto& response) {
+            response.set_header("Cache-Control", "no-store");
+            response.set_chunked_content_provider(
+                "text/event-stream",
+                [this, seen = std::uint64_t(0)](std::size_t, httplib::DataSink& sink) mutable {
+                    std::string json;
+                    if (!board_.next(seen, json, std::chrono::seconds(5))) return false;
+                    const std::string event =
+                        json.empty() ? ": still here\n\n" : fmt::format("data: {}\n", json);
+                    return sink.write(event.data(), event.size());
+                });
+        });
+        port_ = options.port != 0 ? options.port : http_.bind_to_any_port(options.address);
+        if (port_ < 0 || (options.port != 0 && !http_.bind_to_port(options.address, options.port)))
+            throw std::runtime_error(
+                fmt::format("--serve {}:{}: {}; another program may have that port: 0 takes one "
+                            "that is free",
+                            options.address, options.port, std::strerror(errno)));
+        const bool six = options.address.find(':') != std::string::npos;
+        where_ = fmt::format("http://{}:{}/{}", six ? "[" + options.address + "]" : options.address,
+                             port_, token_.empty() ? "" : "?token=" + token_);
+        thread_ = std::thread([this] { http_.listen_after_bind(); });
+    }
+    ~Server() {
+        http_.stop();
+        thread_.join();
+    }
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    const std::string& where() const { return where_; }
+
+  private:
+    // A page of another site may make a browser ask here: such a request names another host.
+    bool may_come(const httplib::Request& request, httplib::Response& response) const {
+        response.set_header("X-Content-Type-Options", "nosniff");
+        response.set_header("Referrer-Policy", "no-referrer");
+        if (!token_.empty()) {
+            const std::string bearer = request.get_header_value("Authorization");
+            if (same(request.get_param_value("token"), token_) || same(bearer, "Bearer " + token_))
+                return true;
+            response.status = 401;
+            response.set_content(
+                "expected the token that torus-top has printed, as ?token=... or "
+                "as a bearer token\n",
+                "text/plain");
+            return false;
+        }
+        std::string host = request.get_header_value("Host");
+        host = host.substr(0, host.rfind(':') == std::string::npos || host.back() == ']'
+                                  ? host.size()
+                                  : host.rfind(':'));
+        if (host == "localhost" || host == "[::1]" || host.starts_with("127.")) return true;
+        response.status = 403;
+        response.set_content("expected to be asked for by a loopback address\n", "text/plain");
+        return false;
+    }
+
+    const Board& board_;
+    const std::string token_;
+    httplib::Server http_;
+    int port_ = 0;
+    std::string where_;
+    std::thread thread_;
+};
+
+}  // namespace
+
+int serve(Feed& feed, JobView& view, const ServeOptions& options, Recorder* recorder) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, on_signal);
+    Board board;
+    board.put(to_json(view), to_open_metrics(view));
+    {
+        const Server server(options, board);
+        fmt::print("torus-top: serving job {} at {}\n", view.job().pid, server.where());
+        std::fflush(stdout);
+        while (!interrupted) {
+            bool news = false;
+            if (const auto sample = feed.next(look_around)) {
+                if (recorder != nullptr) recorder->add(*sample);
+                view.apply(*sample);
+                news = true;
+            } else if (feed.over()) {
+                news = feed.exit_code() && !view.exit_code;
+                view.exit_code = feed.exit_code();
+                std::this_thread::sleep_for(look_around);
+            }
+            if (news) board.put(to_json(view), to_open_metrics(view));
+        }
+        board.close();
+    }
+    return 0;
+}
+
+}  // namespace torusmp::top

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""torus-top against running jobs: called as FILE SOURCE_DIR BUILD_DIR WATCHED TEST_CLASS."""
+
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+SOURCE, BUILD, WATCHED = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+TORUS_RUN, TORUS_TOP = BUILD / "bin/torus-run", BUILD / "bin/torus-top"
+LONG = 200  # seconds: against hangs only
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="top-", dir="/tmp")  # names of sockets are short
+        self.addCleanup(self.folder.cleanup)
+        self.work = Path(self.folder.name)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TORUSMP_")}
+        self.environment.update(XDG_RUNTIME_DIR=str(self.work), LC_ALL="C.UTF-8", TERM="xterm-256color")
+
+    def start_job(self, what, ranks, *options):
+        """A job that runs until finish()."""
+        self.job = subprocess.Popen([TORUS_RUN, "-np", str(ranks), *options, WATCHED, what, self.work / "go"],
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
+        self.addCleanup(self.end_job)
+        self.until(lambda: self.path().exists())
+
+    def path(self):
+        return self.work / f"torusmp/job-{self.job.pid}"
+
+    def end_job(self):
+        self.job.kill()
+        self.job.communicate()
+
+    def finish(self):
+        """It ends well, and whoever watched it has left no trace."""
+        (self.work / "go").touch()
+        out, _ = self.job.communicate(timeout=LONG)
+        self.assertEqual((self.job.returncode, out), (0, "done\n"))
+        self.assertFalse(self.path().exists())
+
+    def until(self, true):
+        end = time.monotonic() + LONG
+        while not (found := true()):
+            self.assertLess(time.monotonic(), end, "this takes too long")
+            time.sleep(0.05)
+        return found
+
+    def top(self, *words, code=0):
+        done = subprocess.run([TORUS_TOP, *map(str, words)], capture_output=True, text=True, env=self.environment,
+                              timeout=LONG, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
+        if code == 0:
+            self.assertEqual(done.stderr, "")
+        else:
+            self.assertEqual(done.stdout, "")
+        return done.stdout if code == 0 else done.stderr
+
+    def state(self):
+        return json.loads(self.top("--json", "--interval", "300ms"))
+
+    def settled(self, true):
+        """A state in which that holds."""
+        return self.until(lambda: (state := self.state()) and true(state) and state)
+
+
+class Waits(Case):
+    def test_a_job_that_waits(self):
+        self.start_job("hang", 4)
+        state = self.settled(lambda s: [r["state"] for r in s["ranks"]] == ["waiting", "computing", "waiting", "waiting"])
+        first, computing, sender, other = state["ranks"]
+        self.assertEqual((first["call"], first["waits_for"], first["peer"], first["tag"], first["bytes"]),
+                         ("MPI_Recv", "receive", 1, 77, 8))
+        self.assertEqual((sender["call"], sender["waits_for"], sender["peer"], sender["tag"], sender["bytes"]),
+                         ("MPI_Send", "send", 1, 78, 1 << 20))
+        self.assertEqual((other["call"], other["waits_for"]), ("MPI_Barrier", "collective"))
+        self.assertTrue(computing["slowest"])
+        self.assertEqual((computing["unexpected"], state["totals"]["waiting"]), (1, 3))
+        self.assertRegex(self.top("--list"), rf"^ *{self.job.pid} +4 ranks +1 hosts .*watched hang")
+        text = self.top("--once", "--interval", "300ms", self.job.pid)
+        self.assertRegex(text, r"slowest computes, in no call for [0-9]")
+        self.assertRegex(text, r"in MPI_Recv: a message of up to 8 B from rank 1, tag 77")
+        rows = list(csv.DictReader(io.StringIO(self.top("--csv", "--interval", "300ms"))))
+        self.assertEqual([row["state"] for row in rows], ["waiting", "computing", "waiting", "waiting"])
+        self.assertIn("job", subprocess.run([TORUS_RUN, "--monitor", "--once"], capture_output=True, text=True,
+                                            env=self.environment, timeout=LONG, check=True).stdout)
+        self.finish()
+        self.assertEqual(self.top("--list"), "")
+
+    def test_a_stopped_rank(self):
+        self.start_job("hang", 3)
+        pid = self.settled(lambda s: s["ranks"][1]["pid"] > 0)["ranks"][1]["pid"]
+        os.kill(pid, 19)
+        self.settled(lambda s: s["ranks"][1]["state"] == "stopped" and s["ranks"][1]["slowest"])
+        os.kill(pid, 18)
+        self.finish()
+
+
+class Traffic(Case):
+    def test_what_is_counted_and_its_rate(self):
+        self.start_job("traffic", 4, "--torus", "4", "--set", "transport.local=links")
+        before, after = self.state(), self.state()
+        for first, second in zip(before["links"], after["links"]):
+            self.assertEqual((first["from"], first["way"]), (second["from"], second["way"]))
+        for link in (link for link in after["links"] if link["cable"]):
+            moved = link["bytes"] + link["written"] + link["read"]
+            self.assertEqual(moved > 1 << 20, link["way"] == "0+", link)
+        self.assertGreater(after["totals"]["rate"], 0)
+        rates = [rank["out"] for rank in after["ranks"]]
+        self.assertAlmostEqual(sum(rates), after["totals"]["rate"], delta=10)
+        self.finish()
+
+    def test_records_are_replayed(self):
+        self.start_job("traffic", 2)
+        record = self.work / "job.rec"
+        live = json.loads(self.top("--json", "--interval", "100ms", "--record", record))
+        again = json.loads(self.top("--json", "--replay", record))
+        self.assertEqual(again, live)
+        self.finish()
+
+    def test_who_comes_and_goes_leaves_no_trace(self):
+        self.start_job("traffic", 2)
+        daemon = next(int(pid) for pid in
+                      Path(f"/proc/{self.job.pid}/task/{self.job.pid}/children").read_text().split())
+        descriptors = lambda: len(os.listdir(f"/proc/{daemon}/fd"))
+        self.top("--once", "--interval", "50ms")
+        before = self.until(descriptors)
+        for i in range(1000):
+            with socket.socket(socket.AF_UNIX) as watcher:
+                watcher.connect(str(self.path()))
+                if i % 4:  # others say nothing, or go in the middle of a word
+                    watcher.sendall(struct.pack("<IIQI", 160, 1, 4, 50)[:20 if i % 4 != 3 else 9])
+                if i % 4 == 1:
+                    watcher.recv(16)
+        self.until(lambda: descriptors() <= before)
+        self.finish()
+
+
+class BadInput(Case):
+    def refused(self, *words, code=2):
+        said = self.top(*words, code=code)
+        self.assertEqual(len(said.strip().splitlines()), 1, said)
+        self.assertTrue(said.startswith("torus-top: "), said)
+        return said
+
+    def test_options(self):
+        self.assertIn("like 127.0.0.1:8080", self.refused("--serve", "here"))
+        self.assertIn("--to-others", self.refused("--serve", "0.0.0.0:80"))
+        self.assertIn("expected the number of a job", self.refused("x"))
+        self.assertIn("expected a time from 50ms", self.refused("--interval", "1us"))
+        self.assertIn("expected ranks, hosts, links or plane", self.refused("--show", "all"))
+        self.assertIn("expected one of", self.refused("--json", "--csv"))
+
+    def test_no_such_job(self):
+        self.assertIn("no job 999999 of this user", self.refused("999999", code=1))
+        self.assertIn("no job of this user runs", self.refused(code=1))
+
+    def test_no_terminal(self):
+        self.start_job("traffic", 2)
+        self.assertIn("standard output is no terminal", self.refused(code=1))
+        self.finish()
+
+    def test_records(self):
+        record = self.work / "record"
+        self.assertIn("No such file", self.refused("--replay", record, code=1))
+        record.write_text("something else")
+        self.assertIn("expected a file that torus-top --record has written", self.refused("--replay", record, code=1))
+        record.write_text("torusmp record 2\n")
+        self.assertIn("another version", self.refused("--replay", record, code=1))
+        self.start_job("traffic", 2)
+        self.top("--once", "--interval", "50ms", "--record", record)
+        self.finish()
+        whole = record.read_bytes()
+        for length in (17, 30, 100, len(whole) - 1):
+            record.write_bytes(whole[:length])
+            self.assertIn("ends in the middle", self.refused("--once", "--replay", record, code=1))
+        record.write_bytes(whole[:17 + 16] + b"\xff" * (len(whole) - 33))
+        self.assertIn("damaged", self.refused("--once", "--replay", record, code=1))
+
+    def test_a_job_of_another_version(self):
+        (self.work / "torusmp").mkdir(mode=0o700)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.work / "torusmp/job-7"))
+            listener.listen()
+            child = subprocess.Popen([TORUS_TOP, "7", "--once"], stderr=subprocess.PIPE, text=True, env=self.environment)
+            job, _ = listener.accept()
+            with job:
+                kind, version, length = struct.unpack("<IIQ", job.recv(16))
+                self.assertEqual((kind, version, length), (160, 1, 4))
+                text = b"the job speaks version 9"
+                job.sendall(struct.pack("<IIQ", 130, 9, len(text)) + text)
+                self.assertEqual(child.communicate(timeout=LONG)[1], "torus-top: job 7: the job speaks version 9\n")
+        self.assertEqual(child.returncode, 1)
+
+    def test_an_observer_of_another_version(self):
+        self.start_job("traffic", 2)
+        with socket.socket(socket.AF_UNIX) as watcher:
+            watcher.connect(str(self.path()))
+            watcher.sendall(struct.pack("<IIQI", 160, 99, 4, 50))
+            with watcher.makefile("rb") as answer:
+                kind, _, length = struct.unpack("<IIQ", answer.read(16))
+                self.assertEqual(kind, 130)
+                self.assertIn(b"this program version 99", answer.read(length))
+                self.assertEqual(answer.read(), b"")
+        self.finish()
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "only root can be somebody else")
+    def test_another_user(self):
+        self.start_job("traffic", 2)
+        self.work.chmod(0o755)
+        nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        program = f"import socket; socket.socket(socket.AF_UNIX).connect({str(self.path())!r})"
+        self.assertEqual(self.path().stat().st_mode & 0o777, 0o600)
+        for folder in (0o700, 0o755):  # the folder keeps him out, and if it did not, the socket does
+            self.path().parent.chmod(folder)
+            done = subprocess.run([*nobody, "/usr/bin/env", "python3", "-c", program], capture_output=True, text=True)
+            self.assertIn("Permission denied", done.stderr)
+        # Were the socket open to all, the job would still look who comes.
+        self.path().chmod(0o666)
+        done = subprocess.run([*nobody, "/usr/bin/env", "python3", "-c",
+                               f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(self.path())!r}); "
+                               "print(s.recv(1))"], capture_output=True, text=True, timeout=LONG)
+        self.assertTrue("b''" in done.stdout or "reset" in done.stderr, done)
+        self.finish()
+
+
+class Terminal(Case):
+    def test_the_screen(self):
+        self.start_job("hang", 4)
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(TORUS_TOP, ["torus-top", "--interval", "200ms"], self.environment)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 150, 0, 0))
+        shown = ""
+
+        def see(pattern):
+            nonlocal shown
+            end = time.monotonic() + LONG
+            while not re.search(pattern, shown):
+                self.assertLess(time.monotonic(), end, f"{pattern} is not on the screen:\n{shown}")
+                if select.select([terminal], [], [], 0.1)[0]:
+                    shown += os.read(terminal, 65536).decode(errors="replace")
+
+        see("computes, in no call")
+        see("MPI_Recv")
+        os.write(terminal, b"3")
+        see("RELAYED")
+        os.write(terminal, b"4")
+        see("across")
+        os.write(terminal, b"q")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        os.close(terminal)
+        self.finish()
+
+
+class Served(Case):
+    def serve(self, *words):
+        child = subprocess.Popen([TORUS_TOP, "--interval", "200ms", *words], stdout=subprocess.PIPE, text=True,
+                                 env=self.environment)
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.terminate)
+        line = child.stdout.readline()
+        self.assertRegex(line, rf"^torus-top: serving job {self.job.pid} at http://\S+/")
+        self.server = child
+        return line.split(" at ")[1].strip()
+
+    def get(self, where, headers={}):
+        with urllib.request.urlopen(urllib.request.Request(where, headers=headers), timeout=LONG) as answer:
+            return answer.read().decode()
+
+    def test_state_events_and_metrics(self):
+        self.start_job("traffic", 4)
+        where = self.serve("--serve", "127.0.0.1:0")
+        page = self.get(where)
+        self.assertNotRegex(page, r"(src|href)=\"(?!data:)")
+        state = self.until(lambda: (s := json.loads(self.get(where + "api/state"))) and s["totals"]["rate"] > 0 and s)
+        self.assertEqual(len(state["ranks"]), 4)
+        with urllib.request.urlopen(where + "api/events", timeout=LONG) as events:
+            told = 0
+            while told < 3:
+                line = events.readline()
+                if line.startswith(b"data: "):
+                    self.assertEqual(json.loads(line.removeprefix(b"data: "))["job"]["pid"], self.job.pid)
+                    told += 1
+        metrics = self.get(where + "metrics")
+        self.assertTrue(metrics.endswith("# EOF\n"))
+        try:
+            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+            families = {family.name: family for family in text_string_to_metric_families(metrics)}
+            self.assertEqual(len(families["torusmp_rank_cpu_seconds"].samples), 4)
+            self.assertEqual(sum(s.value for s in families["torusmp_rank_state"].samples), 4)
+        except ModuleNotFoundError:
+            self.assertIn("torusmp_rank_cpu_seconds_total{", metrics)
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            self.get(where, {"Host": "elsewhere.example"})
+        self.assertEqual(refused.exception.code, 403)
+        refused.exception.close()
+        self.finish()
+        self.until(lambda: json.loads(self.get(where + "api/state"))["exit_code"] == 0)
+
+    def test_a_port_that_is_taken(self):
+        self.start_job("traffic", 2)
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            self.assertIn("another program may have that port", self.top("--serve", f"127.0.0.1:{port}", code=1))
+        self.finish()
+
+    def test_others_need_the_token(self):
+        self.start_job("traffic", 2)
+        where = self.serve("--serve", "127.0.0.1:0", "--to-others")
+        page, token = where.split("?token=")
+        self.assertIn("torus-top", self.get(where))
+        self.assertIn("{", self.get(page + "api/state", {"Authorization": f"Bearer {token}"}))
+        for wrong in (page, page + "?token=" + token[:-1] + ("0" if token[-1] != "0" else "1")):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                self.get(wrong)
+            self.assertEqual(refused.exception.code, 401)
+            refused.exception.close()
+        self.finish()
+
+    def test_the_page_in_a_browser(self):
+        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+        if not chromium:
+            self.skipTest("no chromium")
+        self.start_job("hang", 4, "--torus", "2x2")
+        where = self.serve("--serve", "127.0.0.1:0")
+        self.until(lambda: json.loads(self.get(where + "api/state"))["totals"]["waiting"] == 3)
+        browser = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                   f"--user-data-dir={self.work}/browser", "--timeout=8000"]
+        dom = subprocess.run([*browser, "--dump-dom", where + "#rank=0"], capture_output=True, text=True, timeout=LONG,
+                             env=self.environment | {"HOME": str(self.work)}).stdout
+        self.assertIn('data-ranks="4"', dom)
+        self.assertRegex(dom, r"<dd>waits [^<]* in MPI_Recv: a message of up to 8 B from rank 1, tag 77</dd>")
+        self.assertRegex(dom, r"slowest: computes, in no call")
+        self.assertIn('class="badge">live<', dom)
+        self.finish()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + sys.argv[4:], verbosity=2)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job to be watched, until the file appears that its second argument names.
+ *   traffic  every rank sends blocks to the next one, and gets as many
+ *   hang     rank 0 receives tag 77 from rank 1, rank 2 sends it 1 MiB, rank 1 computes, all others
+ *            are in a barrier */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { block = 65536, large = 1 << 20, rounds = 50 };
+
+static void traffic(int rank, int size, const char *file) {
+    char *out = calloc(1, block), *in = calloc(1, block);
+    int over = 0;
+    while (!over) {
+        for (int i = 0; i < rounds; ++i)
+            MPI_Sendrecv(out, block, MPI_CHAR, (rank + 1) % size, 1, in, block, MPI_CHAR,
+                         (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        over = rank == 0 && access(file, F_OK) == 0;
+        MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    free(out);
+    free(in);
+}
+
+static void hang(int rank, const char *file) {
+    char *bytes = calloc(1, large);
+    if (rank == 0)
+        MPI_Recv(bytes, 8, MPI_CHAR, 1, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (rank == 2)
+        MPI_Send(bytes, large, MPI_CHAR, 1, 78, MPI_COMM_WORLD);
+    else if (rank == 1) {
+        while (access(file, F_OK) != 0) usleep(10000);
+        MPI_Send(bytes, 8, MPI_CHAR, 0, 77, MPI_COMM_WORLD);
+        MPI_Recv(bytes, large, MPI_CHAR, 2, 78, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(bytes);
+}
+
+int main(int argc, char **argv) {
+    int rank, size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc == 3 && strcmp(argv[1], "traffic") == 0)
+        traffic(rank, size, argv[2]);
+    else if (argc == 3 && strcmp(argv[1], "hang") == 0 && size >= 3)
+        hang(rank, argv[2]);
+    else
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (rank == 0) printf("done\n");
+    MPI_Finalize();
+    return 0;
+}
