@@ -27,7 +27,9 @@ class CountDown final : public Task {
         done = request_.complete();
         return done;
     }
-    std::string describe() const override { return "a test's task"; }
+    void report(Waits& waits) const override {
+        waits.add(Waits::Collective{.name = "a test's task", .id = this});
+    }
     bool done = false;
 
   private:
