@@ -7,6 +7,7 @@
 
 #include "config/load.h"
 #include "job/settings.h"
+#include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/streams/link_address.h"
 
 namespace torusmp::launch {
