@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 
@@ -90,6 +91,9 @@ std::string describe(const std::vector<Fact>& facts) {
 
 std::string summarize(const std::vector<Fact>& facts) {
     const auto get = [&](std::string_view name) { return text_of(facts, name); };
+    const bool measured =
+        std::any_of(facts.begin(), facts.end(), [](const Fact& f) { return f.name == "cpu"; });
+    if (!measured) return fmt::format("torusmp {}", get("version"));
     return fmt::format("{} ranks on {} cores ({}), torus {}, transport {}, torusmp {}",
                        get("ranks"), get("cores"), get("cpu"), get("torus"), get("transport"),
                        get("version"));
