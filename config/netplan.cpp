@@ -149,6 +149,38 @@ NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& opt
     return plan;
 }
 
+namespace {
+
+constexpr std::string_view hosts_begin =
+    "# torusmp: addresses of the torus, by torus-info netplan\n";
+constexpr std::string_view hosts_end = "# torusmp: end\n";
+
+}  // namespace
+
+std::string as_hosts(const std::vector<NodePlan>& plans) {
+    std::string out(hosts_begin);
+    for (const NodePlan& plan : plans) {
+        if (plan.host.empty())
+            throw ConfigError("the nodes have no names for /etc/hosts: expected nodes.hosts");
+        out += fmt::format("{} {}\n", plan.address.text(), plan.host);
+    }
+    return out += hosts_end;
+}
+
+std::string with_hosts(std::string_view file, const std::string& block) {
+    std::string out(file);
+    if (!out.empty() && out.back() != '\n') out += '\n';
+    const std::size_t begin = out.find(hosts_begin);
+    if (begin == std::string::npos) return out + block;
+    const std::size_t end = out.find(hosts_end, begin);
+    if (end == std::string::npos)
+        throw ConfigError(
+            fmt::format("the block that begins with \"{}\" has no end: expected \"{}\"",
+                        hosts_begin.substr(0, hosts_begin.size() - 1),
+                        hosts_end.substr(0, hosts_end.size() - 1)));
+    return out.replace(begin, end + hosts_end.size() - begin, block);
+}
+
 std::vector<std::pair<std::string, std::string>> planned_sysctls(const NodePlan& plan) {
     std::vector<std::pair<std::string, std::string>> sysctls{{"net.ipv4.ip_forward", "1"}};
     // A name with dots in it is written with slashes, which sysctl.d turns into dots and vice

@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/address.h"
@@ -62,6 +63,12 @@ struct PlannedFile {
 };
 // For systemd-networkd 252 and later.
 std::vector<PlannedFile> as_networkd(const NodePlan& plan);
+
+// Lines of /etc/hosts for all of these, between two comments that mark them as a block. Throws
+// ConfigError if nodes have no names.
+std::string as_hosts(const std::vector<NodePlan>& plans);
+// The file with this block in place of the one that it has; without one, at its end.
+std::string with_hosts(std::string_view file, const std::string& block);
 
 // Sysctl names and values: forwarding, and reverse path filters that allow the way back to differ
 // from the way there, as it does on SDF paths.

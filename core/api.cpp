@@ -47,24 +47,39 @@ void Runtime::say_goodbye() {
     for (transport::Interface* it : core_->connections.interfaces()) it->say_goodbye();
 }
 
-void Runtime::send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,
+void Runtime::send(SendRequest& request, const Buffer& buffer, Rank dest, Context context, Tag tag,
                    SendMode mode) {
     const Guard guard(progress_);
     core_->messages.send(request, buffer, dest, nullptr, context, tag, mode);
 }
 
-void Runtime::send_by(SendRequest& request, Buffer buffer, routing::Direction link, Context context,
-                      Tag tag) {
+bool Runtime::send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag) {
+    if (!progress_.locks()) [[likely]]
+        return core_->messages.send_at_once(message, dest, context, tag);
+    const Guard guard(progress_);
+    return core_->messages.send_at_once(message, dest, context, tag);
+}
+
+void Runtime::send_by(SendRequest& request, const Buffer& buffer, routing::Direction link,
+                      Context context, Tag tag) {
     const Guard guard(progress_);
     const Rank dest = *torus().neighbour(rank(), link);
     core_->messages.send(request, buffer, dest, core_->messages.cable(link), context, tag,
                          SendMode::standard);
 }
 
-void Runtime::receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context,
+void Runtime::receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,
                       Tag tag) {
     const Guard guard(progress_);
     core_->messages.receive(request, buffer, source, context, tag);
+}
+
+void Runtime::receive_block(ReceiveRequest& request, transport::Bytes block, Rank source,
+                            Context context, Tag tag) {
+    if (!progress_.locks()) [[likely]]
+        return core_->messages.receive_block(request, block, source, context, tag);
+    const Guard guard(progress_);
+    core_->messages.receive_block(request, block, source, context, tag);
 }
 
 std::optional<Status> Runtime::probe(Rank source, Context context, Tag tag) {
@@ -79,7 +94,7 @@ Unexpected* Runtime::claim(Rank source, Context context, Tag tag) {
     return core_->messages.claim(source, context, tag);
 }
 
-void Runtime::receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed) {
+void Runtime::receive(ReceiveRequest& request, const Buffer& buffer, Unexpected& claimed) {
     const Guard guard(progress_);
     core_->messages.receive(request, buffer, claimed);
 }

@@ -89,21 +89,28 @@ class Runtime final {
 
     // --- messages matched by context, source and tag (MPI's rules) ---
     // dest and source are ranks of the torus; precondition: in range (source may be any_source).
-    void send(SendRequest& request, Buffer buffer, Rank dest, Context context, Tag tag,
+    void send(SendRequest& request, const Buffer& buffer, Rank dest, Context context, Tag tag,
               SendMode mode = SendMode::standard);
+    // The short way for a standard send of one block: a small message leaves at once, and there is
+    // no request. False: nothing was done, since it is large or something stands in its way.
+    bool send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag);
     // To the neighbour in that direction, over that very link where it is a cable of its own: two
     // ranks in a ring of two share two cables, of which send() would take one for small messages.
     // Matching and order are as with send(). Precondition: there is a neighbour.
-    void send_by(SendRequest& request, Buffer buffer, routing::Direction link, Context context,
+    void send_by(SendRequest& request, const Buffer& buffer, routing::Direction link,
+                 Context context, Tag tag);
+    void receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,
                  Tag tag);
-    void receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context, Tag tag);
+    // The short way where the memory is one block.
+    void receive_block(ReceiveRequest& request, transport::Bytes block, Rank source,
+                       Context context, Tag tag);
     // The first message that such a receive would match, without receiving it.
     std::optional<Status> probe(Rank source, Context context, Tag tag);
     // Takes that message out of matching, for one receive of its own: Unexpected::status()
     // describes it. Null: there is none yet. It must be received, or it stays in memory.
     Unexpected* claim(Rank source, Context context, Tag tag);
     // Receives a message that was claimed.
-    void receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed);
+    void receive(ReceiveRequest& request, const Buffer& buffer, Unexpected& claimed);
     // Asks to take a receive back. It completes, now or later, as cancelled or with its message; at
     // once if the peer is this rank.
     void cancel(ReceiveRequest& request);
@@ -121,8 +128,12 @@ class Runtime final {
     // The same for any condition that progress can fulfil.
     template <class Done>
     void wait_until(Done&& done, std::string_view what) {
+        if (done()) return;
+        progress_.poll();  // often it is there already
+        if (done()) return;
         Progress::Waiter waiter(progress_, what);
-        while (!done()) waiter.turn();
+        do waiter.turn();
+        while (!done());
     }
     // What somebody waits for has happened without the Runtime: everybody who waits looks again.
     void stir() { progress_.stir(); }

@@ -31,8 +31,12 @@ struct Commons {
     Rank rank() const { return options.rank; }
     const routing::Torus& torus() const { return options.torus; }
 
-    void open(Request& request, Buffer buffer, Rank peer) {
+    void open(Request& request, const Buffer& buffer, Rank peer) {
         request.buffer_ = buffer;
+        open(request, peer);
+    }
+    // Of a message whose memory it has.
+    void open(Request& request, Rank peer) {
         request.peer_ = peer;
         request.status_ = Status{};
         request.complete_.store(false, std::memory_order_relaxed);

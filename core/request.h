@@ -116,15 +116,16 @@ class SendRequest : public Request, public Outgoing {
     Connection* link_ = nullptr;  // which of two cables it takes; null: as the runtime likes
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
-    std::uint32_t ordinal_ = 0;          // position in the flow
-    std::uint32_t send_handle_ = 0;      // our id while the peer may refer to this request
-    std::uint32_t receive_handle_ = 0;   // the receiver's id of the memory we write to
-    std::size_t position_ = 0;           // bytes streamed so far
-    Rail* rails_ = nullptr;              // of a stream that is spread over several links
-    std::uint8_t parts_ = 0;             // remote writes that carry the message, one a link
-    std::uint32_t parts_left_ = 0;       // writes of it that are still under way
-    transport::RemoteMemory target_{};   // of a stream: the receiver's memory, if it has a name
-    transport::RemoteMemory exposed_{};  // while the receiver may read it
+    std::uint32_t ordinal_ = 0;         // position in the flow
+    std::uint32_t send_handle_ = 0;     // our id while the peer may refer to this request
+    std::uint32_t receive_handle_ = 0;  // the receiver's id of the memory we write to
+    std::size_t position_ = 0;          // bytes streamed so far
+    Rail* rails_ = nullptr;             // of a stream that is spread over several links
+    std::uint8_t parts_ = 0;            // remote writes that carry the message, one a link
+    std::uint32_t parts_left_ = 0;      // writes of it that are still under way
+    // Large, so not cleared for messages that do not use them.
+    transport::RemoteMemory target_;   // of a stream: the receiver's memory, if it has a name
+    transport::RemoteMemory exposed_;  // while the receiver may read it: exposed_at_ is set
     transport::Interface* exposed_at_ = nullptr;
     std::uint8_t parts_out_ = 0;  // by bit: complete at once when they were started
     bool part_failed_ = false;
@@ -137,22 +138,25 @@ class ReceiveRequest : public Request {
 
     // The rest is for core's modules; callers leave it alone.
 
-    ReceiveFlow* flow_ = nullptr;     // null: matched by context, source and tag
-    ReceiveRequest* next_ = nullptr;  // in a posted queue, or a flow's started list
-    ReceiveRequest* previous_ = nullptr;
-    std::uint64_t ordinal_ = 0;         // order of posting
+    ReceiveFlow* flow_ = nullptr;  // null: matched by context, source and tag
+    transport::Interface* exposed_at_ = nullptr;
     std::uint32_t receive_handle_ = 0;  // id of our memory while the sender may write to it
     std::uint32_t send_handle_ = 0;     // the sender's id of the message we read
     bool announced_ = false;            // the sender has been told of this receive
     bool posted_ = false;               // waits in a queue
-    bool crossed_ = false;  // our RTR and the sender's RTS crossed on the way: matched will come
-    bool reading_ = false;  // a remote read into our memory is under way
+    bool crossed_ = false;    // our RTR and the sender's RTS crossed on the way: matched will come
+    bool reading_ = false;    // a remote read into our memory is under way
+    std::uint8_t parts_ = 0;  // of a message that is written over several links: how many
+    std::uint8_t parts_landed_ = 0;
     std::size_t expected_ = 0;  // bytes of the message that is arriving
     std::size_t landed_ = 0;    // and how many have come
-    std::uint8_t parts_ = 0;    // of a message that is written over several links: how many
-    std::uint8_t parts_landed_ = 0;
-    transport::RemoteMemory exposed_{};  // while a peer may write to it: length not 0
-    transport::Interface* exposed_at_ = nullptr;
+
+    // The rest is set before it is used: small messages do without most of it.
+    ReceiveRequest* next_;  // in a posted queue, or a flow's started list
+    ReceiveRequest* previous_;
+    std::uint64_t ordinal_;            // order of posting
+    std::uint32_t hash_;               // of what it matches, while it is in a posted queue
+    transport::RemoteMemory exposed_;  // while a peer may write to it: exposed_at_ is set
 };
 
 }  // namespace torusmp::core

@@ -64,7 +64,7 @@ inline constinit std::array<Object*, constants> predefined{};
 
 // The object of a handle; null if the handle is not that of a live object of that class.
 template <class T>
-T* find(typename T::Handle handle) {
+[[gnu::always_inline]] inline T* find(typename T::Handle handle) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);
     Object* object = nullptr;
     if (value < constants)
@@ -248,6 +248,8 @@ class Reference {
     T* operator->() const { return object_; }
     explicit operator bool() const { return object_ != nullptr; }
     void reset() { *this = Reference(); }
+    // The same as assigning a new one. Precondition: it holds nothing.
+    void hold(T& object) { object_ = &retain(object); }
 
   private:
     T* object_ = nullptr;

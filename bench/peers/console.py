@@ -2,6 +2,7 @@
 """What compare-peers says on the way, and how it gives up."""
 
 import sys
+import time
 
 # exit codes
 OK, FAILED, USAGE = 0, 1, 2
@@ -27,6 +28,20 @@ def progress(text):
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{text}")
         sys.stderr.flush()
+
+
+class Steps:
+    """How many steps are done, and how long the rest will take if it goes on like that."""
+
+    def __init__(self, of):
+        self.of, self.done, self.start = max(of, 1), 0, time.monotonic()
+
+    def text(self):
+        percent = f"{100 * self.done // self.of} %"
+        if not 0 < self.done < self.of:
+            return percent
+        left = (time.monotonic() - self.start) * (self.of - self.done) / self.done
+        return f"{percent}, " + (f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left")
 
 
 def warn(text):

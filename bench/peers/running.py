@@ -9,7 +9,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from console import Problem, TooSlow, progress, warn
+from console import Problem, Steps, TooSlow, progress, warn
 from measures import PEERS
 from testbeds import Shape, Testbed
 
@@ -192,14 +192,19 @@ class Results:
             self.samples.setdefault((name, library), []).append(value)
 
 
-def run_job(job, built, arguments, results, testbed):
+def libraries_of(job, built):
+    return [l for l in job.measures[0].libraries() if l in built[job.program()]]
+
+
+def run_job(job, built, arguments, results, testbed, steps):
     cores = len(os.sched_getaffinity(0))
-    libraries = [l for l in job.measures[0].libraries() if l in built[job.program()]]
     for number in range(arguments.runs):
-        for library in libraries:
+        for library in libraries_of(job, built):
+            at = steps.text()
+            steps.done += 1
             if (job.measures[0].name, library) in results.failures:
                 continue
-            progress(f"run {number + 1} of {arguments.runs}: {job.ranks} ranks, {library}, "
+            progress(f"{at}: run {number + 1} of {arguments.runs}: {job.ranks} ranks, {library}, "
                      f"{len(job.measures)} tests from {job.measures[0].name}")
             how, words = built[job.program()][library], job.words(arguments.seconds)
             patient = None
@@ -224,6 +229,7 @@ def run_all(chosen, built, arguments, results):
     """Yields each job when it is done. A testbed serves all jobs of its shape, one after the other."""
     jobs, number = jobs_of(chosen), 0
     testbed = None
+    steps = Steps(arguments.runs * sum(len(libraries_of(job, built)) for job in jobs))
     try:
         for job in sorted(jobs, key=lambda job: str(job.testbed) if job.testbed else ""):
             if job.testbed and (testbed is None or testbed.shape != job.testbed):
@@ -233,7 +239,7 @@ def run_all(chosen, built, arguments, results):
                 number += 1
                 progress(f"building a testbed of {job.testbed.torus}")
                 testbed = Testbed(job.testbed, f"cmp{os.getpid()}-{number}")
-            run_job(job, built, arguments, results, testbed if job.testbed else None)
+            run_job(job, built, arguments, results, testbed if job.testbed else None, steps)
             progress("")
             yield job
     finally:

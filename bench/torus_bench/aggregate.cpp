@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -189,25 +190,57 @@ std::vector<double> seconds_of_links(const Context& context, std::size_t bytes, 
     return seconds;
 }
 
-// The slowest link and its share of what the others carry.
-std::string describe_slowest(const Context& context, std::size_t bytes, int dimensions) {
+// What each link carries, a line for each rank that receives and a column for each of its links,
+// and then the slowest with its share of what the others carry.
+std::vector<std::string> describe_links(const Context& context, std::size_t bytes, int dimensions) {
     const int directions = 2 * context.torus.dimensions();
     const std::vector<double> seconds = seconds_of_links(context, bytes, dimensions);
-    std::vector<std::pair<double, int>> rates;  // MB/s, place in `seconds`
-    for (std::size_t i = 0; i < seconds.size(); ++i)
-        if (seconds[i] > 0) rates.push_back({double(bytes) / megabyte / seconds[i], int(i)});
+    std::vector<double> carried(seconds.size(), 0.0);  // MB/s; 0: no link
+    std::vector<std::pair<double, int>> rates;         // and place among all
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        if (seconds[i] <= 0) continue;
+        carried[i] = double(bytes) / megabyte / seconds[i];
+        rates.push_back({carried[i], int(i)});
+    }
     if (rates.empty()) return {};
     std::sort(rates.begin(), rates.end());
     const auto [slowest, place] = rates.front();
+    const std::string what = fmt::format("{}, {}-D", base::format_size(bytes), dimensions);
+    constexpr std::string_view cell = "{:>11}";
+    std::vector<std::string> lines = {
+        fmt::format("MB/s by each link at {}: a line for each rank that receives, by its links",
+                    what),
+        fmt::format(fmt::runtime(cell), "rank")};
+    std::vector<int> columns;
+    for (int i = 0; i < directions; ++i) {
+        const auto used = [&](int rank) { return carried[std::size_t(rank * directions + i)] > 0; };
+        bool any = false;
+        for (int r = 0; r < ranks(); ++r) any |= used(r);
+        if (!any) continue;
+        columns.push_back(i);
+        const auto link = routing::Direction::from_index(i);
+        lines.back() += fmt::format(fmt::runtime(cell),
+                                    fmt::format("{}{}", link.dimension, link.sign > 0 ? '+' : '-'));
+    }
+    for (int r = 0; r < ranks(); ++r) {
+        std::string& line = lines.emplace_back(fmt::format(fmt::runtime(cell), r));
+        for (const int i : columns) {
+            const int at = r * directions + i;
+            const double rate = carried[std::size_t(at)];
+            line += fmt::format(fmt::runtime(cell),
+                                rate > 0 ? (at == place ? "* " : "") + shorten(rate) : "-");
+        }
+    }
     const double usual = rates[rates.size() / 2].first;
     const int receiver = place / directions;
     const auto link = routing::Direction::from_index(place % directions);
-    return fmt::format(
-        "Slowest link at {}, {}-D: rank {} to rank {}, which receives on its {}{}, with {} MB/s: "
+    lines.push_back(fmt::format(
+        "* Slowest link at {}: rank {} to rank {}, which receives on its {}{}, with {} MB/s: "
         "{:.0f} % of the {} MB/s that half of the links exceed; the fastest has {}.",
-        base::format_size(bytes), dimensions, *context.torus.neighbour(receiver, link), receiver,
-        link.dimension, link.sign > 0 ? '+' : '-', shorten(slowest), 100 * slowest / usual,
-        shorten(usual), shorten(rates.back().first));
+        what, *context.torus.neighbour(receiver, link), receiver, link.dimension,
+        link.sign > 0 ? '+' : '-', shorten(slowest), 100 * slowest / usual, shorten(usual),
+        shorten(rates.back().first)));
+    return lines;
 }
 
 std::vector<Column> columns_for(int dimensions, bool raw) {
@@ -272,20 +305,22 @@ Table measure_aggregate(const Context& context) {
                                     *context.options.wire * most_links_of_a_rank(context, n),
                                     n - 1});
     Raw raw = open_raw(context, dimensions);
+    context.progress.expect(context.options.sizes.size() * std::size_t(dimensions) + 1);
     for (const std::size_t bytes : context.options.sizes) {
         Row row{bytes, {}};
         for (int n = 1; n <= dimensions; ++n) {
-            context.progress(fmt::format("{}, {}-D", base::format_size(bytes), n));
+            context.progress.step(fmt::format("{}, {}-D", base::format_size(bytes), n));
             for (Figure& figure : exchange_rates(context, raw, bytes, n))
                 row.figures.push_back(std::move(figure));
         }
         table.rows.push_back(std::move(row));
     }
     if (!context.options.sizes.empty()) {
-        context.progress("each link");
+        context.progress.step("each link");
         const std::size_t largest =
             *std::max_element(context.options.sizes.begin(), context.options.sizes.end());
-        table.notes.push_back(describe_slowest(context, largest, dimensions));
+        for (std::string& line : describe_links(context, largest, dimensions))
+            table.notes.push_back(std::move(line));
     }
     return table;
 }

@@ -113,8 +113,9 @@ Table measure_bandwidth(const Context& context) {
     if (raw) table.notes.emplace_back(ratio_note);
     std::vector<RawSocket> sockets;
     if (raw) sockets = open_raw_links(context, link_of(context, pair));
+    context.progress.expect(context.options.sizes.size());
     for (const std::size_t bytes : context.options.sizes) {
-        context.progress(base::format_size(bytes));
+        context.progress.step(base::format_size(bytes));
         PairLoad load(pair, sockets, raw, {bytes, window}, context.options.seconds);
         table.rows.push_back({bytes, figures_of(load.measure_all(), raw)});
     }

@@ -10,6 +10,7 @@
 
 #include "bench/torus_bench/figures.h"
 #include "bench/torus_bench/options.h"
+#include "bench/torus_bench/progress.h"
 #include "routing/torus.h"
 
 namespace torusmp::bench {
@@ -17,8 +18,7 @@ namespace torusmp::bench {
 struct Context {
     const Options& options;
     const routing::Torus& torus;  // of the ranks
-    // Told before each step, "4 KiB, 2-D"; may show it.
-    std::function<void(const std::string&)> progress;
+    Progress& progress;
 };
 
 Table measure_latency(const Context& context);

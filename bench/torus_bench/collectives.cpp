@@ -98,7 +98,7 @@ Row measure_row(const Context& context, collectives::Group& group,
                 const std::vector<Candidate>& candidates, std::size_t bytes) {
     Row row{bytes, {}};
     for (const Candidate& candidate : candidates) {
-        context.progress(
+        context.progress.step(
             fmt::format("{} of {}", candidate.operation->name, base::format_size(bytes)));
         const auto timings = time_algorithms(group, candidate, bytes, context.options.seconds);
         for (const Timing& timing : timings) row.figures.push_back(as_time(timing, 1e6));
@@ -120,6 +120,7 @@ Table measure_collectives(const Context& context) {
     table.y_label = "time of a call, us";
     table.columns = columns_of(candidates);
     table.notes = notes_of(candidates);
+    context.progress.expect(context.options.sizes.size() * candidates.size());
     for (const std::size_t bytes : context.options.sizes)
         table.rows.push_back(measure_row(context, group, candidates, bytes));
     return table;

@@ -55,8 +55,9 @@ Table measure_latency(const Context& context) {
             "sends a byte where the size is 0.");
         sockets = open_raw_links(context, link_of(context, pair));
     }
+    context.progress.expect(context.options.sizes.size());
     for (const std::size_t bytes : context.options.sizes) {
-        context.progress(base::format_size(bytes));
+        context.progress.step(base::format_size(bytes));
         const auto timings =
             measure_round_trips(pair, sockets, raw, bytes, context.options.seconds);
         Row row{bytes, {}};
@@ -90,8 +91,9 @@ Table measure_sweep(const Context& context) {
         table.notes.emplace_back(ratio_note);
         sockets = open_raw_links(context, link_of(context, pair));
     }
+    context.progress.expect(context.options.sizes.size());
     for (const std::size_t bytes : context.options.sizes) {
-        context.progress(base::format_size(bytes));
+        context.progress.step(base::format_size(bytes));
         const auto timings =
             measure_round_trips(pair, sockets, raw, bytes, context.options.seconds);
         const auto& exact = context.options.exact;

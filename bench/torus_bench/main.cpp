@@ -89,12 +89,6 @@ void report(const Options& options, const std::vector<Fact>& facts, const Table&
     if (!options.plot.empty()) write_file(options.plot, as_svg(table, summarize(facts)));
 }
 
-void show(bool terminal, std::string_view doing, const std::string& step) {
-    if (!terminal) return;
-    fmt::print(stderr, "\r\033[K{}{}", step.empty() ? "" : doing, step);
-    std::fflush(stderr);
-}
-
 // Draws again what was recorded; several files in one picture.
 void draw_again(const Options& options) {
     std::vector<Recorded> recorded;
@@ -107,7 +101,6 @@ void draw_again(const Options& options) {
 // What starts no ranks.
 void run_alone(const Options& options) {
     check_files(options);
-    const bool terminal = isatty(STDERR_FILENO) == 1;
     switch (options.command) {
         case Command::simulate:
             return report(options, {{"version", TORUSMP_VERSION}}, simulate(options), {});
@@ -116,9 +109,10 @@ void run_alone(const Options& options) {
                 fmt::print("{}", models_text());
                 return;
             }
-            const Table table = predict(
-                options, [&](const std::string& step) { show(terminal, "predicting ", step); });
-            show(terminal, "", "");
+            const Table table = [&] {
+                Progress progress(isatty(STDERR_FILENO) == 1);
+                return predict(options, progress);
+            }();
             return report(options, {{"version", TORUSMP_VERSION}, {"model", options.model}}, table,
                           {});
         }
@@ -140,13 +134,12 @@ void measure_as_rank(const Options& options, const Started& started) {
         fmt::print("{}", describe(facts));
         std::fflush(stdout);
     }
-    const Context context{options, torus, [&](const std::string& step) {
-                              show(started.terminal && rank() == 0, "measuring ", step);
-                          }};
     const LinkCounts counts;
-    const Table table = run_benchmark(context);
+    const Table table = [&] {
+        Progress progress(started.terminal && rank() == 0);
+        return run_benchmark({options, torus, progress});
+    }();
     const std::vector<LinkTraffic> links = counts.gather();
-    show(started.terminal && rank() == 0, "", "");
     if (rank() == 0) report(options, facts, table, links);
 }
 

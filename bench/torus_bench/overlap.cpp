@@ -140,8 +140,9 @@ Table measure_overlap(const Context& context) {
         "start and wait. Hidden: 0 % one after the other, 100 % the shorter costs nothing.",
         "Processor: seconds of both ranks for each 10^9 bytes received, waiting included."};
     const double rate = rounds_a_second();
+    context.progress.expect(context.options.sizes.size());
     for (const std::size_t bytes : context.options.sizes) {
-        context.progress(base::format_size(bytes));
+        context.progress.step(base::format_size(bytes));
         const double seconds = context.options.seconds;
         const Measured m = pair.role < 0 ? stand_by(pair, bytes, seconds)
                                          : measure_pair(pair, bytes, rate, seconds);

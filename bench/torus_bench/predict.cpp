@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/units.h"
@@ -184,15 +185,15 @@ std::string models_text() {
     return text;
 }
 
-Table predict(const Options& options, const std::function<void(const std::string&)>& progress) {
+Table predict(const Options& options, Progress& progress) {
     const auto began = std::chrono::steady_clock::now();
     const Torus torus = torus_to_predict(options);
     const Model model = load_model(options.model);
-    progress(fmt::format("the start of {} ranks", torus.size()));
+    progress.step(fmt::format("the start of {} ranks", torus.size()));
     Prediction ours(torus, model);
     Table table;
     if (options.operations == std::vector<std::string>{"wilson"}) {
-        progress("wilson");
+        progress.step("wilson");
         table = predict_wilson(torus, ours);
     } else {
         std::vector<PredictedMeasure> measures;
@@ -201,10 +202,12 @@ Table predict(const Options& options, const std::function<void(const std::string
         for (const PredictedMeasure& measure : measures)
             table.columns.insert(table.columns.end(), measure.columns.begin(),
                                  measure.columns.end());
+        progress.expect(measures.size() * options.sizes.size());
         for (const std::size_t bytes : options.sizes) {
             Row row{bytes, {}};
             for (std::size_t i = 0; i < measures.size(); ++i) {
-                progress(fmt::format("{} of {}", options.operations[i], base::format_size(bytes)));
+                progress.step(
+                    fmt::format("{} of {}", options.operations[i], base::format_size(bytes)));
                 const auto figures = measures[i].figures(bytes);
                 row.figures.insert(row.figures.end(), figures.begin(), figures.end());
             }

@@ -7,16 +7,15 @@
 // models or no measurements.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "bench/torus_bench/figures.h"
 #include "bench/torus_bench/options.h"
+#include "bench/torus_bench/progress.h"
 
 namespace torusmp::bench {
 
-// progress: told before each step.
-Table predict(const Options& options, const std::function<void(const std::string&)>& progress);
+Table predict(const Options& options, Progress& progress);
 // The models that are known by name, a line each.
 std::string models_text();
 

@@ -82,8 +82,9 @@ Table measure_relay(const Context& context) {
                      {"", "further hop", "us", Column::Draw::no, 1},
                      {"", "one way", "MB/s", Column::Draw::line, 2},
                      {"", "of one hop", "%", Column::Draw::no, 3}};
+    context.progress.expect(others.size());
     for (std::size_t i = 0; i < others.size(); ++i) {
-        context.progress(fmt::format("{} hops", i + 1));
+        context.progress.step(fmt::format("{} hops", i + 1));
         const Pair pair = pair_with(context, others[i]);
         const auto trips = measure_round_trips(pair, {}, false, small, context.options.seconds);
         const Buffer data(pair.role < 0 ? 0 : window.all());

@@ -70,7 +70,7 @@ double linear_step(double span, double most, bool whole) {
 
 std::vector<SvgTick> linear_ticks(double low, double high, double step) {
     std::vector<SvgTick> ticks;
-    for (double n = std::ceil(low / step - 1e-9); n * step <= high + step * 1e-9; ++n)
+    for (double n = std::ceil(low / step - 1e-9) + 0.0; n * step <= high + step * 1e-9; ++n)
         ticks.push_back({n * step, fmt::format("{:g}", n * step)});
     return ticks;
 }

@@ -23,8 +23,9 @@ struct Timing {
     double best() const;
 };
 
-// Warms up while it looks for a number of times that fills a repetition; then repeats so that all
-// repetitions take about `seconds`.
+// Warms up while it looks for a number of times that fills a repetition; then repeats, nine times
+// if that takes no more than `seconds`. Work so slow that it takes longer is done three times at
+// least.
 Timing measure(const Body& body, double seconds);
 // The same for several bodies in turns, so that whatever else the machine does falls on all alike.
 // `seconds` for each.

@@ -9,9 +9,15 @@
 
 namespace torusmp::collectives {
 
-// The messages by which it is made: its name goes from the member at place 0 to all others.
+// What the member at place 0 says to all others.
+struct Area::Setup {
+    core::SharedMemory::Name name;  // length 0: there is none
+    std::uint64_t before;           // areas with that tag
+};
+
+// The messages by which it is made.
 struct Area::Opening {
-    std::deque<core::SharedMemory::Name> names;  // length 0: there is none
+    std::deque<Setup> setups;
     std::deque<core::SendRequest> sends;
     core::ReceiveRequest receive;
 
@@ -21,9 +27,10 @@ struct Area::Opening {
     }
 };
 
-Area::Area(Group& group, core::Tag tag, unsigned slots)
+Area::Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before)
     : group_(group),
       tag_(tag),
+      before_(before),
       mask_(slots - 1),
       room_mask_(std::min(slots, most_rooms) - 1),
       member_(group.member()),
@@ -72,14 +79,10 @@ void Area::open() {
     const core::Rank maker = group_.rank_of(group_.member_at(0));
     opening_ = std::make_unique<Opening>();
     Opening& opening = *opening_;
-    const auto new_name = [&]() -> core::Buffer {
-        return {reinterpret_cast<std::byte*>(&opening.names.emplace_back()),
-                sizeof(core::SharedMemory::Name)};
-    };
     if (maker != runtime.rank()) {
         state_ = State::opening;
-        runtime.receive(opening.receive, new_name(), maker, group_.context(), tag_);
-        return;
+        opening.setups.emplace_back();
+        return await_setup();
     }
     const std::size_t rooms = std::size_t(size_) * (room_mask_ + 1) * largest;
     if (runtime.shared().make(*block_, rings_bytes() + rooms, size_ - 1)) {
@@ -90,26 +93,44 @@ void Area::open() {
     }
     for (const core::Rank rank : group_.members()) {
         if (rank == maker) continue;
-        const core::Buffer name = new_name();
-        if (possible()) opening.names.back() = runtime.shared().name_for(*block_, rank);
-        runtime.send(opening.sends.emplace_back(), name, rank, group_.context(), tag_);
+        Setup& setup = opening.setups.emplace_back(Setup{{}, before_});
+        if (possible()) setup.name = runtime.shared().name_for(*block_, rank);
+        runtime.send(opening.sends.emplace_back(), {&setup, sizeof setup}, rank, group_.context(),
+                     tag_);
     }
+}
+
+void Area::await_setup() {
+    Setup& setup = opening_->setups.front();
+    group_.runtime().receive(opening_->receive, {&setup, sizeof setup},
+                             group_.rank_of(group_.member_at(0)), group_.context(), tag_);
 }
 
 bool Area::settle() {
     if (state_ == State::closed) open();
     if (state_ != State::opening) return true;
-    if (!opening_->receive.complete()) return false;
-    const core::SharedMemory::Name& name = opening_->names.front();
+    const Setup& setup = opening_->setups.front();
     const core::Rank maker = opening_->receive.peer();
-    if (opening_->receive.status().error != core::Error::none)
-        return false;  // a fault ends the call
-    if (name.length != 0 && group_.runtime().shared().map(*block_, maker, name))
+    for (;;) {
+        if (!opening_->receive.complete()) return false;
+        if (opening_->receive.status().error != core::Error::none)
+            return false;  // a fault ends the call
+        if (setup.before == before_) break;
+        throw_away(setup, maker);
+        await_setup();
+    }
+    if (setup.name.length != 0 && group_.runtime().shared().map(*block_, maker, setup.name))
         use(block_->memory());
     else
         state_ = State::absent;
     opening_.reset();
     return true;
+}
+
+// Of an area that this member never came to use: its maker waits for this to free the memory.
+void Area::throw_away(const Setup& setup, core::Rank maker) {
+    core::SharedBlock block(group_.runtime().shared());
+    if (setup.name.length != 0) group_.runtime().shared().map(block, maker, setup.name);
 }
 
 void Area::leave_one(std::uint64_t call) {

@@ -55,8 +55,9 @@ class Area {
     static constexpr unsigned slots_of_one = 4;
 
     // tag: for the messages by which it is made; nothing else uses it. slots: of each ring, a power
-    // of two.
-    Area(Group& group, core::Tag tag, unsigned slots);
+    // of two. before: how many areas of the group had that tag before, the same on all members:
+    // what was said of those is not taken for this one.
+    Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before = 0);
     ~Area();
     Area(const Area&) = delete;
     Area& operator=(const Area&) = delete;
@@ -134,11 +135,12 @@ class Area {
     void set_asleep(bool asleep);
 
   private:
-    // A line from another core takes as long as several calls: those of calls to come are fetched in
-    // time, if they have been written.
+    // A line from another core takes as long as several calls: those of calls to come are fetched
+    // in time, if they have been written.
     static constexpr unsigned calls_ahead = 4;
 
     enum class State { closed, opening, ready, absent };
+    struct Setup;
     struct Opening;
     // Of a member, in a line of its own.
     struct alignas(128) Progress {
@@ -153,6 +155,8 @@ class Area {
 
     bool settle();
     void open();
+    void await_setup();
+    void throw_away(const Setup& setup, core::Rank maker);
     void use(std::byte* memory);
     std::size_t rings_bytes() const;
     void leave_one(std::uint64_t call);
@@ -177,6 +181,7 @@ class Area {
 
     Group& group_;
     const core::Tag tag_;
+    const std::uint64_t before_;
     const std::size_t mask_;       // slots of a ring less 1
     const std::size_t room_mask_;  // rooms for longer contents less 1
     const int member_;

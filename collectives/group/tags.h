@@ -25,9 +25,11 @@ class Tags {
     std::uint64_t count() const { return count_; }
     // One that a collective has for all its starts; members fix them in one order.
     core::Tag next_fixed() {
-        fixed_count_ = (fixed_count_ + 1) & counted;
-        return part((fixed | fixed_count_) << shift, 0);
+        ++fixed_count_;
+        return part((fixed | core::Tag(fixed_count_ & counted)) << shift, 0);
     }
+    // How many had that tag before.
+    std::uint64_t fixed_before() const { return fixed_count_ >> counted_bits; }
     static bool is_fixed(core::Tag tag) { return (tag >> shift & fixed) != 0; }
     // The tag of a part, on this group, of a collective that has the tag `whole`, by the part's
     // number from 0 to 31. Parts begin when others end, in another order on each member if several
@@ -42,14 +44,15 @@ class Tags {
 
     // Tags are counted above these bits, those that are fixed apart from the others.
     static constexpr int shift = 7;
-    static constexpr core::Tag counted = 0x3ffff;
+    static constexpr int counted_bits = 18;
+    static constexpr core::Tag counted = (1 << counted_bits) - 1;
 
   private:
     static constexpr core::Tag fixed = 0x40000;
 
     core::Tag kind_;
     std::uint64_t count_ = 0;
-    core::Tag fixed_count_ = 0;
+    std::uint64_t fixed_count_ = 0;
 };
 
 }  // namespace torusmp::collectives

@@ -14,8 +14,8 @@ void Schedule::fix() {
     fixed_tag_ = group().tags().next_fixed();
     fixed_calls_ = 0;
     if (group().area() != nullptr)
-        fixed_area_ =
-            std::make_unique<Area>(group(), group().tags().beside(*fixed_tag_), Area::slots_of_one);
+        fixed_area_ = std::make_unique<Area>(group(), group().tags().beside(*fixed_tag_),
+                                             Area::slots_of_one, group().tags().fixed_before());
 }
 
 void Schedule::forget_fixed() {

@@ -209,7 +209,9 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
     for (int k = 0; k < (link ? link_virtual_channels() : 1); ++k) {
         const int credits = link ? credits_of(k) : credits_between(options_.rank, peer);
         connection.all_credits += transport::CreditWord(credits) * transport::credit_of(k);
-        connection.grant_at[k] = std::uint8_t(std::max(1, credits / 2));
+        // Nothing waits long for a credit of the control virtual channel.
+        const bool control = k == options_.torus.dimensions() + 1;
+        connection.grant_at[k] = std::uint8_t(control ? 3 * credits / 4 : std::max(1, credits / 2));
     }
     connection.credits = connection.all_credits;
     const bool ring = link && options_.torus.is_ring(link->dimension);

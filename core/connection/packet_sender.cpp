@@ -34,12 +34,6 @@ class ControlMessage final : public Outgoing {
     PacketHeader header_;
 };
 
-// Credits that return with a packet. On links they never do: the packet may have to wait behind one
-// that is held until credits return, and those may be stuck behind a held packet at the other end.
-transport::CreditWord grants_for(Connection& connection) {
-    return connection.link ? 0 : std::exchange(connection.owed, 0);
-}
-
 }  // namespace
 
 PacketHeader PacketSender::header_to(const Peer& peer, PacketKind kind, std::size_t bytes) const {
@@ -83,15 +77,6 @@ void PacketSender::transmit_message(Connection& connection, PacketHeader& header
         transmit(connection, header, {buffer.base, buffer.bytes});
     else
         transmit_packed(connection, header, {}, buffer, 0, buffer.bytes);
-}
-
-// Its credit returns with the next packet of a direct connection, or alone when half of the credits
-// are owed.
-void PacketSender::slot_taken(Connection& connection, int virtual_channel) {
-    connection.owed += transport::credit_of(virtual_channel);
-    if (transport::credits_in(connection.owed, virtual_channel) >=
-        connection.grant_at[virtual_channel])
-        give_owed(connection);
 }
 
 void PacketSender::give_owed(Connection& connection) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/connection/connections.h"
@@ -18,6 +19,19 @@ class PacketSender {
         : commons_(commons), connections_(connections), faults_(faults) {}
 
     transport::PacketHeader header_to(const Peer& peer, PacketKind kind, std::size_t bytes) const;
+
+    // A small message of one block, at once and whole. Precondition: there is a credit.
+    void transmit_eager(Connection& connection, Peer& peer, std::uint32_t context, Tag tag,
+                        transport::ConstBytes message) {
+        const transport::PacketHeader header = transport::make_header(
+            std::uint8_t(PacketKind::eager), message.size(), grants_for(connection),
+            peer.send_sequence++, std::uint32_t(commons_.rank()), std::uint32_t(peer.rank), context,
+            tag);
+        connection.credits -= transport::credit_of(0);
+        ++connection.statistics.packets_sent;
+        connection.statistics.bytes_sent += message.size();
+        connection.channel->send(header, message);
+    }
 
     // ---- at once; precondition: there is a credit ----
     // What every packet does as it leaves.
@@ -56,8 +70,14 @@ class PacketSender {
     static void drop_queues(Connection& connection, Error error);
 
     // ---- credits of the other way ----
-    // A slot of ours is free again.
-    void slot_taken(Connection& connection, int virtual_channel);
+    // A slot of ours is free again. Its credit returns with the next packet of a direct connection,
+    // or alone when half of the credits are owed.
+    void slot_taken(Connection& connection, int virtual_channel) {
+        connection.owed += transport::credit_of(virtual_channel);
+        if (transport::credits_in(connection.owed, virtual_channel) >=
+            connection.grant_at[std::size_t(virtual_channel)])
+            give_owed(connection);
+    }
     // Everything owed is returned now.
     void give_owed(Connection& connection);
     void collect_grants(Connection& connection);
@@ -69,6 +89,12 @@ class PacketSender {
 
   private:
     bool flush(Connection& connection);
+    // Credits that return with a packet. On links they never do: the packet may have to wait behind
+    // one that is held until credits return, and those may be stuck behind a held packet at the
+    // other end.
+    static transport::CreditWord grants_for(Connection& connection) {
+        return connection.link ? 0 : std::exchange(connection.owed, 0);
+    }
 
     Commons& commons_;
     Connections& connections_;

@@ -18,16 +18,43 @@ Connection& connection_of(const transport::Channel& channel) {
 
 }  // namespace
 
+// Every packet for this rank comes through these two, as part of on_packet().
+[[gnu::always_inline]] inline bool Dispatcher::take(Peer& peer, const PacketHeader& header,
+                                                    const std::byte* payload) {
+    if (header.kind >= handlers_.size()) return false;
+    const Handler& handler = handlers_[header.kind];
+    return handler.take != nullptr && handler.take(handler.module, peer, header, payload);
+}
+
+[[gnu::always_inline]] inline bool Dispatcher::dispatch(Connection& connection,
+                                                        const PacketHeader& header,
+                                                        const std::byte* payload) {
+    Peer& peer = connections_.peer(Rank(header.source));
+    const auto kind = PacketKind(header.kind);
+    if (kind == PacketKind::link_dead) [[unlikely]]
+        return connection.peer == peer.rank &&
+               faults_.on_link_dead(connection, payload, header.length);
+    if (peer.comes_by != &connection) [[unlikely]]
+        if (!is_spread(kind) || !connections_.arrives_by(peer, connection)) return false;
+    // Late packets of a peer that was given up: what they refer to has ended with an error, and a
+    // message kept now would match a later receive than its own.
+    if (peer.dead) return true;
+    if (!is_sequenced(kind)) return take(peer, header, payload);
+    if (header.sequence != peer.receive_sequence) [[unlikely]]
+        return early_.keep(peer, header, payload);
+    ++peer.receive_sequence;
+    return take(peer, header, payload) && (early_.empty() || take_early(peer));
+}
+
 Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& header,
                               const std::byte* payload) {
     Connection& connection = connection_of(channel);
     const int virtual_channel = header.virtual_channel;
     if (connection.down) return Verdict::taken;
-    const auto ranks = std::uint32_t(connections_.size());
-    if (virtual_channel >= connection.virtual_channels || header.source >= ranks ||
-        header.destination >= ranks) [[unlikely]] {
-        if (links_.carries(connection, virtual_channel) && header.source < ranks &&
-            header.destination < ranks)
+    if (virtual_channel >= connection.virtual_channels || header.source >= ranks_ ||
+        header.destination >= ranks_) [[unlikely]] {
+        if (links_.carries(connection, virtual_channel) && header.source < ranks_ &&
+            header.destination < ranks_)
             return on_link_packet(connection, channel, header, payload);
         faults_.close(connection, Error::protocol,
                       "a packet with a wrong virtual channel, source or destination");
@@ -35,16 +62,19 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     }
     const auto bit = std::uint8_t(1u << virtual_channel);
     if ((connection.held & bit) == 0) [[likely]] {
-        if (!transport::grants_fit(connection.credits, header.grants, connection.all_credits))
-            [[unlikely]] {
-            faults_.close(connection, Error::protocol, "more credits given back than were taken");
-            return Verdict::taken;
+        if (header.grants != 0) {
+            if (!transport::grants_fit(connection.credits, header.grants, connection.all_credits))
+                [[unlikely]] {
+                faults_.close(connection, Error::protocol,
+                              "more credits given back than were taken");
+                return Verdict::taken;
+            }
+            connection.credits += header.grants;
         }
-        connection.credits += header.grants;
         ++connection.statistics.packets_received;
         connection.statistics.bytes_received += header.length;
     }
-    if (header.destination != std::uint32_t(commons_.rank())) {
+    if (header.destination != self_) {
         if (relay_.pass_on(connection, header, payload) == Verdict::held) {
             connection.held |= bit;
             // The ring behind us may have no other bubble than the slots we owe.
@@ -74,31 +104,6 @@ Verdict Dispatcher::on_link_packet(Connection& connection, const transport::Chan
     if (!connection.down && links_.in_use(connection, channel))
         sender_.slot_taken(connection, header.virtual_channel);
     return verdict;
-}
-
-bool Dispatcher::dispatch(Connection& connection, const PacketHeader& header,
-                          const std::byte* payload) {
-    Peer& peer = connections_.peer(Rank(header.source));
-    const auto kind = PacketKind(header.kind);
-    if (kind == PacketKind::link_dead) [[unlikely]]
-        return connection.peer == peer.rank &&
-               faults_.on_link_dead(connection, payload, header.length);
-    if (peer.comes_by != &connection) [[unlikely]]
-        if (!is_spread(kind) || !connections_.arrives_by(peer, connection)) return false;
-    // Late packets of a peer that was given up: what they refer to has ended with an error, and a
-    // message kept now would match a later receive than its own.
-    if (peer.dead) return true;
-    if (!is_sequenced(kind)) return take(peer, header, payload);
-    if (header.sequence != peer.receive_sequence) [[unlikely]]
-        return early_.keep(peer, header, payload);
-    ++peer.receive_sequence;
-    return take(peer, header, payload) && (early_.empty() || take_early(peer));
-}
-
-bool Dispatcher::take(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    if (header.kind >= handlers_.size()) return false;
-    const Handler& handler = handlers_[header.kind];
-    return handler.take != nullptr && handler.take(handler.module, peer, header, payload);
 }
 
 bool Dispatcher::take_early(Peer& peer) {

@@ -27,6 +27,8 @@ class Dispatcher final : public transport::Sink {
           faults_(faults),
           transfers_(transfers),
           links_(links),
+          self_(std::uint32_t(commons.rank())),
+          ranks_(std::uint32_t(connections.size())),
           early_(connections.size()) {}
 
     // From now on packets of that kind go to module.*method, which returns whether the protocol
@@ -72,6 +74,8 @@ class Dispatcher final : public transport::Sink {
     Faults& faults_;
     TransferListener& transfers_;
     LinkManager& links_;
+    const std::uint32_t self_;
+    const std::uint32_t ranks_;
     ReorderBuffer early_;
     std::array<Handler, std::size_t(PacketKind::last_kind) + 1> handlers_{};
 };

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/copy.h"
 #include "core/layout/shape.h"
 
 namespace torusmp::core {
@@ -101,10 +102,9 @@ struct Buffer {
             layout->pack(base, from, out, count);
     }
     void unpack(std::size_t from, const std::byte* in, std::size_t count) const {
-        if (count == 0) return;
         if (layout == nullptr)
-            std::memcpy(base + from, in, count);
-        else
+            base::copy(base + from, in, count);
+        else if (count != 0)
             layout->unpack(base, from, in, count);
     }
 };

@@ -82,6 +82,6 @@ static_assert(sizeof(ConfirmBody) == 8 && sizeof(DetourBody) == 24 &&
 // So much larger are slots where links have detours: a whole packet travels in one.
 inline constexpr std::size_t detour_room =
     sizeof(DetourBody) + sizeof(transport::PacketHeader) + sizeof(PlacedBody);
-inline constexpr int control_credits = 4;
+inline constexpr int control_credits = 8;
 
 }  // namespace torusmp::core

@@ -19,7 +19,8 @@ using transport::Verdict;
 
 namespace {
 
-constexpr std::size_t most_news = 64;  // in one packet
+constexpr std::size_t most_news = 64;          // in one packet
+constexpr std::uint32_t most_unconfirmed = 8;  // writes that wait for a confirmation of the next
 
 template <class Body>
 ConstBytes bytes_of(const Body& body) {
@@ -46,6 +47,11 @@ void LinkManager::send_control(Connection& connection, Channel& channel, LinkFra
     header.tag = setup != nullptr ? setup->direction : connection.link->index();
     sender_.take_credit(connection, header);
     channel.send(header, body);
+}
+
+// While a further write is coming in, its confirmation will do for those before it, too.
+bool LinkManager::confirms_later(const LinkEnd& end, const Channel& cable) {
+    return cable.write_arriving() && end.unconfirmed_ < most_unconfirmed;
 }
 
 // News first: see settle().
@@ -76,8 +82,9 @@ bool LinkManager::flush(Hop& it) {
         send_control(connection, *cable, LinkFrame::setup, bytes_of(setup.body), &setup);
         moved = true;
     }
-    if (it.confirms && has_credit(connection, control_vc_)) {
+    if (it.confirms && !confirms_later(*it.end, *cable) && has_credit(connection, control_vc_)) {
         it.confirms = false;
+        it.end->unconfirmed_ = 0;
         send_control(connection, *cable, LinkFrame::confirm,
                      bytes_of(ConfirmBody{it.end->notices_, 0}));
         moved = true;

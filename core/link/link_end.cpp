@@ -72,8 +72,11 @@ CreditWord LinkEnd::collect_apart() {
 
 // ---- remote writes ----
 
+// As long as it can be written over the cable, when that is back.
 bool LinkEnd::can_write(const RemoteMemory& remote) const {
-    return !closed_ && way_->can_write(remote);
+    if (closed_ || (!on_cable() && !can().notifies)) return false;
+    const transport::Channel* const cable = cable_ != nullptr ? cable_ : candidate_;
+    return cable != nullptr ? cable->could_write(remote) : remote.length != 0;
 }
 
 Transfer LinkEnd::write(const RemoteMemory& remote, std::size_t offset,
@@ -95,12 +98,11 @@ Transfer LinkEnd::write(const RemoteMemory& remote, std::size_t offset,
         return Transfer::pending;
     }
     const Transfer transfer = start(writes_.size() - 1);
-    const bool over = transfer == Transfer::done && !can().notifies;
-    if (transfer == Transfer::refused || over) {
-        writes_.drop_last();
-        return transfer;
-    }
-    return Transfer::pending;
+    // A cable that refuses what can_write() has allowed has gone down and will be reported: the
+    // write is sent again then.
+    if (can().notifies || transfer == Transfer::pending) return Transfer::pending;
+    writes_.drop_last();
+    return transfer;
 }
 
 Transfer LinkEnd::start(std::size_t at) {

@@ -99,9 +99,6 @@ class LinkEnd final : public transport::Channel {
         }
         void grant(transport::CreditWord /*credits*/) override {}
         transport::CreditWord collect_grants() override { return end_.collect_apart(); }
-        bool can_write(const transport::RemoteMemory& remote) const override {
-            return end_.can().notifies && remote.length != 0;  // else it goes in packets
-        }
 
       private:
         LinkEnd& end_;
@@ -161,11 +158,12 @@ class LinkEnd final : public transport::Channel {
     bool held_down_ = false;  // the candidate has a pause
     unsigned lost_ = 0;       // cables so far
 
-    LaneCounts granted_ = 0;       // credits given back so far
-    LaneCounts home_ = 0;          // and that have come home here
-    LaneCounts stashed_ = 0;       // that came by a cable which is not in use yet
-    std::uint32_t notices_ = 0;    // of the far end's remote writes, that arrived
-    std::uint32_t confirmed_ = 0;  // of ours
+    LaneCounts granted_ = 0;         // credits given back so far
+    LaneCounts home_ = 0;            // and that have come home here
+    LaneCounts stashed_ = 0;         // that came by a cable which is not in use yet
+    std::uint32_t notices_ = 0;      // of the far end's remote writes, that arrived
+    std::uint32_t unconfirmed_ = 0;  // of these, since it was told last over the cable
+    std::uint32_t confirmed_ = 0;    // of ours
     RetainedWrites writes_;
 
     // On a detour.

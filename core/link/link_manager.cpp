@@ -212,6 +212,7 @@ void LinkManager::on_notice(LinkEnd& end, std::uint64_t notice) {
 // One of the far end's is complete, which is to hear of it.
 void LinkManager::count_write(LinkEnd& end) {
     ++end.notices_;
+    ++end.unconfirmed_;
     if (end.cable_ != nullptr)
         hop(*end.connection_.link)->confirms = true;
     else

@@ -131,6 +131,7 @@ class LinkManager {
                       const transport::PacketHeader& header);
     bool confirm_writes(LinkEnd& end, std::uint32_t notices);
     void count_write(LinkEnd& end);
+    static bool confirms_later(const LinkEnd& end, const transport::Channel& cable);
 
     // --- frames of dead links ---
     std::optional<LinkStates::Crossing> crossing_of(const transport::PacketHeader& header) const;

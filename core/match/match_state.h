@@ -48,12 +48,17 @@ class MatchStates {
     explicit MatchStates(int ranks) : states_(std::size_t(ranks)) {}
 
     MatchState& operator[](Rank peer) {
-        auto& state = states_[std::size_t(peer)];
-        if (state == nullptr) state = std::make_unique<MatchState>();
-        return *state;
+        MatchState* const state = states_[std::size_t(peer)].get();
+        return state != nullptr ? *state : make(peer);
     }
 
   private:
+    [[gnu::noinline, gnu::cold]] MatchState& make(Rank peer) {
+        auto& state = states_[std::size_t(peer)];
+        state = std::make_unique<MatchState>();
+        return *state;
+    }
+
     std::vector<std::unique_ptr<MatchState>> states_;
 };
 

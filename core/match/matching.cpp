@@ -2,6 +2,7 @@
 #include "core/match/matching.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace torusmp::core {
 namespace {
@@ -22,58 +23,42 @@ Matching::Matching() : posted_table_(first_table_size) {
     for (auto& table : unexpected_table_) table.resize(first_table_size);
 }
 
-void Matching::post(ReceiveRequest& receive) {
-    if (posted_ >= posted_table_.size()) grow_posted();
-    receive.ordinal_ = next_ordinal_++;
-    receive.posted_ = true;
-    ++posted_;
-    if (receive.peer_ == any_source || receive.tag_ == any_tag) ++wildcards_;
+void Matching::post_with_others(ReceiveRequest& receive) {
+    if (posted_ > posted_table_.size()) grow_posted();
+    if (alone_ != nullptr) link(*std::exchange(alone_, nullptr));
     link(receive);
 }
 
 void Matching::link(ReceiveRequest& receive) {
-    PostedQueue& queue = queue_of(receive.context_, receive.peer_, receive.tag_);
+    receive.hash_ = hash(receive.context_, receive.peer_, receive.tag_);
+    PostedQueue& queue = queue_of(receive.hash_);
     receive.next_ = nullptr;
     receive.previous_ = queue.tail;
     (queue.tail == nullptr ? queue.head : queue.tail->next_) = &receive;
     queue.tail = &receive;
 }
 
-void Matching::remove(ReceiveRequest& receive) {
-    PostedQueue& queue = queue_of(receive.context_, receive.peer_, receive.tag_);
-    (receive.previous_ == nullptr ? queue.head : receive.previous_->next_) = receive.next_;
-    (receive.next_ == nullptr ? queue.tail : receive.next_->previous_) = receive.previous_;
-    receive.posted_ = false;
-    --posted_;
-    if (receive.peer_ == any_source || receive.tag_ == any_tag) --wildcards_;
-}
-
-ReceiveRequest* Matching::first_posted(Context context, Rank source, Tag tag) const {
-    const auto& queue = posted_table_[hash(context, source, tag) & (posted_table_.size() - 1)];
-    for (ReceiveRequest* r = queue.head; r != nullptr; r = r->next_)
-        if (r->tag_ == tag && r->peer_ == source && r->context_ == context) return r;
-    return nullptr;
-}
-
 ReceiveRequest* Matching::last_posted(Context context, Rank source, Tag tag) const {
-    const auto& queue = posted_table_[hash(context, source, tag) & (posted_table_.size() - 1)];
+    const auto same = [&](const ReceiveRequest& r) {
+        return r.tag_ == tag && r.peer_ == source && r.context_ == context;
+    };
+    if (alone_ != nullptr) return same(*alone_) ? alone_ : nullptr;
+    const PostedQueue& queue = queue_of(hash(context, source, tag));
     for (ReceiveRequest* r = queue.tail; r != nullptr; r = r->previous_)
-        if (r->tag_ == tag && r->peer_ == source && r->context_ == context) return r;
+        if (same(*r)) return r;
     return nullptr;
 }
 
-ReceiveRequest* Matching::match_posted(Context context, Rank source, Tag tag) {
+// Of those in queues, some of which have wildcards.
+ReceiveRequest* Matching::oldest_posted(Context context, Rank source, Tag tag) const {
     ReceiveRequest* oldest = first_posted(context, source, tag);
-    if (wildcards_ != 0) {
-        const auto consider = [&](Rank s, Tag t) {
-            ReceiveRequest* r = first_posted(context, s, t);
-            if (r != nullptr && (oldest == nullptr || r->ordinal_ < oldest->ordinal_)) oldest = r;
-        };
-        consider(source, any_tag);
-        consider(any_source, tag);
-        consider(any_source, any_tag);
-    }
-    if (oldest != nullptr) remove(*oldest);
+    const auto consider = [&](Rank s, Tag t) {
+        ReceiveRequest* r = first_posted(context, s, t);
+        if (r != nullptr && (oldest == nullptr || r->ordinal_ < oldest->ordinal_)) oldest = r;
+    };
+    consider(source, any_tag);
+    consider(any_source, tag);
+    consider(any_source, any_tag);
     return oldest;
 }
 

@@ -4,7 +4,9 @@
 // Queues are hashed by key, so that thousands of entries cost no more than a few: a posted receive
 // is in the queue of its key as it stands (wildcards are values of their own); an unexpected
 // message is in the queues of all four keys that could ask for it. Among candidates the oldest
-// wins. Used under the Runtime's lock; links through the entries and owns none of them.
+// wins. A receive that was posted when there was no other is in no queue until a second one comes:
+// that of a blocking call, most often. Used under the Runtime's lock; links through the entries and
+// owns none of them.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +22,36 @@ class Matching {
   public:
     Matching();
 
-    void post(ReceiveRequest& receive);
-    void remove(ReceiveRequest& receive);
+    void post(ReceiveRequest& receive) {
+        receive.ordinal_ = next_ordinal_++;
+        receive.posted_ = true;
+        if (has_wildcard(receive)) ++wildcards_;
+        if (posted_++ == 0)
+            alone_ = &receive;
+        else
+            post_with_others(receive);
+    }
+    void remove(ReceiveRequest& receive) {
+        if (alone_ == &receive)
+            alone_ = nullptr;
+        else
+            unlink(receive);
+        receive.posted_ = false;
+        --posted_;
+        if (has_wildcard(receive)) --wildcards_;
+    }
     // The oldest posted receive that takes such a message; it is removed. Null: none.
-    ReceiveRequest* match_posted(Context context, Rank source, Tag tag);
+    ReceiveRequest* match_posted(Context context, Rank source, Tag tag) {
+        if (posted_ == 0) return nullptr;
+        ReceiveRequest* found = alone_;
+        if (found == nullptr)
+            found = wildcards_ == 0 ? first_posted(context, source, tag)
+                                    : oldest_posted(context, source, tag);
+        else if (!takes(*found, context, source, tag))
+            return nullptr;
+        if (found != nullptr) remove(*found);
+        return found;
+    }
     // The youngest posted receive with exactly this key: shows whether all before it are announced.
     ReceiveRequest* last_posted(Context context, Rank source, Tag tag) const;
     bool wildcards_posted() const { return wildcards_ != 0; }
@@ -37,6 +65,7 @@ class Matching {
     std::size_t unexpected() const { return unexpected_; }
     template <class Visit>
     void for_each_posted(Visit&& visit) const {
+        if (alone_ != nullptr) visit(*alone_);
         for (const PostedQueue& queue : posted_table_)
             for (ReceiveRequest* r = queue.head; r != nullptr; r = r->next_) visit(*r);
     }
@@ -56,22 +85,47 @@ class Matching {
         Unexpected* tail = nullptr;
     };
 
-    static std::size_t hash(Context context, Rank source, Tag tag) {
+    static bool takes(const ReceiveRequest& receive, Context context, Rank source, Tag tag) {
+        return receive.context_ == context &&
+               (receive.peer_ == source || receive.peer_ == any_source) &&
+               (receive.tag_ == tag || receive.tag_ == any_tag);
+    }
+    static bool has_wildcard(const ReceiveRequest& receive) {
+        return receive.peer_ == any_source || receive.tag_ == any_tag;
+    }
+
+    static std::uint32_t hash(Context context, Rank source, Tag tag) {
         std::uint64_t h = (std::uint64_t(std::uint32_t(source)) << 32 | std::uint32_t(tag)) +
                           0x9e3779b97f4a7c15u * (context + 1);
         h ^= h >> 29;
         h *= 0xbf58476d1ce4e5b9u;
-        return std::size_t(h >> 32);
+        return std::uint32_t(h >> 32);
     }
-    PostedQueue& queue_of(Context context, Rank source, Tag tag) {
-        return posted_table_[hash(context, source, tag) & (posted_table_.size() - 1)];
+    PostedQueue& queue_of(std::uint32_t hashed) {
+        return posted_table_[hashed & (posted_table_.size() - 1)];
     }
-    ReceiveRequest* first_posted(Context context, Rank source, Tag tag) const;
+    const PostedQueue& queue_of(std::uint32_t hashed) const {
+        return posted_table_[hashed & (posted_table_.size() - 1)];
+    }
+    ReceiveRequest* first_posted(Context context, Rank source, Tag tag) const {
+        const PostedQueue& queue = queue_of(hash(context, source, tag));
+        for (ReceiveRequest* r = queue.head; r != nullptr; r = r->next_)
+            if (r->tag_ == tag && r->peer_ == source && r->context_ == context) return r;
+        return nullptr;
+    }
+    ReceiveRequest* oldest_posted(Context context, Rank source, Tag tag) const;
+    void post_with_others(ReceiveRequest& receive);
+    void unlink(ReceiveRequest& receive) {
+        PostedQueue& queue = queue_of(receive.hash_);
+        (receive.previous_ == nullptr ? queue.head : receive.previous_->next_) = receive.next_;
+        (receive.next_ == nullptr ? queue.tail : receive.next_->previous_) = receive.previous_;
+    }
     void link(ReceiveRequest& receive);
     void link(Unexpected& message);
     void grow_posted();
     void grow_unexpected();
 
+    ReceiveRequest* alone_ = nullptr;  // posted, and in no queue: there is no other
     std::vector<PostedQueue> posted_table_;
     std::vector<UnexpectedQueue> unexpected_table_[4];  // (s,t) (s,*) (*,t) (*,*)
     std::size_t posted_ = 0;

@@ -17,8 +17,9 @@ using transport::Clock;
 // Polls between two looks at the clock, where a poll costs no more than a look.
 constexpr unsigned polls_per_look = 64;
 constexpr unsigned kernel_polls_per_look = 4;
-// Where others want the core, polling before sleep is reduced to this part of Options::spin.
-constexpr int spin_under_contention = 8;
+// Polls at the beginning of a wait between which the processor is not told that this is a spin
+// loop: as many as a short message takes a few times over.
+constexpr unsigned polls_without_pause = 128;
 // How long a wait lasts before tasks are told; then twice as long, and so on.
 constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
 // Times the core is yielded to other ranks before sleeping, where ranks outnumber cores.
@@ -67,7 +68,8 @@ void Progress::stop() {
 bool Progress::poll_unlocked() {
     bool moved = false;
     for (transport::Interface* it : connections_.interfaces()) moved |= it->poll(sink_) > 0;
-    if (std::exchange(commons_.stirred, false)) {
+    if (commons_.stirred) [[unlikely]] {
+        commons_.stirred = false;
         moved = true;
         if (connections_.has_unreached()) faults_.close_unreached();
     }
@@ -149,8 +151,14 @@ void Progress::linger(std::string_view what) {
     for (const Listed& listed : tasks_) listed.task->linger();
 }
 
+// Looks at what the polls before have brought before it polls once more: so nothing stands between
+// what a poll has brought and the caller.
 void Progress::Waiter::turn() {
+    look();
     progress_.poll();
+}
+
+void Progress::Waiter::look() {
     // Another thread may have moved what this one waits for, since it last looked.
     if (const std::uint64_t moves = progress_.moves_.load(std::memory_order_acquire);
         moves != moves_seen_) {
@@ -171,14 +179,17 @@ void Progress::Waiter::turn() {
             sched_yield();
             return;
         }
-    } else if (idle_turns_ % progress_.polls_per_look_ != 0) {
-        pause();
+    }
+    const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
+    const bool spins = !options.oversubscribed && spin.count() != 0;
+    if (spins && idle_turns_ % progress_.polls_per_look_ != 0) {
+        // Not at first: what is under way already is found sooner.
+        if (idle_turns_ > polls_without_pause) pause();
         return;
     }
     const auto now = Clock::now();
     if (began_ == Clock::time_point{}) began_ = warned_ = now;
-    const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
-    if (!options.oversubscribed && now - began_ < spin) return;
+    if (spins && now - began_ < spin) return;
     speak(now);
     progress_.sleep_until(next_word(), moves_seen_);
 }
@@ -235,8 +246,8 @@ void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen)
         asleep_ = true;
         if (locking_) lock.unlock();
         sleep_in_interfaces(deadline);
-        if (contention_.slept())
-            spin_ = options_.spin.count() / (contention_.present() ? spin_under_contention : 1);
+        // Where others want the core, who waits gives it to them.
+        if (contention_.slept()) spin_ = contention_.present() ? 0 : options_.spin.count();
         if (locking_) lock.lock();
         asleep_ = false;
         if (others_asleep_ != 0) moved_.notify_all();  // one of them watches from now on

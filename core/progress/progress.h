@@ -61,9 +61,11 @@ class Progress {
         }
         Waiter(const Waiter&) = delete;
         Waiter& operator=(const Waiter&) = delete;
+        // Polls, and sleeps before if the polls so far have moved nothing.
         void turn();
 
       private:
+        void look();
         void speak(transport::Clock::time_point now);
         transport::Clock::time_point next_word() const;
 
@@ -79,6 +81,8 @@ class Progress {
         bool lingers_ = false;
     };
 
+    // Whether several threads may call: then Guards are taken.
+    bool locks() const { return locking_; }
     // Starts the progress thread, if there is to be one.
     void start();
     void stop();

@@ -13,8 +13,7 @@ constexpr std::size_t most_held = 64;         // of one peer; more breaks the pr
 }  // namespace
 
 bool Announcements::worth_it(const ReceiveRequest& request) {
-    if (request.buffer_.bytes < commons_.options.eager_limit || request.buffer_.bytes == 0 ||
-        request.peer_ == any_source || request.tag_ == any_tag ||
+    if (request.buffer_.bytes == 0 || request.peer_ == any_source || request.tag_ == any_tag ||
         request.peer_ == commons_.rank() || matching_.wildcards_posted())
         return false;
     if (states_[request.peer_].announced >= most_announced) return false;

@@ -39,9 +39,18 @@ class Announcements {
           states_(states),
           receives_(receives) {}
 
-    // Whether this receive, not posted yet, is to be announced once it is.
+    // Whether this receive of a large message, not posted yet, is to be announced once it is.
     bool worth_it(const ReceiveRequest& request);
     void announce(ReceiveRequest& request);
+    // Counts a message that is sent now, unless announcements are held, of which one may be meant
+    // for it: false, and nothing was done.
+    bool count_sent(Rank peer, Context context, Tag tag) {
+        MatchState& match = states_[peer];
+        if (!match.held.empty()) [[unlikely]]
+            return false;
+        match.log[match.sent++ % MatchState::log_size] = {context, tag, false};
+        return true;
+    }
     // Counts a message that is sent now, and takes the announcement that it fulfils, if there is
     // one.
     std::optional<Announcement> take(Rank peer, Context context, Tag tag) {

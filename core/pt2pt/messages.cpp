@@ -20,7 +20,18 @@ Connection* Messages::cable(routing::Direction direction) {
     return connections_.peer(dest).ways_out != 0 ? connections_.link(direction) : nullptr;
 }
 
-void Messages::send(SendRequest& request, Buffer buffer, Rank dest, Connection* link,
+bool Messages::send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag) {
+    Peer& peer = connections_.peer(dest);
+    Connection* const connection = peer.via;
+    if (message.size() >= commons_.options.eager_limit || connection == nullptr || peer.dead ||
+        !connection->messages.empty() || !connection->may_enter() ||
+        !announcements_.count_sent(dest, context, tag)) [[unlikely]]
+        return false;
+    sender_.transmit_eager(*connection, peer, context, tag, message);
+    return true;
+}
+
+void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Connection* link,
                     Context context, Tag tag, SendMode mode) {
     commons_.open(request, buffer, dest);
     request.context_ = context;
@@ -74,18 +85,33 @@ bool Messages::emit(SendRequest& request, Connection& connection) {
     return true;
 }
 
-void Messages::receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context,
-                       Tag tag) {
-    commons_.open(request, buffer, source);
+inline void Messages::receive_here(ReceiveRequest& request, Rank source, Context context, Tag tag) {
+    commons_.open(request, source);
     request.context_ = context;
     request.tag_ = tag;
     request.flow_ = nullptr;
-    if (Unexpected* message = claim(source, context, tag)) return take(request, *message);
+    if (matching_.unexpected() != 0)
+        if (Unexpected* message = claim(source, context, tag)) return take(request, *message);
     if (source != any_source && connections_.peer(source).dead)
         return commons_.complete(request, Error::unreachable);
-    const bool tell = announcements_.worth_it(request);
+    const bool tell =
+        request.bytes() >= commons_.options.eager_limit && announcements_.worth_it(request);
     matching_.post(request);
     if (tell) announcements_.announce(request);
+}
+
+void Messages::receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,
+                       Tag tag) {
+    request.buffer_ = buffer;
+    receive_here(request, source, context, tag);
+}
+
+void Messages::receive_block(ReceiveRequest& request, transport::Bytes block, Rank source,
+                             Context context, Tag tag) {
+    request.buffer_.base = block.data();
+    request.buffer_.bytes = block.size();
+    request.buffer_.layout = nullptr;
+    receive_here(request, source, context, tag);
 }
 
 Unexpected* Messages::claim(Rank source, Context context, Tag tag) {
@@ -94,7 +120,7 @@ Unexpected* Messages::claim(Rank source, Context context, Tag tag) {
     return message;
 }
 
-void Messages::receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed) {
+void Messages::receive(ReceiveRequest& request, const Buffer& buffer, Unexpected& claimed) {
     commons_.open(request, buffer, claimed.source);
     request.context_ = claimed.context;
     request.tag_ = claimed.tag;
@@ -102,27 +128,36 @@ void Messages::receive(ReceiveRequest& request, Buffer buffer, Unexpected& claim
     take(request, claimed);
 }
 
-bool Messages::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    if (header.tag < 0 || header.length >= std::max<std::size_t>(commons_.options.eager_limit, 1))
-        return false;
-    ++states_[peer.rank].seen;
-    if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag)) {
-        deliver(*request, peer.rank, header.tag, payload, header.length);
-        return true;
-    }
-    matching_.keep(make_unexpected(commons_.pool, peer.rank, header.context, header.tag, payload,
-                                   header.length));
-    return true;
-}
-
-void Messages::deliver(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,
-                       std::size_t bytes) {
+inline void Messages::deliver_here(ReceiveRequest& request, Rank source, Tag tag,
+                                   const std::byte* payload, std::size_t bytes) {
     if (request.receive_handle_ != 0) receives_.close(request);
     request.status_.source = source;
     request.status_.tag = tag;
     request.status_.bytes = bytes;
     request.buffer_.unpack(0, payload, std::min(bytes, request.buffer_.bytes));
     commons_.complete(request, bytes > request.buffer_.bytes ? Error::truncated : Error::none);
+}
+
+void Messages::deliver(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,
+                       std::size_t bytes) {
+    deliver_here(request, source, tag, payload, bytes);
+}
+
+bool Messages::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    if (header.tag < 0 || header.length >= std::max<std::size_t>(commons_.options.eager_limit, 1))
+        return false;
+    ++states_[peer.rank].seen;
+    if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag)) {
+        deliver_here(*request, peer.rank, header.tag, payload, header.length);
+        return true;
+    }
+    keep(peer, header, payload);
+    return true;
+}
+
+void Messages::keep(const Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    matching_.keep(make_unexpected(commons_.pool, peer.rank, header.context, header.tag, payload,
+                                   header.length));
 }
 
 void Messages::take(ReceiveRequest& request, Unexpected& message) {

@@ -35,11 +35,18 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
+    // A small message of one block, whole and at once, if nothing stands in its way. False: nothing
+    // was done.
+    bool send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag);
     // link: which of two cables it takes; null: any.
-    void send(SendRequest& request, Buffer buffer, Rank dest, Connection* link, Context context,
-              Tag tag, SendMode mode);
-    void receive(ReceiveRequest& request, Buffer buffer, Rank source, Context context, Tag tag);
-    void receive(ReceiveRequest& request, Buffer buffer, Unexpected& claimed);
+    void send(SendRequest& request, const Buffer& buffer, Rank dest, Connection* link,
+              Context context, Tag tag, SendMode mode);
+    void receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,
+                 Tag tag);
+    // The same into one block.
+    void receive_block(ReceiveRequest& request, transport::Bytes block, Rank source,
+                       Context context, Tag tag);
+    void receive(ReceiveRequest& request, const Buffer& buffer, Unexpected& claimed);
     Unexpected* claim(Rank source, Context context, Tag tag);
 
     // The cable to the neighbour in that direction; null if there is no choice.
@@ -57,6 +64,13 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     void report(std::string& text) const;
 
   private:
+    // As parts of their callers.
+    [[gnu::always_inline]] void receive_here(ReceiveRequest& request, Rank source, Context context,
+                                             Tag tag);
+    [[gnu::always_inline]] void deliver_here(ReceiveRequest& request, Rank source, Tag tag,
+                                             const std::byte* payload, std::size_t bytes);
+    [[gnu::noinline]] void keep(const Peer& peer, const transport::PacketHeader& header,
+                                const std::byte* payload);
     bool emit(SendRequest& request, Connection& connection) override;
     void drop(SendRequest& request, Error error) override { sends_.finish(request, error); }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts the pages where mkdocs takes them from: those of docs/, those that stand elsewhere in the
-sources, and those that are made.
+"""Puts the pages where mkdocs takes them from: those of docs/ with their pictures, those that stand
+elsewhere in the sources, and those that are made.
 
     stage.py SOURCES OUT NAME=FILE...
 
@@ -20,6 +20,7 @@ def main(sources, out, *made):
     sources, out = pathlib.Path(sources).resolve(), pathlib.Path(out)
     places = {(sources / path).resolve(): name for path, name in ELSEWHERE.items()}
     places |= {page.resolve(): page.name for page in sorted((sources / "docs").glob("*.md"))}
+    pictures = {picture.resolve(): picture.name for picture in (sources / "docs").glob("*.svg")}
     texts = {name: page.read_text() for page, name in places.items()}
     texts["licence.md"] = "# Licence\n\n    " + texts["licence.md"].replace("\n", "\n    ")
     for page in made:
@@ -31,7 +32,7 @@ def main(sources, out, *made):
             target, hash_sign, anchor = found[1].partition("#")
             if "://" in target or not target:
                 return found[0]
-            name = places.get((source.parent / target).resolve())
+            name = places.get((source.parent / target).resolve()) or pictures.get((source.parent / target).resolve())
             if name is None:
                 sys.exit(f"{source}: {target} is no page of the site: expected a page of docs/ or one of {list(ELSEWHERE)}")
             return f"]({name}{hash_sign}{anchor})"
@@ -42,6 +43,8 @@ def main(sources, out, *made):
         old.unlink()
     for page, name in places.items():
         texts[name] = re.sub(r"\]\(([^)\s]+)\)", move(page), texts[name])
+    for picture, name in pictures.items():
+        (out / name).write_bytes(picture.read_bytes())
     for name, text in texts.items():
         (out / name).write_text(text)
 

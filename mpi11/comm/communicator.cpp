@@ -80,7 +80,8 @@ Communicator::~Communicator() = default;
 // Machine ranks are looked up in a table, which communicators with the same numbering do not need.
 void Communicator::index_peers() {
     const int ranks = runtime().size();
-    bool same = int(peers_.size()) == ranks;
+    remote_size_ = int(peers_.size());
+    bool same = remote_size_ == ranks;
     for (int i = 0; same && i < ranks; ++i) same = peers_[std::size_t(i)] == i;
     if (same) return;
     rank_of_.assign(std::size_t(ranks), -1);

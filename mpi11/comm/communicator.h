@@ -52,7 +52,7 @@ class Communicator : public Object {
     int rank() const { return group_.member(); }
     int size() const { return group_.size(); }
     bool inter() const { return inter_; }
-    int remote_size() const { return int(peers_.size()); }
+    int remote_size() const { return remote_size_; }
 
     // --- messages: ranks are those of the remote group where there is one ---
     // The machine rank of a peer. Precondition: 0 <= rank < remote_size().
@@ -87,6 +87,7 @@ class Communicator : public Object {
     bool inter_ = false;
     collectives::Group group_;
     std::vector<Rank> peers_;
+    int remote_size_ = 0;
     std::vector<int> rank_of_;  // by machine rank; empty: the same numbers
 };
 

@@ -187,6 +187,11 @@ using LayoutHold = std::shared_ptr<const core::Layout>;
 core::Buffer scattered_buffer(const void* address, std::size_t count, const Datatype& type,
                               LayoutHold& hold);
 
+// The memory of a message of a dense type.
+inline transport::Bytes block_of(const void* address, std::size_t count, const Datatype& type) {
+    return {core::displaced(address, type.true_lb()), count * type.size()};
+}
+
 // The memory of a message. Allocates nothing; one block needs no hold.
 inline core::Buffer buffer_of(const void* address, std::size_t count, const Datatype& type,
                               LayoutHold& hold) {

@@ -38,18 +38,21 @@ template <class... Arguments>
     throw Failure(code, fmt::format(text, std::forward<Arguments>(arguments)...));
 }
 
-// The object of a handle; throws Failure with the error class of T if it is not one.
 template <class T>
-T& checked(typename T::Handle handle) {
-    T* const object = find<T>(handle);
-    if (object == nullptr) [[unlikely]] {
-        if (handle == T::null_handle) fail(T::error_class, "found {}", T::null_name);
-        fail(T::error_class, "found {}, which is no {}, or one that was freed",
-             reinterpret_cast<const void*>(handle), T::noun);
-    }
-    return *object;
+[[noreturn, gnu::noinline]] void wrong_handle(typename T::Handle handle) {
+    if (handle == T::null_handle) fail(T::error_class, "found {}", T::null_name);
+    fail(T::error_class, "found {}, which is no {}, or one that was freed",
+         reinterpret_cast<const void*>(handle), T::noun);
 }
 
+// The object of a handle; throws Failure with the error class of T if it is not one.
+template <class T>
+[[gnu::always_inline]] inline T& checked(typename T::Handle handle) {
+    T* const object = find<T>(handle);
+    if (object == nullptr) [[unlikely]]
+        wrong_handle<T>(handle);
+    return *object;
+}
 // Handles an error; returns the code that the call returns. `comm`: null for MPI_COMM_WORLD. Does
 // not return if the handler ends the job, or if MPI is not running.
 int raise(const char* call, Communicator* comm, const std::exception& error) noexcept;

@@ -108,9 +108,9 @@ struct Argument<Handle*> {
 
 // The C function with the arguments as Fortran passes them.
 template <auto function>
-struct Call;
+struct CallInC;
 template <class Result, class... Parameters, Result (*function)(Parameters...)>
-struct Call<function> {
+struct CallInC<function> {
     static constexpr std::size_t arity = sizeof...(Parameters);
     static Result run(typename Argument<Parameters>::Passed... passed) {
         return function(Argument<Parameters>(passed).in_c()...);
@@ -120,7 +120,7 @@ struct Call<function> {
         typename Argument<std::tuple_element_t<place, std::tuple<Parameters...>>>::Passed;
 };
 template <auto function, std::size_t place>
-using Passed = typename Call<function>::template Passed<place>;
+using Passed = typename CallInC<function>::template Passed<place>;
 
 }  // namespace torusmp::mpi
 

@@ -4,7 +4,7 @@
 // this one.
 #include "mpi11/fortran/arguments.h"
 
-using torusmp::mpi::Call;
+using torusmp::mpi::CallInC;
 using torusmp::mpi::Passed;
 
 // The parameters of a routine whose C function F has so many, and their names.
@@ -38,9 +38,9 @@ using torusmp::mpi::Passed;
 #define NAMES_13 NAMES_12, m
 
 #define ROUTINE(parameters, lower, Name)                                                     \
-    static_assert(Call<PMPI_##Name>::arity == parameters);                                   \
+    static_assert(CallInC<PMPI_##Name>::arity == parameters);                                   \
     extern "C" void pmpi_##lower##_(PARAMETERS_##parameters(PMPI_##Name) MPI_Fint* ierror) { \
-        *ierror = Call<PMPI_##Name>::run(NAMES_##parameters);                                \
+        *ierror = CallInC<PMPI_##Name>::run(NAMES_##parameters);                                \
     }                                                                                        \
     FORTRAN_NAME(lower)
 

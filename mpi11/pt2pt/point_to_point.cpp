@@ -11,39 +11,72 @@ namespace torusmp::mpi {
 
 namespace {
 
+// Most messages that programs wait for are small and leave at once.
+bool left_at_once(const void* buffer, std::size_t count, const Datatype& type, int dest, int tag,
+                  const Communicator& comm) {
+    return type.dense() && runtime().send_at_once(block_of(buffer, count, type), comm.peer(dest),
+                                                  comm.context(), tag);
+}
+
+// Any other.
+[[gnu::noinline]] void send_and_wait(const char* call, const void* buffer, std::size_t count,
+                                     const Datatype& type, int dest, int tag,
+                                     const Communicator& comm, core::SendMode mode) {
+    LayoutHold hold;
+    const core::Buffer message = buffer_of(buffer, count, type, hold);
+    core::SendRequest request;
+    runtime().send(request, message, comm.peer(dest), comm.context(), tag, mode);
+    runtime().wait(request, call);
+    check_sent(request, comm, dest, tag);
+}
+
 // The calls differ only in constants: each gets a body of its own.
 template <class Count>
 [[gnu::always_inline]] inline int send(const char* call, const void* buffer, Count count,
                                        MPI_Datatype datatype, int dest, int tag, MPI_Comm handle,
                                        core::SendMode mode) {
-    return api(call, handle, [&](Communicator& comm) {
-        const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
-        if (dest == MPI_PROC_NULL) return;
-        LayoutHold hold;
-        const core::Buffer message = buffer_of(buffer, std::size_t(count), type, hold);
-        core::SendRequest request;
-        runtime().send(request, message, comm.peer(dest), comm.context(), tag, mode);
-        if (!request.complete()) runtime().wait(request, call);
-        check_sent(request, comm, dest, tag);
-    });
+    return api(
+        call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
+            const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
+            if (dest == MPI_PROC_NULL) return;
+            if (mode == core::SendMode::standard &&
+                left_at_once(buffer, std::size_t(count), type, dest, tag, comm)) [[likely]]
+                return;
+            send_and_wait(call, buffer, std::size_t(count), type, dest, tag, comm, mode);
+        });
+}
+
+[[gnu::noinline]] void receive_scattered(const char* call, void* buffer, std::size_t count,
+                                         const Datatype& type, int source, int tag,
+                                         const Communicator& comm, MPI_Status* status) {
+    LayoutHold hold;
+    const core::Buffer message = buffer_of(buffer, count, type, hold);
+    core::ReceiveRequest request;
+    runtime().receive(request, message, machine_source(comm, source), comm.context(),
+                      core_tag(tag));
+    runtime().wait(request, call);
+    set_received(status, request, comm);
+    check_received(request, comm);
 }
 
 template <class Count>
 [[gnu::always_inline]] inline int receive(const char* call, void* buffer, Count count,
                                           MPI_Datatype datatype, int source, int tag,
                                           MPI_Comm handle, MPI_Status* status) {
-    return api(call, handle, [&](Communicator& comm) {
-        const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
-        if (source == MPI_PROC_NULL) return set_proc_null(status);
-        LayoutHold hold;
-        const core::Buffer message = buffer_of(buffer, std::size_t(count), type, hold);
-        core::ReceiveRequest request;
-        runtime().receive(request, message, machine_source(comm, source), comm.context(),
-                          core_tag(tag));
-        if (!request.complete()) runtime().wait(request, call);
-        set_received(status, request, comm);
-        check_received(request, comm);
-    });
+    return api(
+        call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
+            const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
+            if (source == MPI_PROC_NULL) return set_proc_null(status);
+            if (!type.dense()) [[unlikely]]
+                return receive_scattered(call, buffer, std::size_t(count), type, source, tag, comm,
+                                         status);
+            core::ReceiveRequest request;
+            runtime().receive_block(request, block_of(buffer, std::size_t(count), type),
+                                    machine_source(comm, source), comm.context(), core_tag(tag));
+            runtime().wait(request, call);
+            set_received(status, request, comm);
+            check_received(request, comm);
+        });
 }
 
 // Starts a request of that kind, or only prepares a persistent one.
@@ -52,26 +85,32 @@ template <class Count>
                                              MPI_Datatype datatype, int dest, int tag,
                                              MPI_Comm handle, MPI_Request* result,
                                              Request::Mode mode, bool persistent) {
-    return api(call, handle, [&](Communicator& comm) {
-        check_output("request", result);
-        const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
-        const bool nothing = dest == MPI_PROC_NULL || mode == Request::Mode::buffered;
-        Request& request =
-            Request::take(nothing ? Request::What::nothing : Request::What::send, call, comm);
-        request.mode = mode;
-        request.persistent = persistent;
-        request.active = !persistent;
-        request.peer = dest;
-        request.tag = tag;
-        request.buffer = buffer_of(buffer, std::size_t(count), type, request.layout);
-        *result = handle_of(request);
-        if (persistent) return;
-        if (nothing) return start(request);
-        request.plain = type.dense();
-        runtime().send(request.send, request.buffer, comm.peer(dest), comm.context(), tag,
-                       mode == Request::Mode::synchronous ? core::SendMode::synchronous
-                                                          : core::SendMode::standard);
-    });
+    return api(
+        call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
+            check_output("request", result);
+            const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
+            const bool nothing = dest == MPI_PROC_NULL || mode == Request::Mode::buffered;
+            Request& request =
+                Request::take(nothing ? Request::What::nothing : Request::What::send, call, comm);
+            request.mode = mode;
+            request.persistent = persistent;
+            request.active = !persistent;
+            request.peer = dest;
+            request.tag = tag;
+            request.buffer = buffer_of(buffer, std::size_t(count), type, request.layout);
+            *result = handle_of(request);
+            if (persistent) return;
+            if (nothing) return start(request);
+            request.plain = type.dense();
+            if (mode == Request::Mode::standard &&
+                left_at_once(buffer, std::size_t(count), type, dest, tag, comm)) [[likely]] {
+                request.what = Request::What::nothing;
+                return;
+            }
+            runtime().send(request.send, request.buffer, comm.peer(dest), comm.context(), tag,
+                           mode == Request::Mode::synchronous ? core::SendMode::synchronous
+                                                              : core::SendMode::standard);
+        });
 }
 
 template <class Count>
@@ -79,24 +118,30 @@ template <class Count>
                                                 MPI_Datatype datatype, int source, int tag,
                                                 MPI_Comm handle, MPI_Request* result,
                                                 bool persistent) {
-    return api(call, handle, [&](Communicator& comm) {
-        check_output("request", result);
-        const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
-        const bool nothing = source == MPI_PROC_NULL;
-        Request& request =
-            Request::take(nothing ? Request::What::nothing : Request::What::receive, call, comm);
-        request.is_receive = true;
-        request.persistent = persistent;
-        request.active = !persistent;
-        request.peer = source;
-        request.tag = tag;
-        request.buffer = buffer_of(buffer, std::size_t(count), type, request.layout);
-        *result = handle_of(request);
-        if (persistent || nothing) return;
-        request.plain = type.dense();
-        runtime().receive(request.receive, request.buffer, machine_source(comm, source),
-                          comm.context(), core_tag(tag));
-    });
+    return api(
+        call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
+            check_output("request", result);
+            const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
+            const bool nothing = source == MPI_PROC_NULL;
+            Request& request = Request::take(
+                nothing ? Request::What::nothing : Request::What::receive, call, comm);
+            request.is_receive = true;
+            request.persistent = persistent;
+            request.active = !persistent;
+            request.peer = source;
+            request.tag = tag;
+            request.buffer = buffer_of(buffer, std::size_t(count), type, request.layout);
+            *result = handle_of(request);
+            if (persistent || nothing) return;
+            request.plain = type.dense();
+            if (request.plain) [[likely]]
+                runtime().receive_block(request.receive, block_of(buffer, std::size_t(count), type),
+                                        machine_source(comm, source), comm.context(),
+                                        core_tag(tag));
+            else
+                runtime().receive(request.receive, request.buffer, machine_source(comm, source),
+                                  comm.context(), core_tag(tag));
+        });
 }
 
 // A send and a receive at once. Both are complete when this returns or throws.

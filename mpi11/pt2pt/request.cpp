@@ -111,19 +111,15 @@ std::string words_for(const Communicator& comm, int rank) {
 
 }  // namespace
 
-void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag) {
+void wrong::sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag) {
     const core::Error error = send.status().error;
-    if (error == core::Error::none || error == core::Error::cancelled) [[likely]]
-        return;
     fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
          "the send of {} bytes with tag {} to {} failed: {}", send.bytes(), tag,
          words_for(comm, dest), why_failed(error, send.peer()));
 }
 
-void check_received(const core::ReceiveRequest& receive, const Communicator& comm) {
+void wrong::received(const core::ReceiveRequest& receive, const Communicator& comm) {
     const core::Status& status = receive.status();
-    if (status.error == core::Error::none || status.error == core::Error::cancelled) [[likely]]
-        return;
     if (status.error == core::Error::truncated)
         fail(MPI_ERR_TRUNCATE, "{} sent {} bytes with tag {}, the receive has room for {}",
              words_for(comm, comm.rank_of(status.source)), status.bytes, status.tag,

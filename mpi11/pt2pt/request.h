@@ -55,7 +55,8 @@ class Request : public Object {
     static constexpr const char* null_name = "MPI_REQUEST_NULL";
     static constexpr const char* noun = "request";
 
-    // nothing: complete as soon as it is started (buffered sends, MPI_PROC_NULL).
+    // nothing: complete as soon as it is started (buffered sends, MPI_PROC_NULL, small messages
+    // that left at once).
     enum class What : std::uint8_t { nothing, send, receive, work };
     enum class Mode : std::uint8_t { standard, synchronous, buffered };
 
@@ -71,7 +72,7 @@ class Request : public Object {
         request.sends_too = false;
         request.plain = false;
         request.call = call;
-        request.comm = Reference<Communicator>(comm);
+        request.comm.hold(comm);  // those in the pool have none
         return request;
     }
     // Back to the pool. Precondition: complete() or inactive.
@@ -177,8 +178,9 @@ inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count
 
 // Throw Failure for a wrong argument; the type is returned.
 template <class Count>
-inline const Datatype& check_send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
-                                  int tag, const Communicator& comm) {
+[[gnu::always_inline]] inline const Datatype& check_send(const void* buffer, Count count,
+                                                         MPI_Datatype datatype, int dest, int tag,
+                                                         const Communicator& comm) {
     check_count(count);
     const Datatype& type = type_of_message(datatype, count, dest);
     check_dest(comm, dest);
@@ -187,8 +189,9 @@ inline const Datatype& check_send(const void* buffer, Count count, MPI_Datatype 
     return type;
 }
 template <class Count>
-inline const Datatype& check_receive(const void* buffer, Count count, MPI_Datatype datatype,
-                                     int source, int tag, const Communicator& comm) {
+[[gnu::always_inline]] inline const Datatype& check_receive(const void* buffer, Count count,
+                                                            MPI_Datatype datatype, int source,
+                                                            int tag, const Communicator& comm) {
     check_count(count);
     const Datatype& type = type_of_message(datatype, count, source);
     check_source(comm, source);
@@ -205,8 +208,21 @@ inline Rank machine_source(const Communicator& comm, int source) {
 std::string why_failed(core::Error error, Rank peer);
 
 // Throws Failure for a message that ended with an error.
-void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
-void check_received(const core::ReceiveRequest& receive, const Communicator& comm);
+namespace wrong {
+[[noreturn]] void sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
+[[noreturn]] void received(const core::ReceiveRequest& receive, const Communicator& comm);
+}  // namespace wrong
+inline bool ended_well(core::Error error) {
+    return error == core::Error::none || error == core::Error::cancelled;
+}
+inline void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag) {
+    if (!ended_well(send.status().error)) [[unlikely]]
+        wrong::sent(send, comm, dest, tag);
+}
+inline void check_received(const core::ReceiveRequest& receive, const Communicator& comm) {
+    if (!ended_well(receive.status().error)) [[unlikely]]
+        wrong::received(receive, comm);
+}
 // The status of a receive that is complete.
 void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,
                          const Communicator& comm);
@@ -222,8 +238,9 @@ inline void set_received(MPI_Status* status, const core::ReceiveRequest& receive
 
 inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* status) {
     if (!request.plain) return false;
-    if (request.what == Request::What::send) {
-        if (request.send.status().error != core::Error::none) [[unlikely]]
+    if (request.what != Request::What::receive) {
+        if (request.what == Request::What::send && request.send.status().error != core::Error::none)
+            [[unlikely]]
             return false;
         if (status != MPI_STATUS_IGNORE) set_empty(status);
     } else {

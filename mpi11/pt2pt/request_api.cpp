@@ -36,7 +36,15 @@ int api_on(const char* call, MPI_Request* handle, Body&& body) noexcept {
 }
 
 void wait_for(const Request& request, const char* call) {
-    if (!request.complete()) runtime().wait_until([&] { return request.complete(); }, call);
+    runtime().wait_until([&] { return request.complete(); }, call);
+}
+
+// The request, if it is a message of one block, as most are; else null.
+Request* find_plain(const MPI_Request* handle) {
+    if (!hot.running || handle == nullptr) [[unlikely]]
+        return nullptr;
+    Request* const request = find<Request>(*handle);
+    return request != nullptr && request->plain ? request : nullptr;
 }
 
 bool test(const Request& request) {
@@ -122,7 +130,7 @@ int settle_plain(int count, MPI_Request* handles, MPI_Status* statuses) {
         }
         Request* const request = find<Request>(handles[i]);
         if (request == nullptr || !request->plain) return i;
-        wait_for(*request, "MPI_Waitall");
+        if (!request->complete()) wait_for(*request, "MPI_Waitall");
         if (!finish_plain(*request, handles[i], status)) return i;
         if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
     }
@@ -176,6 +184,14 @@ extern "C" {
 
 #pragma weak MPI_Wait = PMPI_Wait
 int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+    if (Request* const plain = find_plain(request)) [[likely]] {
+        try {
+            if (!plain->complete()) wait_for(*plain, plain->call);
+        } catch (const std::exception& error) {
+            return raise("MPI_Wait", plain->comm.get(), error);
+        }
+        if (finish_plain(*plain, *request, status)) return MPI_SUCCESS;
+    }
     return api_on("MPI_Wait", request, [&](Request* waited) {
         if (waited == nullptr) return set_empty(status);
         if (waited->active) wait_for(*waited, waited->call);

@@ -34,7 +34,6 @@ constexpr auto transfer_time = std::chrono::milliseconds(10);
 // Comparisons last longer; but every second is by a short transfer where that takes no time, which
 // most likely runs between two interruptions of the hosts.
 constexpr auto compare_time = std::chrono::milliseconds(50);
-constexpr int comparisons_of_fast = 12, comparisons_of_others = 6, comparisons_if_far_behind = 5;
 constexpr int default_megabits = 1000;  // where the driver does not say
 
 const LinkEnd& start_of(const CableResult& cable, Speeds::Way way) {
@@ -194,14 +193,10 @@ class CableSurvey {
     // Suspects alone, each in turns with a cable that is good.
     void compare(Speeds& speeds) {
         for (const Speeds::Way way : speeds.suspects()) {
-            const bool fast = speeds.are_fast(way);
-            for (int i = 0; i < (fast ? comparisons_of_fast : comparisons_of_others); ++i) {
+            for (int i = 0; speeds.is_open(way); ++i) {
                 const auto beside = speeds.reference(way);
-                if (!beside || (i > 0 && speeds.catches_up(way))) break;
-                if (i >= comparisons_if_far_behind && speeds.far_behind(way) &&
-                    speeds.stays_behind(way))
-                    break;
-                const bool brief = fast && i % 2;
+                if (!beside) break;
+                const bool brief = speeds.are_fast(way) && i % 2;
                 const Pushed own = push_alone(way, brief), other = push_alone(*beside, brief);
                 speeds.compare(way, own, other);
             }

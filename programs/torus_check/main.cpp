@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/printing.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "config/geometry.h"
@@ -88,8 +89,15 @@ class Terminal {
     void show(const char* what, std::size_t done, std::size_t of, const char* things,
               const std::string& late) {
         if (shown_) {
-            fmt::print(stderr, "\r\033[K{}: {} of {} {}{}{}", what, done, of, things,
-                       late.empty() ? "" : ", waiting for ", late);
+            if (what != what_ || done < done_) {
+                what_ = what;
+                since_ = std::chrono::steady_clock::now();
+            }
+            done_ = done;
+            const auto elapsed = std::chrono::steady_clock::now() - since_;
+            fmt::print(stderr, "\r\033[K{}: {} of {} {}, {}{}{}", what, done, of, things,
+                       base::progress_text(done, of, elapsed), late.empty() ? "" : ", waiting for ",
+                       late);
             std::fflush(stderr);
         } else if (!late.empty() && late != told_) {
             fmt::print(stderr, "torus-check: {}: waiting for {}, at most {} (--timeout)\n", what,
@@ -101,7 +109,9 @@ class Terminal {
   private:
     bool shown_;
     std::chrono::milliseconds timeout_;
-    std::string told_;
+    std::string told_, what_;
+    std::size_t done_ = 0;
+    std::chrono::steady_clock::time_point since_{};  // when `what_` began
 };
 
 check::SurveyPlan make_plan(const po::variables_map& given, const config::Settings& settings,

@@ -16,7 +16,10 @@ constexpr double suspicious = 0.7;  // of what fellows carry
 constexpr double slow = 0.6;        // the same, in every comparison
 constexpr double fast = 5e8;
 constexpr double very_slow = 0.1;
-constexpr int few = 3;          // fewer fellows say nothing
+constexpr std::size_t comparisons_of_fast = 12, comparisons_of_others = 6;
+constexpr std::size_t comparisons_if_far_behind = 5;
+constexpr std::size_t most_comparisons = 4;  // so many times as many where hosts are busy
+constexpr int few = 3;                       // fewer fellows say nothing
 constexpr double lossy = 0.02;  // of a slow transfer's segments sent again: that is why it is slow
 // A round trip that is longer by so much is no matter of scheduling.
 constexpr int late_factor = 4;
@@ -172,6 +175,15 @@ bool Speeds::stays_behind(Way way) const {
         measured.compared.bytes_per_second < slow_one_of(measured.references))
         return behind(measured.best, known, suspicious) && behind(measured.compared, beside, slow);
     return false;
+}
+
+bool Speeds::is_open(Way way) const {
+    const std::size_t made = ways_[way].references.size();
+    const std::size_t usual = are_fast(way) ? comparisons_of_fast : comparisons_of_others;
+    if (made > 0 && catches_up(way)) return false;
+    if (made < comparisons_if_far_behind) return true;
+    if (stays_behind(way)) return made < usual && !far_behind(way);
+    return made < most_comparisons * usual;
 }
 
 bool Speeds::catches_up(Way way) const {

@@ -37,14 +37,13 @@ class Speeds {
     // A way that is no suspect, whose driver says the same if any is left; nothing: all are
     // suspects.
     std::optional<Way> reference(Way way) const;
+    // Whether another comparison may change what is known of a suspect: there were few, or the good
+    // ones beside it were as slow too often to tell.
+    bool is_open(Way way) const;
     // Whether it was behind in every comparison.
     bool stays_behind(Way way) const;
-    // Whether it has been as fast as its fellows in a comparison.
-    bool catches_up(Way way) const;
     // Whether its fellows send a short transfer within a time slice of a busy host.
     bool are_fast(Way way) const;
-    // Whether it is so slow that a busy host hardly explains it.
-    bool far_behind(Way way) const;
 
     Rate rate(Way way) const;
     // What is wrong with a way that stays behind. `from`, `to`: its ends.
@@ -53,6 +52,11 @@ class Speeds {
     std::string why_nothing() const;
 
   private:
+    // Whether it has been as fast as its fellows in a comparison.
+    bool catches_up(Way way) const;
+    // Whether it is so slow that a busy host hardly explains it.
+    bool far_behind(Way way) const;
+
     struct Measured {
         std::optional<int> megabits;
         Rate best;  // the fastest transfer, the shortest round trip

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <numeric>
 #include <sstream>
 
 #include "base/address.h"
@@ -36,6 +38,8 @@ Examples:
   torus-info netplan --config cluster.toml --format networkd --output plan
                                                                  files for systemd-networkd, a
                                                                  folder a host
+  torus-info netplan --config cluster.toml --format hosts --apply
+                                                                 names of all nodes into /etc/hosts
 
 Each cable gets a network of four addresses, each node an address of its own on lo, and routes lead
 to every node along the paths that the runtime's relay would take. With these,
@@ -46,8 +50,8 @@ po::options_description make_options() {
     po::options_description options("Options");
     add_common_options(options);
     options.add_options()  //
-        ("format", po::value<std::string>()->value_name("ip|networkd")->default_value("ip"),
-         "lines for ip -batch, or files for systemd-networkd")  //
+        ("format", po::value<std::string>()->value_name("ip|networkd|hosts")->default_value("ip"),
+         "lines for ip -batch, files for systemd-networkd, or lines for /etc/hosts")  //
         ("node", po::value<std::string>()->value_name("N"),
          "only this node, by number or host name")                                   //
         ("apply", "lay the plan on this host (needs root), instead of printing it")  //
@@ -173,12 +177,45 @@ void write(const NodePlan& plan, bool networkd, const std::filesystem::path& fol
     }
 }
 
+constexpr const char* hosts_file = "/etc/hosts";
+
+std::string read_file(const char* name) {
+    std::ifstream in(name);
+    if (!in)
+        throw std::runtime_error(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<int> all_nodes(const Settings& settings) {
+    std::vector<int> all(node_torus(settings) ? std::size_t(node_torus(settings)->size()) : 1);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+// Every host needs the names of all, so there is one text for the whole machine.
+void name_hosts(const Settings& settings, const po::variables_map& given,
+                const NetplanOptions& netplan) {
+    if (given.count("node"))
+        throw UsageError("--node and --format hosts: every host gets the names of all nodes");
+    std::vector<NodePlan> plans;
+    for (const int node : all_nodes(settings)) plans.push_back(plan_node(settings, node, netplan));
+    const std::string block = as_hosts(plans);
+    if (given.count("output")) {
+        const std::filesystem::path folder = given["output"].as<std::string>();
+        std::filesystem::create_directories(folder);
+        base::write_text_file((folder / "hosts").string(), block);
+    } else if (given.count("apply")) {
+        base::write_text_file(hosts_file, with_hosts(read_file(hosts_file), block));
+        fmt::print("{} names of nodes written to {}\n", plans.size(), hosts_file);
+    } else {
+        fmt::print("{}", block);
+    }
+}
+
 std::vector<int> chosen_nodes(const Settings& settings, const po::variables_map& given) {
     if (given.count("node")) return {named_node(settings, given["node"].as<std::string>())};
     if (given.count("apply")) return {node_of_this_host(settings)};
-    std::vector<int> all(node_torus(settings) ? std::size_t(node_torus(settings)->size()) : 1);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = int(i);
-    return all;
+    return all_nodes(settings);
 }
 
 }  // namespace
@@ -196,14 +233,18 @@ int run_netplan(int argc, const char* const* argv) {
         return exit_ok;
     }
     const std::string format = given["format"].as<std::string>();
-    if (format != "ip" && format != "networkd")
-        throw UsageError(
-            fmt::format("--format is \"{}\": expected ip or networkd", base::printable(format)));
+    if (format != "ip" && format != "networkd" && format != "hosts")
+        throw UsageError(fmt::format("--format is \"{}\": expected ip, networkd or hosts",
+                                     base::printable(format)));
     if (given.count("apply") && given.count("output"))
         throw UsageError("--apply and --output: expected one of the two");
     const Settings settings = load(job::schema(), request_from(given));
     NetplanOptions netplan = netplan_from(given);
     netplan.to_links = transport::reaches_link_addresses(settings);
+    if (format == "hosts") {
+        name_hosts(settings, given, netplan);
+        return exit_ok;
+    }
     for (const int node : chosen_nodes(settings, given)) {
         const NodePlan plan = plan_node(settings, node, netplan);
         if (given.count("apply"))

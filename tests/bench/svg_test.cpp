@@ -100,6 +100,7 @@ TEST_CASE("Hops stand at equal distances, each with its tick, and latency has a 
     CHECK(count(svg, "class=\"frame\"") == 2);
     CHECK(svg.find("\u00b5s") != std::string::npos);
     CHECK(labels_of(svg, "middle") == std::vector<std::string>{"1", "2", "3", "4", "5", "6"});
+    CHECK(labels_of(svg, "end").front() == "0");
     const auto points = points_of(svg);
     REQUIRE(points.size() == 6);
     for (std::size_t i = 2; i < 6; ++i) {

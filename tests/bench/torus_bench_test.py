@@ -96,6 +96,11 @@ class Latency(Program):
         self.assertEqual([r["bytes"] for r in document["rows"]], [0, 1, 8, 64])
         self.assertEqual(document["ran_on"]["ranks"], 2)
 
+    def test_the_time_for_a_figure_is_kept_where_one_trip_takes_longer(self):
+        # No machine moves 128 MiB in 2 ms: as few repetitions as a median needs.
+        document = self.measure("latency", "--torus", "2", "--sizes", "64MiB:64MiB")
+        self.assertEqual({len(f["samples"]) for f in document["rows"][0]["figures"]}, {3})
+
     def test_a_far_partner_is_told_with_its_distance(self):
         document = self.measure("latency", "--torus", "2x2", "--peer", "3", "--sizes", "8:8")
         self.assertIn("ranks 0 and 3 (2 hops)", document["title"])
@@ -167,11 +172,24 @@ class Aggregate(Program):
 
     def test_the_slowest_link_is_named_with_its_share(self):
         document = self.measure("aggregate", "--sizes", "1:32KiB", "--step", "32")
-        found = re.search(r"^Slowest link at 32KiB, 3-D: rank (\d) to rank (\d), which receives on its [012][+-], "
+        found = re.search(r"^\* Slowest link at 32KiB, 3-D: rank (\d) to rank (\d), which receives on its [012][+-], "
                           r"with [0-9.]+ MB/s: (\d+) % of ", document["notes"][-1])
         self.assertTrue(found, document["notes"])
         self.assertNotEqual(found[1], found[2])
         self.assertTrue(0 < int(found[3]) <= 100)
+
+    def test_what_each_link_carries_is_a_table_in_which_the_slowest_is_marked(self):
+        document = self.measure("aggregate", "--torus", "3x2", "--sizes", "32KiB:32KiB")
+        *_, head, a, b, c, d, e, f, slowest = document["notes"]
+        self.assertEqual(head.split(), ["rank", "0+", "0-", "1+", "1-"])
+        lines = (a, b, c, d, e, f)
+        self.assertEqual([line.split()[0] for line in lines], [str(rank) for rank in range(6)])
+        self.assertEqual({len(line) for line in lines}, {len(head)})
+        rates = [float(word) for line in lines for word in line.replace("*", "").split()[1:]]
+        self.assertEqual(len(rates), 24)
+        marked = [word for line in lines for word in re.findall(r"\* ([0-9.]+)", line)]
+        self.assertEqual([float(word) for word in marked], [min(rates)])
+        self.assertIn(f"with {marked[0]} MB/s", slowest)
 
     def test_a_dimension_of_one_has_no_links(self):
         document = self.measure("aggregate", "--torus", "2x1x3", "--sizes", "64:64")
@@ -473,7 +491,7 @@ class Testbeds(Program):
 class Terminal(Program):
     def test_progress_goes_to_the_terminal_and_leaves_a_clean_line(self):
         mine, theirs = pty.openpty()
-        child = subprocess.Popen([BENCH, "latency", "--torus", "2", "--sizes", "8:8", *QUICK],
+        child = subprocess.Popen([BENCH, "latency", "--torus", "2", "--sizes", "8:16", *QUICK],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
                                  text=True, env=clean_environment(), cwd=self.work,
                                  start_new_session=True)
@@ -494,7 +512,8 @@ class Terminal(Program):
             shown += part
         os.close(mine)
         self.assertEqual(child.returncode, 0, shown)
-        self.assertIn(b"measuring 8B", shown)
+        self.assertIn(b"measuring 8B: 0 %", shown)
+        self.assertIn(b"measuring 16B: 50 %", shown)
         self.assertTrue(shown.endswith(b"\r\033[K"), shown)
         self.assertNotIn("measuring", out)
 

@@ -177,6 +177,40 @@ TEST_CASE("memory comes back when all members have let their areas go") {
     }
 }
 
+TEST_CASE("what was said of an area is not taken for a later one whose calls have the same tag") {
+    Job job(job_of({3}, true));
+    SimulatedGroup<Broadcast> simulated;
+    std::array<int, 3> values{17, -1, -1};
+    simulated.sign_on(job, all_ranks(job));
+    const auto start = [&](int member) {
+        simulated[member].start(&values[std::size_t(member)], sizeof(int), 0,
+                                area_of(broadcast::algorithms()));
+    };
+    // The root's call ends well, and the others never come to it.
+    for (int member = 0; member < 3; ++member) simulated[member].fix();
+    start(0);
+    job.settle();
+    REQUIRE(simulated[0].complete());
+    // Until the tags have come round.
+    for (int member = 0; member < 3; ++member)
+        for (core::Tag i = 0; i <= Tags::counted; ++i) {
+            simulated[member].unfix();
+            simulated[member].fix();
+        }
+    values = {23, -1, -1};
+    for (int member = 0; member < 3; ++member) start(member);
+    REQUIRE(job.run_until([&] { return simulated.complete(); }));
+    CHECK(values == std::array<int, 3>{23, 23, 23});
+    for (int member = 0; member < 3; ++member) simulated[member].unfix();
+    // The memory of the first area has come back, too.
+    job.settle();
+    while (!simulated.groups.empty()) {
+        simulated.schedules.pop_back();
+        simulated.groups.pop_back();
+    }
+    CHECK(job.interface(0, transport::most_link_ports + 1).allocated() == 0);
+}
+
 TEST_CASE("a size that differs ends the call on all members, and the next one is well") {
     SimulatedGroup<Broadcast> simulated;
     std::vector<std::vector<std::byte>> blocks(3, std::vector<std::byte>(64));

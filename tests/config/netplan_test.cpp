@@ -6,6 +6,8 @@
 #include "core/transport/list.h"
 #include "core/transport/machine.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
@@ -251,6 +253,34 @@ TEST_CASE("A planned machine is one that check_machine finds nothing wrong with"
     CHECK(std::erase_if(hosts[4].routes,
                         [&](const RouteFact& route) { return route.to.bytes == far.bytes; }) == 1);
     CHECK(transport::check_machine(settings, hosts).size() == 1);
+}
+
+TEST_CASE("The hosts file gets the names of all nodes once, and keeps what else it has") {
+    Settings settings = settings_for("2x2", "");
+    settings.set(setting::hosts, {{"a", "b", "c", "d"}, ""});
+    const auto block_of = [&](const NetplanOptions& options) {
+        std::vector<NodePlan> plans;
+        for (int node = 0; node < 4; ++node) plans.push_back(plan_node(settings, node, options));
+        return as_hosts(plans);
+    };
+    const std::string block = block_of(default_netplan());
+    const std::string own = "127.0.0.1 localhost";
+    for (int node = 0; node < 4; ++node)
+        CHECK(block.find(fmt::format("\n{} {}\n", plan_node(settings, node).address.text(),
+                                     "abcd"[node])) != std::string::npos);
+    CHECK(with_hosts("", block) == block);
+    CHECK(with_hosts(own, block) == own + "\n" + block);
+    // Again, with other addresses, and with lines behind it.
+    NetplanOptions moved = default_netplan();
+    moved.nodes = *base::parse_address("10.200.0.0/16");
+    const std::string other = block_of(moved);
+    CHECK(other != block);
+    CHECK(with_hosts(own + "\n" + block + "::1 more\n", other) ==
+          own + "\n" + other + "::1 more\n");
+    // A block that somebody has cut short is not guessed at.
+    CHECK_THROWS_AS(with_hosts(block.substr(0, block.size() - 5), block), ConfigError);
+    settings.set(setting::hosts, {});
+    CHECK_THROWS_AS(as_hosts({plan_node(settings, 0)}), ConfigError);
 }
 
 TEST_CASE("A plan without a torus, without devices or without room is refused with the reason") {

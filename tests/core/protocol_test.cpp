@@ -259,6 +259,40 @@ TEST_CASE("thousands of large messages one after the other reuse the same few id
     }
 }
 
+TEST_CASE("the short way of a send takes no message that must wait, is large or may be announced",
+          "[core][protocol]") {
+    Job job(line(1, ways[0], ways[0]));
+    std::vector<std::byte> small(40), large(2 * limit);
+    CHECK_FALSE(job[0].send_at_once(large, 1, 7, 1));
+    // As many as there are credits; then one waits, and what came after it would overtake it.
+    int sent = 0;
+    for (; job[0].send_at_once(small, 1, 7, 1); ++sent) small[0] = std::byte(sent + 1);
+    REQUIRE(sent > 0);
+    SendRequest waits;
+    job[0].send(waits, Buffer(small.data(), small.size()), 1, 7, 1);
+    CHECK_FALSE(waits.complete());
+    CHECK_FALSE(job[0].send_at_once(small, 1, 7, 1));
+    job.settle();
+    REQUIRE(waits.complete());
+    for (int i = 0; i <= sent; ++i) {
+        ReceiveRequest receive;
+        std::vector<std::byte> room(40);
+        job[1].receive_block(receive, room, 0, 7, 1);
+        REQUIRE(receive.complete());
+        CHECK(room[0] == std::byte(i));
+    }
+    // A receive of a large message that was announced takes the next message with its tag.
+    ReceiveRequest announced;
+    job[1].receive_block(announced, large, 0, 7, 2);
+    job.settle();
+    CHECK_FALSE(job[0].send_at_once(small, 1, 7, 2));
+    SendRequest send;
+    job[0].send(send, Buffer(small.data(), small.size()), 1, 7, 2);
+    job.settle();
+    REQUIRE(announced.complete());
+    CHECK(announced.status().bytes == small.size());
+}
+
 TEST_CASE("messages by named cables of a ring of two use each, and match in order",
           "[core][protocol]") {
     for (const bool large : {false, true}) {

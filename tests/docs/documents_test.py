@@ -62,7 +62,7 @@ class Documents(unittest.TestCase):
         (site / "mkdocs.yml").write_text(config)
         self.run_quietly(sys.executable, "-B", SOURCES / "docs/site/stage.py", SOURCES, site / "pages", f"settings.md={SETTINGS}")
         # Every page stands in the contents: mkdocs only mentions those that do not.
-        for page in (site / "pages").iterdir():
+        for page in (site / "pages").glob("*.md"):
             self.assertIn(f": {page.name}\n", config)
         self.run_quietly("mkdocs", "build", "--strict", "--quiet", "--config-file", site / "mkdocs.yml")
         pages, dead = dead_links(site / "html")

@@ -28,10 +28,10 @@ TEST_CASE("Counters of links: what rises is told once for each link, and only of
     CHECK(watch.compare(kernel).empty());
     count("eth1", LinkCounters::rx_packets, 2000);
     count("eth1", LinkCounters::rx_errors, 7);
-    CHECK(watch.compare(kernel) == Strings{"7 rx_errors in 2000 packets on eth1"});
+    CHECK(watch.compare(kernel) == Strings{"counts 7 rx_errors in 2000 packets on eth1"});
     count("eth1", LinkCounters::rx_errors, 7);
     count("eth2", LinkCounters::tx_dropped, 300);
-    CHECK(watch.compare(kernel) == Strings{"300 tx_dropped in 0 packets on eth2"});
+    CHECK(watch.compare(kernel) == Strings{"counts 300 tx_dropped in 0 packets on eth2"});
     count("eth2", LinkCounters::rx_errors, 7);
     CHECK(watch.compare(kernel).empty());
     // A few among very many are what any cable has.
@@ -40,6 +40,35 @@ TEST_CASE("Counters of links: what rises is told once for each link, and only of
     count("eth2", LinkCounters::rx_packets, 100'000'000);
     count("eth2", LinkCounters::rx_errors, 5);
     CHECK(busy.compare(kernel).empty());
+}
+
+TEST_CASE("Speed of links: connections are added up by device, whichever come and go") {
+    using torusmp::base::TcpTraffic;
+    using namespace std::chrono_literals;
+    const std::map<std::string, unsigned> indices{{"eth1", 1}, {"eth2", 2}, {"eth3", 3}};
+    LinkWatch watch({"eth1", "eth2", "eth3"});
+    constexpr std::uint64_t mega = 1'000'000, second = 1'000'000;
+    // By now eth1 has carried as much as it likes, and device 9 is no link.
+    std::vector<TcpTraffic> now{{11, 1, 900 * mega, second}, {12, 2, 0, 0}, {19, 9, 0, 0}};
+    CHECK(watch.compare(now, indices, 5s).empty());
+    for (int look = 1; look <= 6; ++look) {
+        now[0].bytes += 5 * mega;  // two connections over it, half of the link each
+        now[0].busy += 2 * second;
+        now[1].bytes += 500 * mega;
+        now[1].busy += 5 * second;
+        now[2].bytes += 5000 * mega;
+        now[2].busy += 5 * second;
+        std::vector<TcpTraffic> all = now;
+        all.push_back({20, 1, look * 5 * mega, look * 2 * second});
+        all.push_back(
+            {30 + std::uint64_t(look), 3, 400 * mega, 4 * second});  // a new one each time
+        const auto news = watch.compare(all, indices, 5s);
+        CAPTURE(look);
+        if (look == 3)
+            CHECK(news == Strings{"sends 2.5 MB/s over eth1, 100 MB/s over its other links"});
+        else
+            CHECK(news.empty());
+    }
 }
 
 }  // namespace link_watch_test

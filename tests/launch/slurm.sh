@@ -27,6 +27,10 @@ ip link set lo up
 ip link add here type veth peer name there
 ip address add 10.0.0.1/24 dev here
 ip link set here up
+# What the prologue watches.
+ip link add cable type veth peer name far_end
+ip link set cable up
+ip link set far_end up
 
 folder=$(mktemp -d /tmp/torusmp-slurm.XXXXXX)
 pids=()
@@ -74,6 +78,7 @@ AuthInfo=socket=$folder/munge/socket
 CredType=cred/munge
 StateSaveLocation=$folder/state
 SlurmdSpoolDir=$folder/spool
+Prolog=$folder/prolog
 SlurmctldPidFile=$folder/slurmctld.pid
 SlurmdPidFile=$folder/slurmd.pid
 SlurmctldLogFile=$folder/slurmctld.log
@@ -89,9 +94,28 @@ MpiDefault=none
 ReturnToService=2
 KillWait=1
 SlurmctldParameters=enable_configless
-NodeName=$host NodeAddr=127.0.0.1 CPUs=$cores RealMemory=100 State=UNKNOWN
+GresTypes=link
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$cores RealMemory=100 Gres=link:6 State=UNKNOWN
 PartitionName=test Nodes=$host Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:16
 CONF
+cat >"$folder/cluster.toml" <<CONF
+[torus]
+dims = [2]
+periodic = [false]
+[nodes]
+hosts = ["$host", "elsewhere"]
+[links]
+"0+" = "cable"
+"0-" = "cable"
+CONF
+cat >"$folder/prolog" <<CONF
+#!/bin/sh
+export PATH=$(dirname "$(readlink -f "$torus_run")"):$PATH SLURM_CONF=$folder/slurm.conf
+export TORUSMP_CONFIG=$folder/cluster.toml TORUSMP_STATE=$folder/links
+exec $(dirname "$(readlink -f "$0")")/../../examples/slurm/prolog >>$folder/prolog.out 2>&1
+CONF
+chmod +x "$folder/prolog"
+echo "Name=link Count=6" >"$folder/gres.conf"
 echo "CgroupAutomount=no" >"$folder/cgroup.conf"
 echo "PMIxCliTmpDirBase=$folder/tmp" >"$folder/mpi.conf" # else in /tmp, by a name that every first job has
 sed -i '/enable_configless/d' "$folder/slurm.conf"
@@ -128,6 +152,14 @@ run "${srun_pmix[@]}" "$rank_program" connect report exchange exchange-large bar
 [ $code = 0 ] && [ "$(grep -c '^pmix rank [0-3] of 4, local 0 1 2 3$' "$folder/out")" = 4 ] ||
     { fail "four ranks meet over PMIx"; explain srun; }
 
+# As on a machine where a job takes the links of its nodes with it.
+run "${srun_pmix[@]}" --gres=link:6 "$rank_program" connect report barrier finalize
+[ $code = 0 ] && [ "$(grep -c '^pmix rank [0-3] of 4' "$folder/out")" = 4 ] ||
+    { fail "a job takes the six links of its node"; explain srun; }
+run "${srun_pmix[@]}" --gres=link:7 "$rank_program" connect report barrier finalize
+[ $code != 0 ] && ! grep -q '^pmix rank' "$folder/out" ||
+    { fail "no job gets more links than a node has"; explain srun; }
+
 run "${srun_pmix[@]}" "$rank_program" connect barrier 2:abort=7,enough barrier
 [ $code != 0 ] && grep -q 'rank 2 .*aborted with code 7: enough' "$folder/out" ||
     { fail "abort ends the job and names the rank"; explain srun; }
@@ -157,6 +189,19 @@ run sbatch --wait -n 2 --overcommit -o "$folder/batch.out" "$folder/batch"
 cat "$folder/batch.out" >>"$folder/out" 2>/dev/null
 [ $code = 0 ] && grep -q '^single rank 0 of 1' "$folder/out" ||
     { fail "a program in a batch script, without a step, runs alone"; explain sbatch; }
+
+# The last case: the node stays drained. The job itself is queued again, so nobody waits for it.
+ip link set cable down
+code=none
+sbatch -n 1 -o /dev/null "$folder/batch" >"$folder/out" 2>&1
+for ((deadline = SECONDS + 30; SECONDS < deadline;)); do
+    timeout -k 1 5 sinfo -h -o '%T %E' >"$folder/out" 2>&1
+    grep -q '^drain.* torus: cable' "$folder/out" && break
+    sleep 0.2
+done
+grep -q '^drain.* torus: cable' "$folder/out" ||
+    { cat "$folder/prolog.out" >>"$folder/out"; fail "the prologue drains a node with a broken link, with the reason"; explain sinfo; }
+timeout -k 1 10 scancel --user="$(id -un)" >/dev/null 2>&1
 
 [ $failures = 0 ] && echo "all Slurm cases passed"
 exit $((failures > 0))

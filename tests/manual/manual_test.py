@@ -116,7 +116,7 @@ class Bash(unittest.TestCase):
                 "torus-run --config=clu": {"cluster.toml"},
                 "torus-run --wdir ": {"plans"},
                 "torus-info net": {"netplan"},
-                "torus-info netplan --format ": {"ip", "networkd"},
+                "torus-info netplan --format ": {"hosts", "ip", "networkd"},
                 "torus-bench agg": {"aggregate"},
                 "mpirun --bind c": {"core"},
                 "mpirun.torusmp --bind c": {"core"},

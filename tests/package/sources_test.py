@@ -13,7 +13,7 @@ SOURCES = pathlib.Path(sys.argv.pop(1))
 LINE = "SPDX-License-Identifier: BSD-3-Clause"
 # Where a comment can stand; pages of text, data and figures have none.
 BY_ENDING = {".c", ".h", ".cpp", ".f", ".f90", ".py", ".sh", ".cmake", ".map", ".toml"}
-BY_NAME = {"CMakeLists.txt", "prove", "use", "rules"}
+BY_NAME = {"CMakeLists.txt", "newcomer", "prove", "use", "rules"}
 
 
 def tracked():

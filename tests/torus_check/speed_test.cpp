@@ -42,9 +42,9 @@ struct Machine {
             for (Speeds::Way way = 0; way < rates.size(); ++way) speeds.add(way, transfer(way));
         std::set<Speeds::Way> slow;
         for (const Speeds::Way way : speeds.suspects()) {
-            for (int i = 0; i < 12; ++i) {
+            while (speeds.is_open(way)) {
                 const auto beside = speeds.reference(way);
-                if (!beside || (i > 0 && speeds.catches_up(way))) break;
+                if (!beside) break;
                 speeds.compare(way, transfer(way), transfer(*beside));
             }
             if (speeds.stays_behind(way)) slow.insert(way);
@@ -73,9 +73,9 @@ TEST_CASE("Speed: a busy host makes no cable slow") {
 }
 
 TEST_CASE("Speed: every slow way is found on a busy host, and no other") {
-    for (unsigned seed = 1; seed <= 30; ++seed) {
+    for (unsigned seed = 1; seed <= 60; ++seed) {
         Machine machine(24, 10'000, 1200);
-        machine.busy = 0.1;
+        machine.busy = 0.2;
         machine.random.seed(seed);
         std::set<Speeds::Way> expected;
         for (unsigned i = 0; i < 1 + seed % 6; ++i) {

@@ -91,7 +91,7 @@ def cases(wiring):
                long=True)
     end = wiring.ends(size - 1)[0]
     cables = f"python3 {HERE}/cases/cables.py"
-    yield Case("cables", 3000, f"{cables} 20", ("cable_traffic",), ("one",), long=True)
+    yield Case("cables", 3400, f"{cables} 20", ("cable_traffic",), ("one",), long=True)
     yield Case("fault.device-down", 200, f"sh {HERE}/cases/device_down.sh {end.node} {end.device} {wiring.far[end].node}",
                ("fault_rank",))
     yield Case("fault.guest-killed", 220, f"sh {HERE}/cases/guest_killed.sh {size - 1}", ("fault_rank",), ("many",))

@@ -109,6 +109,9 @@ class Channel {
     // into `remote`. Anything beyond remote.length is refused, and everything if the transport
     // cannot do it; can_write() and can_read() tell beforehand.
     virtual bool can_write(const RemoteMemory& /*remote*/) const { return false; }
+    // The same while the channel lives, whatever has become of it meanwhile: what core began to
+    // write over a link goes on when its cable is back.
+    virtual bool could_write(const RemoteMemory& remote) const { return can_write(remote); }
     virtual bool can_read(const RemoteMemory& /*remote*/) const { return false; }
     // Local memory comes in up to can().most_pieces pieces, whose array need not outlive the call;
     // a read may have several only if reads are done at once. Once a write in pieces was not
@@ -124,6 +127,9 @@ class Channel {
                           std::span<const Bytes> /*local*/, std::uint64_t /*cookie*/) {
         return Transfer::refused;
     }
+    // Whether part of a further write of the peer's has arrived, whose notice therefore follows
+    // soon.
+    virtual bool write_arriving() const { return false; }
     // Exposed memory of the peer as memory of ours, if it is mapped here: copying there needs no
     // write. Null if it is not, or if offset and bytes go beyond it.
     virtual std::byte* map(const RemoteMemory& /*remote*/, std::size_t /*offset*/,
@@ -132,8 +138,8 @@ class Channel {
     }
 
     // Gives the link up for good and tells the other end why, if the transport can. Nothing comes
-    // from this channel afterwards, and on_down() is not called. The transport may destroy a channel
-    // of links that reconnect at the next poll, once it was closed or on_down() was called.
+    // from this channel afterwards, and on_down() is not called. The transport may destroy a
+    // channel of links that reconnect at the next poll, once it was closed or on_down() was called.
     virtual void close(std::string_view /*why*/) {}
 
     // Wakes the peer even though no packet was sent, if it might sleep otherwise.

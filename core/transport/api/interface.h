@@ -91,9 +91,9 @@ class Interface {
 
     // ---- sleeping ----
     // One thread at a time: prepare_sleep(), one more poll(), then sleep() if that found nothing,
-    // else cancel_sleep(). A packet or a wake() after prepare_sleep() ends the sleep at once.
-    // Instead of calling sleep() the caller may wait until descriptor() is readable, if there is
-    // one, and then call cancel_sleep().
+    // and cancel_sleep() in the end. A packet or a wake() after prepare_sleep() ends the sleep at
+    // once, and so does a packet before it that the poll has left for the sleep to find. Instead of
+    // calling sleep() the caller may wait until descriptor() is readable, if there is one.
     virtual void prepare_sleep() {}
     virtual void cancel_sleep() {}
     virtual void sleep(Clock::time_point deadline) = 0;

@@ -6,8 +6,10 @@
 // `stamp` and `transport_byte` for itself; the rest is core's.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace torusmp::transport {
 
@@ -53,5 +55,28 @@ struct PacketHeader {
     std::int32_t tag;
 };
 static_assert(sizeof(PacketHeader) == 40 && alignof(PacketHeader) == 8);
+
+// A packet of virtual channel 0, not relayed yet. The header is stored in whole words: one that is
+// copied right after it was made is loaded in words, which would wait for stores of single fields.
+inline PacketHeader make_header(std::uint8_t kind, std::size_t length, CreditWord grants,
+                                std::uint32_t sequence, std::uint32_t source,
+                                std::uint32_t destination, std::uint32_t context,
+                                std::int32_t tag) {
+    static_assert(std::endian::native == std::endian::little);
+    PacketHeader header;
+    auto* const words = reinterpret_cast<std::byte*>(&header);
+    const auto put = [&](int at, std::uint64_t word) {
+        std::memcpy(words + at * int(sizeof word), &word, sizeof word);
+    };
+    const auto pair = [](std::uint32_t low, std::uint32_t high) {
+        return std::uint64_t{low} | std::uint64_t{high} << 32;
+    };
+    put(0, pair(0, std::uint32_t(length)));
+    put(1, grants);
+    put(2, pair(std::uint32_t{kind} << 8, sequence));
+    put(3, pair(source, destination));
+    put(4, pair(context, std::uint32_t(tag)));
+    return header;
+}
 
 }  // namespace torusmp::transport

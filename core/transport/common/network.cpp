@@ -52,10 +52,14 @@ void NetworkInterface::watch(int descriptor, std::uint64_t number) {
 
 void NetworkInterface::wake() noexcept {
     const std::uint64_t one = 1;
-    if (write(bell_.get(), &one, sizeof one) < 0) return;  // it has been rung already
+    if (write(bell_.get(), &one, sizeof one) >= 0)  // else it has been rung already
+        rung_.store(true, std::memory_order_release);
 }
 
 void NetworkInterface::silence_bell() {
+    // One that is being rung just now ends the next sleep at once, and is silenced before the one
+    // after that.
+    if (!rung_.exchange(false, std::memory_order_acquire)) return;
     std::uint64_t rings = 0;
     if (read(bell_.get(), &rings, sizeof rings) < 0) return;  // it was not rung
 }

@@ -6,6 +6,7 @@
 // Used under the Runtime's lock; only wake() may be called from anywhere.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -109,6 +110,7 @@ class NetworkInterface : public Interface {
     Address address_;
     base::Descriptor epoll_;
     base::Descriptor bell_;
+    std::atomic<bool> rung_{false};
     Monitor monitor_;
     std::vector<NetworkChannel*> fallen_;  // went down, to be reported
     std::vector<Finished> transfers_;

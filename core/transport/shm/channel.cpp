@@ -7,11 +7,27 @@
 
 #include <climits>
 
+#include "base/copy.h"
+
 namespace torusmp::transport::shm {
 namespace {
 
 // Packets taken from one virtual channel in one poll: the others get their turn, too.
 constexpr int most_at_once = 16;
+
+using Word = std::uint64_t;
+
+// All words of a header but the first. One by one, as they were stored a moment ago: a load of
+// several would wait for all of their stores to leave the core.
+[[gnu::always_inline]] inline void copy_words(std::byte* to, const std::byte* from) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < sizeof(PacketHeader) / sizeof(Word) - 1; ++i) {
+        Word word = 0;
+        std::memcpy(&word, from + i * sizeof word, sizeof word);
+        asm("" : "+r"(word));  // or the compiler joins two of them
+        std::memcpy(to + i * sizeof word, &word, sizeof word);
+    }
+}
 
 template <class Piece>
 std::size_t bytes_in(std::span<const Piece> pieces) {
@@ -29,7 +45,7 @@ OutSlotQueue::OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk
     blocks_.fill(no_block);
 }
 
-void OutSlotQueue::reclaim() {
+void OutSlotQueue::reclaim_blocks() {
     for (; returned_ != 0; --returned_) {
         const std::uint8_t block = blocks_[oldest_];
         blocks_[oldest_] = no_block;
@@ -59,7 +75,7 @@ int ShmChannel::poll(Sink& sink) {
     int taken = 0;
     for (int k = 0; k < virtual_channels_; ++k) {
         SlotQueue& queue = in_[k];
-        for (int i = 0; i < most_at_once && queue.written() == queue.stamp(); ++i) {
+        for (int i = 0; i < most_at_once && queue.filled(); ++i) {
             // A copy: the peer can write to the slot, and what has been checked must not change.
             PacketHeader header;
             std::memcpy(&header, queue.line(), sizeof header);
@@ -69,13 +85,12 @@ int ShmChannel::poll(Sink& sink) {
                 sink.on_down(*this, "a packet claims more bytes than a slot has");
                 return taken;
             }
-            if (!delivered_[k]) returned(header.grants);
-            delivered_[k] = true;
+            if (header.grants != 0 && !delivered_[k]) returned(header.grants);
             const std::byte* payload =
                 in_line ? queue.line() + sizeof header : queue.bulk(header.transport_byte);
             header.virtual_channel = std::uint8_t(k);
-            if (sink.on_packet(*this, header, payload) == Verdict::held) break;
-            delivered_[k] = false;
+            delivered_[k] = sink.on_packet(*this, header, payload) == Verdict::held;
+            if (delivered_[k]) break;
             queue.advance();
             ++taken;
         }
@@ -83,10 +98,22 @@ int ShmChannel::poll(Sink& sink) {
     return taken;
 }
 
+[[gnu::always_inline]] inline void ShmChannel::publish(OutSlotQueue& out,
+                                                       const PacketHeader& header) {
+    // All but the stamp, which publishes the rest.
+    std::byte* const line = out.line();
+    std::memcpy(line + sizeof header.stamp, &header.length, sizeof header.length);
+    copy_words(line + sizeof(Word), reinterpret_cast<const std::byte*>(&header) + sizeof(Word));
+    line[offsetof(PacketHeader, transport_byte)] = std::byte(out.block());
+    out.publish();
+    out.advance();
+    wake_after_news();
+}
+
 void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {
-    std::byte* block = out_[header.virtual_channel].payload(payload.size());
-    if (!payload.empty()) std::memcpy(block, payload.data(), payload.size());
-    commit(header);
+    OutSlotQueue& out = out_[header.virtual_channel];
+    base::copy(out.payload(payload.size()), payload.data(), payload.size());
+    publish(out, header);
 }
 
 std::byte* ShmChannel::reserve(int virtual_channel, std::size_t bytes) {
@@ -94,24 +121,7 @@ std::byte* ShmChannel::reserve(int virtual_channel, std::size_t bytes) {
 }
 
 void ShmChannel::commit(const PacketHeader& header) {
-    OutSlotQueue& out = out_[header.virtual_channel];
-    // All but the stamp, which publishes the rest.
-    std::memcpy(out.line() + sizeof header.stamp,
-                reinterpret_cast<const std::byte*>(&header) + sizeof header.stamp,
-                sizeof header - sizeof header.stamp);
-    out.line()[offsetof(PacketHeader, transport_byte)] = std::byte(out.block());
-    out.publish();
-    out.advance();
-    wake_peer();
-}
-
-// The news must be visible before we ask whether the peer sleeps. prepare_sleep() is the other
-// half: one of the two always sees what the other has written.
-void ShmChannel::wake_peer() {
-    if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
-    // Otherwise the sleeper's membarrier orders the two; only the compiler must not swap them.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    wake_if_asleep();
+    publish(out_[header.virtual_channel], header);
 }
 
 void ShmChannel::grant(CreditWord credits) {

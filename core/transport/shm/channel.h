@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "core/transport/api/interface.h"
 #include "core/transport/shm/cross_memory.h"
@@ -44,6 +45,8 @@ class SlotQueue {
         return std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
             .load(std::memory_order_acquire);
     }
+    // Whether the packet whose turn it is has come.
+    bool filled() const { return written() == stamp(); }
     void publish() const {
         std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
             .store(stamp(), std::memory_order_release);
@@ -84,8 +87,10 @@ class OutSlotQueue : public SlotQueue {
     // The block of the packet whose payload() was asked for.
     std::uint8_t block() const { return block_; }
     void advance() {
-        if (block_ != no_block) --free_count_;
-        blocks_[slot()] = block_;
+        if (block_ != no_block) {
+            --free_count_;
+            blocks_[slot()] = block_;
+        }
         SlotQueue::advance();
     }
     // The receiver has emptied that many slots, in the order in which they were filled.
@@ -93,14 +98,20 @@ class OutSlotQueue : public SlotQueue {
 
   private:
     static constexpr std::uint8_t no_block = 0xff;
-    void reclaim();
+    void reclaim() {
+        if (returned_ == 0) return;
+        if (free_count_ != slots()) return reclaim_blocks();
+        oldest_ += std::exchange(returned_, 0);  // no block is in use
+        if (oldest_ >= slots()) oldest_ -= slots();
+    }
+    void reclaim_blocks();
 
     std::uint8_t block_ = no_block;
     std::uint32_t free_count_ = 0;
     std::uint32_t returned_ = 0;  // not yet seen by reclaim()
     std::uint32_t oldest_ = 0;    // slot that comes back next
     std::array<std::uint8_t, max_credits> free_{};
-    std::array<std::uint8_t, max_credits> blocks_{};  // by slot: the bulk block in use
+    std::array<std::uint8_t, max_credits> blocks_{};  // by slot: the bulk block in use, or none
 };
 static_assert(offsetof(PacketHeader, stamp) == 0);
 
@@ -110,6 +121,12 @@ class ShmChannel final : public Channel {
     ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote, bool fence,
                CrossMemory& cross_memory);
 
+    // Whether a poll would find anything: asked far more often than not in vain.
+    bool has_packets() const {
+        for (int k = 0; k < virtual_channels_; ++k)
+            if (in_[std::size_t(k)].filled()) return true;
+        return false;
+    }
     int poll(Sink& sink);
 
     void send(const PacketHeader& header, ConstBytes payload) override;
@@ -125,22 +142,34 @@ class ShmChannel final : public Channel {
     Transfer read(const RemoteMemory& remote, std::size_t offset, std::span<const Bytes> local,
                   std::uint64_t cookie) override;
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
-    void wake_peer() override;
+    void wake_peer() override { wake_after_news(); }
 
   private:
+    // Publishes the packet whose payload is in place.
+    void publish(OutSlotQueue& out, const PacketHeader& header);
     // The peer's heap memory to which `remote` refers, or null.
     std::byte* mapped(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
     // Whether the kernel copies these bytes of the peer's private memory for us.
     bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
+    // The news must be visible before we ask whether the peer sleeps. prepare_sleep() is the other
+    // half: one of the two always sees what the other has written.
+    void wake_after_news() const {
+        if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
+        // Otherwise the sleeper's membarrier orders the two; only the compiler must not swap them.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        wake_if_asleep();
+    }
     void wake_if_asleep() const {
         if (peer_control_.sleeping.load(std::memory_order_seq_cst) != 0) peer_.wake();
     }
 
     // Credits have come back: the bulk blocks of their slots may be reused.
     void returned(CreditWord credits) {
-        for (int k = 0; k < virtual_channels_; ++k) out_[k].returned(credits_in(credits, k));
+        out_[0].returned(credits_in(credits, 0));
+        for (int k = 1; k < virtual_channels_; ++k)
+            out_[std::size_t(k)].returned(credits_in(credits, k));
     }
 
     std::array<OutSlotQueue, max_virtual_channels> out_{};

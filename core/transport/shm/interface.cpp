@@ -86,7 +86,8 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
 
 int ShmInterface::poll(Sink& sink) {
     int taken = 0;
-    for (std::size_t i = 0; i < channels_.size(); ++i) taken += channels_[i]->poll(sink);
+    for (std::size_t i = 0; i < channels_.size(); ++i)
+        if (channels_[i]->has_packets()) taken += channels_[i]->poll(sink);
     const std::uint32_t knocks = segment_->control().knocks.load(std::memory_order_acquire);
     if (knocks == knocks_seen_) [[likely]]
         return taken;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -80,6 +81,14 @@ CreditWord Channel::collect_grants() {
 
 bool Channel::can_write(const RemoteMemory& remote) const {
     return world_.allowed(end_, remote, world_.options_.write);
+}
+
+// Any that is under way.
+bool Channel::write_arriving() const {
+    const auto& motions = end_.peer->motions;
+    return !end_.link->dead && std::any_of(motions.begin(), motions.end(), [](const auto& it) {
+        return it.second.notice && !it.second.moved;
+    });
 }
 
 bool Channel::can_read(const RemoteMemory& remote) const {

@@ -26,6 +26,7 @@ class Channel final : public transport::Channel {
     CreditWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& remote) const override;
+    bool write_arriving() const override;
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;

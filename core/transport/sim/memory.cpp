@@ -102,7 +102,8 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
 }
 
 void World::finish(End& end, std::uint64_t id) {
-    const Motion& motion = end.motions.at(id);
+    Motion& motion = end.motions.at(id);
+    motion.moved = true;
     const bool there = is_exposed(end, motion);
     if (there) motion.move(motion.bytes());
     if (motion.notice) schedule(now_, EventKind::notice, *end.peer, *motion.notice);

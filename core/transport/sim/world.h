@@ -125,6 +125,7 @@ struct Motion {  // a remote write or read under way
     bool write;
     std::uint64_t key;  // seal of the remote memory: nothing moves once that is deregistered
     std::optional<std::uint64_t> notice;
+    bool moved = false;
 
     std::size_t bytes() const;
     void move(std::size_t most) const;  // moves the first `most` bytes

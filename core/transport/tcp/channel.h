@@ -47,6 +47,8 @@ class TcpChannel final : public NetworkChannel {
     void commit(const PacketHeader& header) override;
     void grant(CreditWord credits) override;
     bool can_write(const RemoteMemory& remote) const override;
+    bool could_write(const RemoteMemory& remote) const override { return remote.length != 0; }
+    bool write_arriving() const override { return incoming_left_ != 0; }
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;

@@ -130,7 +130,7 @@ void TcpChannel::grant(CreditWord credits) {
 }
 
 bool TcpChannel::can_write(const RemoteMemory& remote) const {
-    return remote.length != 0 && state_ < State::finished;
+    return could_write(remote) && state_ < State::finished;
 }
 
 std::size_t TcpChannel::Write::bytes() const {

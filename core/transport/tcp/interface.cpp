@@ -16,10 +16,8 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-constexpr int events_a_look = 32;
-// How many polls of the busiest socket there are for each look at all sockets: few if several are
-// busy, many if one is.
-constexpr unsigned least_look_mask = 1;
+// How many polls of the busiest socket there are for each look at all sockets: none while several
+// are busy, many once one alone is.
 constexpr unsigned most_look_mask = 15;
 
 }  // namespace
@@ -78,18 +76,13 @@ int TcpInterface::poll(Sink& sink) {
     polling_ = true;
     ++turn_;
     int taken = offer_held(sink);
-    if ((turn_ & look_mask_) != 0 && hot_ != nullptr && blocked_ == 0) {
-        const int brought = hot_->receive(sink);
-        if (brought != 0) look_mask_ = std::min(2 * look_mask_ + 1, most_look_mask);
-        taken += brought;
-    } else {
+    if ((turn_ & look_mask_) != 0 && hot_ != nullptr && blocked_ == 0)
+        taken += hot_->receive(sink);
+    else if (!sleeps_next_)
         taken += look(sink);
-    }
     flush_dirty();
     polling_ = false;
-    const auto over = [](const auto& it) { return it->over; };
-    std::erase_if(attempts_, over);
-    std::erase_if(arrivals_, over);
+    if (!attempts_.empty() || !arrivals_.empty()) forget_attempts();
     if (has_news()) {
         if (hot_ != nullptr && hot_->state_ >= TcpChannel::State::finished) hot_ = nullptr;
         tell(sink);
@@ -98,17 +91,27 @@ int TcpInterface::poll(Sink& sink) {
     return taken;
 }
 
+void TcpInterface::forget_attempts() {
+    const auto over = [](const auto& it) { return it->over; };
+    if (std::erase_if(attempts_, over) + std::erase_if(arrivals_, over) != 0) ++forgotten_;
+}
+
 int TcpInterface::look(Sink& sink) {
-    std::array<epoll_event, events_a_look> events;
-    const int count = epoll_wait(epoll_.get(), events.data(), int(events.size()), 0);
+    Events events;
+    if (woken_by_.count != 0) {
+        events = woken_by_;
+        woken_by_.count = 0;
+    } else {
+        events.wait(epoll_.get(), 0);
+    }
     int taken = 0;
-    for (int i = 0; i < count; ++i) {
-        const std::uint64_t what = events[std::size_t(i)].data.u64;
+    for (int i = 0; i < events.count; ++i) {
+        const std::uint64_t what = events.list[std::size_t(i)].data.u64;
         const auto pointer = std::uintptr_t(what & ~((std::uint64_t{1} << kind_bits) - 1));
         switch (Watched(what & ((std::uint64_t{1} << kind_bits) - 1))) {
             case Watched::channel:
                 taken += serve(*reinterpret_cast<TcpChannel*>(pointer),
-                               events[std::size_t(i)].events, sink);
+                               events.list[std::size_t(i)].events, sink);
                 break;
             case Watched::attempt:
                 advance(*reinterpret_cast<Attempt*>(pointer), sink);
@@ -133,7 +136,10 @@ int TcpInterface::serve(TcpChannel& channel, std::uint32_t events, Sink& sink) {
     if ((events & EPOLLOUT) != 0) channel.flush();
     if ((events & ~std::uint32_t(EPOLLOUT)) == 0) return 0;
     const int taken = channel.receive(sink);
-    if (taken != 0 && std::exchange(hot_, &channel) != &channel) look_mask_ = least_look_mask;
+    if (taken != 0)
+        look_mask_ = std::exchange(hot_, &channel) != &channel
+                         ? 0
+                         : std::min(2 * look_mask_ + 1, most_look_mask);
     return taken;
 }
 
@@ -210,13 +216,26 @@ bool TcpInterface::idle() const {
 void TcpInterface::prepare_sleep() {
     silence_bell();
     flush_dirty();
-    // The next look must include all sockets, not only the busiest.
+    // The poll before the sleep takes no look: what has happened until now ends the sleep at once.
+    sleeps_next_ = true;
     turn_ |= look_mask_;
+    known_forgotten_ = forgotten_;
 }
 
 void TcpInterface::sleep(Clock::time_point deadline) {
-    epoll_event event{};
-    epoll_wait(epoll_.get(), &event, 1, milliseconds_until(deadline));
+    slept_until_.wait(epoll_.get(), milliseconds_until(deadline));
+}
+
+// What has ended the sleep is found by the next look, unless it names what is gone meanwhile.
+void TcpInterface::cancel_sleep() {
+    sleeps_next_ = false;
+    turn_ |= look_mask_;
+    if (known_forgotten_ == forgotten_) woken_by_ = slept_until_;
+    slept_until_.count = 0;
+}
+
+void TcpInterface::Events::wait(int epoll, int milliseconds) {
+    count = std::max(0, epoll_wait(epoll, list.data(), int(list.size()), milliseconds));
 }
 
 }  // namespace torusmp::transport::tcp

@@ -18,6 +18,9 @@
 // (returning.cpp).
 #pragma once
 
+#include <sys/epoll.h>
+
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +59,7 @@ class TcpInterface final : public Network<TcpChannel> {
     void free(void* memory) override;
     bool idle() const override;
     void prepare_sleep() override;
+    void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
 
     // The largest number of pending connections: for one more, the oldest of those that have not
@@ -100,6 +104,7 @@ class TcpInterface final : public Network<TcpChannel> {
     void renew_listener(const TcpChannel& channel);
     void tend(Clock::time_point now);
     void bury();
+    void forget_attempts();
 
     // reported by channels
     void drop_calls(const TcpChannel& channel);
@@ -120,8 +125,23 @@ class TcpInterface final : public Network<TcpChannel> {
     std::vector<TcpChannel*> dirty_;
     TcpChannel* hot_ = nullptr;  // the busiest: the last one that received something
     Exposures exposures_;
-    unsigned look_mask_ = 1;   // all sockets are looked at once in so many polls
+    unsigned look_mask_ = 0;   // all sockets are looked at once in so many polls and one
     std::size_t blocked_ = 0;  // channels whose socket is full
+
+    // What epoll names.
+    struct Events {
+        std::array<epoll_event, 32> list;
+        int count = 0;
+
+        void wait(int epoll, int milliseconds);
+    };
+    Events slept_until_;  // of the thread that sleeps
+    Events woken_by_;     // for the next look
+    bool sleeps_next_ = false;
+    // How often something was deleted that events may name; and before the sleep.
+    unsigned forgotten_ = 0;
+    unsigned known_forgotten_ = 0;
+
     // Rings when a connection has to be looked at although nothing comes by it.
     Alarm alarm_;
     Clock::time_point next_look_for_silence_ = Clock::time_point::max();

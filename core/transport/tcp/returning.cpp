@@ -135,6 +135,7 @@ void TcpInterface::bury() {
     std::erase_if(fallen_, is_replaced);
     std::erase_if(dirty_, is_replaced);
     std::erase_if(attempts_, [&](const auto& it) { return is_replaced(it->caller); });
+    ++forgotten_;
     if (is_replaced(hot_)) hot_ = nullptr;
     replaced_.clear();
 }

@@ -118,8 +118,7 @@ void Coordinator::stop(int code) {
 
 void Coordinator::link_trouble(int node, const std::string& what) {
     outputs_.say(
-        fmt::format("torus-run: warning: the kernel of host {} counts {}; torus-check tests "
-                    "the cables\n",
+        fmt::format("torus-run: warning: the kernel of host {} {}; torus-check tests the cables\n",
                     job_.hosts[std::size_t(node)].name, what));
 }
 

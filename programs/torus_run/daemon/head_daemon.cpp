@@ -347,7 +347,10 @@ class Head : private Attention::Listener,
         end_other_hosts();
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
-        for (const auto& [node, end] : ends_) report_end(node, end, orderly);
+        for (const auto& [node, end] : ends_) {
+            const bool here = node == head_node(job_);
+            outputs_.say(end.describe(here ? "" : " on host " + host(node).name, orderly));
+        }
         coordinator_.report_rest();
         write_rest();
         outputs_.finish_lines();
@@ -390,19 +393,6 @@ class Head : private Attention::Listener,
                 patience_ends = Clock::now() + 2 * kill_patience;
         }
         child_daemons_.drop(true);
-    }
-
-    void report_end(int node, const HostEnd& end, bool orderly) {
-        const std::string where = node == head_node(job_) ? "" : " on host " + host(node).name;
-        const std::size_t left = end.left_behind.size();
-        if (orderly && left > 0)
-            outputs_.say(fmt::format(
-                "torus-run: {} process{} that the ranks left behind{} {} ended: pid {}\n", left,
-                left == 1 ? "" : "es", where, left == 1 ? "was" : "were",
-                fmt::join(end.left_behind, ", ")));
-        if (!end.stuck.empty())
-            outputs_.say(fmt::format("torus-run: these processes{} cannot be killed: pid {}\n",
-                                     where, fmt::join(end.stuck, ", ")));
     }
 
     // No writer is left: every pipe is read to its end.

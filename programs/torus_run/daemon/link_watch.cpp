@@ -2,8 +2,10 @@
 #include "programs/torus_run/daemon/link_watch.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <system_error>
+#include <utility>
 
 #include "config/geometry.h"
 #include "config/network.h"
@@ -35,11 +37,42 @@ LinkWatch::LinkWatch(const config::Settings& settings, int node) {
 std::vector<std::string> LinkWatch::look(Clock::time_point now) {
     if (devices_.empty() || now < next_) return {};
     next_ = now + interval;
-    try {
-        return compare(base::read_counters());
-    } catch (const std::system_error&) {
-        return {};
+    const auto passed = std::exchange(last_, now);
+    std::vector<std::string> news;
+    const auto ask = [&](auto&& about) {
+        try {
+            for (std::string& what : about()) news.push_back(std::move(what));
+        } catch (const std::system_error&) {
+        }
+    };
+    ask([&] { return compare(base::read_counters()); });
+    ask([&] {
+        std::map<std::string, unsigned> indices;
+        for (const std::string& device : devices_) indices[device] = if_nametoindex(device.c_str());
+        return compare(base::read_tcp_traffic(), indices,
+                       std::chrono::duration_cast<std::chrono::microseconds>(now - passed));
+    });
+    return news;
+}
+
+std::vector<std::string> LinkWatch::compare(const std::vector<base::TcpTraffic>& now,
+                                            const std::map<std::string, unsigned>& indices,
+                                            std::chrono::microseconds interval) {
+    std::map<unsigned, LinkPace::Sent> sent;
+    auto before = std::exchange(connections_, {});
+    for (const base::TcpTraffic& it : now) {
+        const base::TcpTraffic& was = before[it.connection];
+        LinkPace::Sent& its = sent[it.device];
+        its.bytes += it.bytes - was.bytes;
+        its.busy += std::chrono::microseconds(it.busy - was.busy);
+        connections_[it.connection] = it;
     }
+    if (!std::exchange(looked_, true)) return {};  // what was before the job is no matter of it
+    std::map<std::string, LinkPace::Sent> by_device;
+    for (const auto& [device, index] : indices)
+        if (const auto found = sent.find(index); found != sent.end())
+            by_device[device] = found->second;
+    return pace_.add(by_device, interval);
 }
 
 std::vector<std::string> LinkWatch::compare(const std::map<std::string, LinkCounters>& now) {
@@ -51,7 +84,7 @@ std::vector<std::string> LinkWatch::compare(const std::map<std::string, LinkCoun
         if (before != before_.end()) {
             const LinkCounters counted = found->second.since(before->second);
             if (is_news(counted) && told_.insert(device).second)
-                news.push_back(fmt::format("{} in {} packets on {}", counted.describe(),
+                news.push_back(fmt::format("counts {} in {} packets on {}", counted.describe(),
                                            counted.packets(), device));
         }
         before_[device] = found->second;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Watches what the kernel counts on the links of this host while a job runs: packets that a cable
-// has damaged, and packets that were dropped. Each link is told of once in a job.
+// has damaged, packets that were dropped, and how fast TCP connections are served. Each link is
+// told of once in a job for each of the two.
 //
 // Owned by a daemon and used by its one thread; only look() asks the kernel.
 #pragma once
@@ -12,7 +13,9 @@
 #include <vector>
 
 #include "base/link_counters.h"
+#include "base/tcp_traffic.h"
 #include "config/settings.h"
+#include "programs/torus_run/daemon/link_pace.h"
 
 namespace torusmp::launch {
 
@@ -24,17 +27,26 @@ class LinkWatch {
     // The links of a node of these settings; none if the file names none.
     LinkWatch(const config::Settings& settings, int node);
 
-    // What is new, if it is time to look: clauses like "12 rx_errors in 81733 packets on eth1". A
-    // kernel that does not answer is no news.
+    // What is new of the kernel, if it is time to look: clauses like "counts 12 rx_errors in 81733
+    // packets on eth1". A kernel that does not answer is no news.
     std::vector<std::string> look(Clock::time_point now);
     // The same for what the kernel has counted by now.
     std::vector<std::string> compare(const std::map<std::string, base::LinkCounters>& now);
+    // And for connections that it has by now, `interval` after those of the last call. indices: of
+    // the devices.
+    std::vector<std::string> compare(const std::vector<base::TcpTraffic>& now,
+                                     const std::map<std::string, unsigned>& indices,
+                                     std::chrono::microseconds interval);
 
   private:
     std::vector<std::string> devices_;
     std::map<std::string, base::LinkCounters> before_;
     std::set<std::string> told_;
+    std::map<std::uint64_t, base::TcpTraffic> connections_;  // at the last look, by number
+    bool looked_ = false;
+    LinkPace pace_;
     Clock::time_point next_{};
+    Clock::time_point last_{};
 };
 
 }  // namespace torusmp::launch

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_run/streams/messages.h"
 
+#include <fmt/format.h>
+
 #include "programs/torus_run/streams/packing.h"
 
 namespace torusmp::launch {
@@ -142,6 +144,19 @@ std::vector<std::byte> encode(const HostEnd& end) {
     Packer packer;
     packer.add(end.left_behind).add(end.stuck);
     return packer.take();
+}
+
+std::string HostEnd::describe(const std::string& where, bool orderly) const {
+    std::string text;
+    const std::size_t left = left_behind.size();
+    if (orderly && left > 0)
+        text += fmt::format(
+            "torus-run: {} process{} that the ranks left behind{} {} ended: pid {}\n", left,
+            left == 1 ? "" : "es", where, left == 1 ? "was" : "were", fmt::join(left_behind, ", "));
+    if (!stuck.empty())
+        text += fmt::format("torus-run: these processes{} cannot be killed: pid {}\n", where,
+                            fmt::join(stuck, ", "));
+    return text;
 }
 
 HostEnd decode_end(std::span<const std::byte> bytes) {

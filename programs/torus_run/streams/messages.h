@@ -126,6 +126,10 @@ HostFacts decode_facts(std::span<const std::byte> bytes);
 
 struct HostEnd {
     std::vector<int> left_behind, stuck;  // pids
+
+    // Lines for the user, if there is anything to say; `where`: "" or " on host n3". orderly: the
+    // ranks had ended by themselves, so that nothing had to be left.
+    std::string describe(const std::string& where, bool orderly) const;
 };
 
 std::vector<std::byte> encode(const HostEnd& end);

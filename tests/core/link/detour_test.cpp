@@ -68,6 +68,34 @@ TEST_CASE("cables that are missing from the start are gone around, and used when
     REQUIRE(job.credits_home());
 }
 
+// What no cable writes goes in packets, dead cable or not: a write that was kept for the cable's
+// return would never be complete.
+TEST_CASE("memory that the cable cannot write is not written by a detour either",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 9));
+    CAPTURE(seed);
+    JobOptions options = detour_torus({3}, seed);
+    options.world.write = sim::Remote::refused;
+    Job job(options);
+    job.settle();
+    REQUIRE(job.cut_link(0, {0, +1}));
+    std::deque<SendRequest> sends;
+    std::deque<ReceiveRequest> receives;
+    std::vector<std::vector<std::byte>> in(20, std::vector<std::byte>(20'000));
+    std::vector<std::byte> out(20'000, std::byte(7));
+    for (int n = 0; n < 20; ++n) {
+        job[1].receive(receives.emplace_back(), Buffer(in[std::size_t(n)].data(), out.size()), 0, 0,
+                       n);
+        job[0].send(sends.emplace_back(), Buffer(out.data(), out.size()), 1, 0, n);
+        for (int turns = 0; turns < 15; ++turns) job.turn();
+    }
+    job.revive_link(0, {0, +1});
+    job.settle();
+    for (const auto& it : sends) REQUIRE(it.complete());
+    for (const auto& it : receives) REQUIRE(it.complete());
+    for (const auto& it : in) REQUIRE(it == out);
+}
+
 // The requests of both ends of the cut end, and name all its links; who is joined goes on.
 TEST_CASE("where no way is left requests end, and name the dead links of the cut",
           "[core][detour]") {

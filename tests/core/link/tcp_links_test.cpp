@@ -23,12 +23,15 @@ using transport::sim::Random;
 namespace tcp_links_test {
 namespace {
 
+constexpr std::chrono::milliseconds hold_down(100);
+
 std::unique_ptr<Runtime> make(const std::vector<int>& dims, Rank rank, bool checksum) {
     Options options{
         .torus = routing::Torus(dims), .rank = rank, .direct = {}, .log = {}, .name_of = {}};
     options.eager_limit = 4096;
     options.credits = options.relay_credits = 4;
     options.detour = true;
+    options.hold_down = hold_down;
     return std::make_unique<Runtime>(
         std::move(options), [=](const std::vector<transport::PortOptions>& ports) {
             transport::tcp::InterfaceOptions mine;
@@ -135,7 +138,7 @@ TEST_CASE("links whose connections are torn lose no message", "[tcp][detours]") 
                                                   it.tag);
             if (!early) receive();
         }
-        if (random.below(pause) == 0) {
+        if (random.below(pause) == 0 || (torn == 0 && begun > messages / 2)) {
             const auto open = connections();
             if (!open.empty() && shutdown(open[random.below(open.size())], SHUT_RDWR) == 0) ++torn;
         }
@@ -155,6 +158,78 @@ TEST_CASE("links whose connections are torn lose no message", "[tcp][detours]") 
     }));
     CHECK(ranks.turn_until(
         [&] { return ranks.each([](Runtime& it) { return it.state().credits_home(); }); }));
+}
+
+// It is written in more pieces than go into one write. A connection that is torn is noticed when
+// the first of these writes is sent, and reported at the end of the poll: those after it belong to
+// the same message.
+TEST_CASE("a message in several writes outlives the connection that dies under the first",
+          "[tcp][detours]") {
+    Ranks ranks({3}, false);
+    constexpr std::size_t block = 5000;
+    constexpr std::size_t blocks = 200;
+    std::vector<std::byte> out(blocks * (block + 7)), in(blocks * block);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte(i % 251);
+    const Layout layout(std::vector<Layout::Run>{{0, block, blocks, block + 7}});
+    SendRequest send;
+    ReceiveRequest receive;
+    REQUIRE(ranks.turn_until([&] {
+        return ranks.each([](Runtime& it) { return it.state().on_cables() && it.state().quiet(); });
+    }));
+    for (int n = 0; n < 100; ++n) ranks.turn();
+    ranks.all[1]->receive(receive, {in.data(), in.size()}, 0, 0, 1);
+    ranks.all[0]->send(send, Buffer(out.data(), layout), 1, 0, 1);
+    for (int n = 0; n < 100; ++n) ranks.all[1]->progress();  // it says where the message belongs
+    for (const int fd : connections()) shutdown(fd, SHUT_WR);
+    const bool done = ranks.turn_until([&] { return send.complete() && receive.complete(); });
+    INFO(ranks.report());
+    REQUIRE(done);
+    CHECK(send.status().error == Error::none);
+    CHECK(receive.status().error == Error::none);
+    bool same = true;
+    for (std::size_t b = 0; b < blocks; ++b)
+        same &= std::equal(in.begin() + std::ptrdiff_t(b * block),
+                           in.begin() + std::ptrdiff_t((b + 1) * block),
+                           out.begin() + std::ptrdiff_t(b * (block + 7)));
+    CHECK(same);
+}
+
+// Slow machines tear it less often, never more.
+TEST_CASE("a cable over TCP that dies whenever it is back is held down longer and longer",
+          "[tcp][detours]") {
+    Ranks ranks({3}, false);
+    const auto on_cables = [&] {
+        return ranks.each([](Runtime& it) { return it.state().on_cables() && it.state().quiet(); });
+    };
+    std::vector<int> all;
+    REQUIRE(ranks.turn_until([&] { return (all = connections()).size() == 6 && on_cables(); }));
+    // The two ends of one connection; its successors are those that are not among the others.
+    const auto name_of = [](int fd, auto* ask) {
+        sockaddr_in6 name{};
+        socklen_t length = sizeof name;
+        REQUIRE(ask(fd, reinterpret_cast<sockaddr*>(&name), &length) == 0);
+        return std::string(reinterpret_cast<const char*>(&name), length);
+    };
+    std::vector<int> others = all;
+    std::erase_if(others, [&](int fd) {
+        return fd == all[0] || name_of(fd, getsockname) == name_of(all[0], getpeername);
+    });
+    REQUIRE(others.size() == 4);
+    int torn = 0;
+    const auto end = transport::Clock::now() + 15 * hold_down;
+    while (transport::Clock::now() < end) {
+        ranks.turn();
+        if (!on_cables()) continue;
+        for (const int fd : connections())
+            if (std::find(others.begin(), others.end(), fd) == others.end()) {
+                if (transport::Clock::now() < end && shutdown(fd, SHUT_RDWR) == 0) ++torn;
+                break;
+            }
+        ranks.turn_until([&] { return !on_cables() || transport::Clock::now() >= end; });
+    }
+    CHECK(torn >= 2);
+    CHECK(torn <= 6);  // at 0, 0, 1, 3, 7 and 15 times the pause, and never sooner
+    CHECK(ranks.turn_until(on_cables));
 }
 
 }  // namespace tcp_links_test

@@ -392,11 +392,13 @@ TEST_CASE("a transport's sleep ends when it was woken before", "[transport][cont
     link.pair->b().wake();
     REQUIRE(link.pair->b().poll(link.at_b) == 0);
     link.pair->b().sleep(deadline);
+    link.pair->b().cancel_sleep();
     REQUIRE(Clock::now() < deadline);
 
     link.pair->b().prepare_sleep();
     link.a.send(header_of(0, 1, 0), {});
     link.pair->b().sleep(deadline);
+    link.pair->b().cancel_sleep();
     REQUIRE(Clock::now() < deadline);
     REQUIRE(link.pump([&] { return link.at_b.packets.size() == 1; }));
 
@@ -404,6 +406,14 @@ TEST_CASE("a transport's sleep ends when it was woken before", "[transport][cont
     link.pair->b().cancel_sleep();
     link.a.send(header_of(0, 2, 0), {});
     REQUIRE(link.pump([&] { return link.at_b.packets.size() == 2; }));
+
+    // What was sent before is taken by the poll, or ends the sleep.
+    link.a.send(header_of(0, 3, 0), {});
+    link.pair->b().prepare_sleep();
+    if (link.pair->b().poll(link.at_b) == 0) link.pair->b().sleep(deadline);
+    link.pair->b().cancel_sleep();
+    REQUIRE(Clock::now() < deadline);
+    REQUIRE(link.pump([&] { return link.at_b.packets.size() == 3; }));
 }
 
 }  // namespace transport_contract_test

@@ -15,7 +15,9 @@ import sys
 import time
 from pathlib import Path
 
-TIMEOUT = 5     # seconds, transport.timeout: a silent cable is dead after so long
+# Seconds, transport.timeout: a silent cable is dead after so long, and so is a host whose daemon is not heard. All share one
+# emulated core, which may stand still for some seconds on a busy machine.
+TIMEOUT = 15
 PATIENCE = 240  # seconds, against hangs
 EVENTS = 8
 
@@ -93,12 +95,19 @@ class Cables:
         return None
 
 
+def say_what_is_awaited(job):
+    """Each rank does."""
+    job.send_signal(10)
+    time.sleep(10)
+
+
 def wait(job, until, what):
     end = time.monotonic() + PATIENCE
     while not until():
         if job.poll() is not None:
             raise Wrong(f"the job ended {what}, exit code {job.returncode}")
         if time.monotonic() > end:
+            say_what_is_awaited(job)
             raise Wrong(f"{PATIENCE} s were not enough {what}")
         time.sleep(0.02)
 
@@ -132,15 +141,14 @@ def run(seed):
         while job.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
         if job.poll() is None:
-            job.send_signal(10)  # each rank says what it waits for
-            time.sleep(5)
+            say_what_is_awaited(job)
             raise Wrong(f"the job has not ended {PATIENCE} s after it was asked to")
         said.seek(0)
         if job.returncode or "all bytes were right" not in said.read():
             raise Wrong(f"the job ended with {job.returncode}")
     except Wrong as wrong:
         said.seek(0)
-        print(f"seed {seed}: {wrong}\n  " + "\n  ".join(cables.history) + "\nthe job said:\n" + said.read()[-6000:], flush=True)
+        print(f"seed {seed}: {wrong}\n  " + "\n  ".join(cables.history) + "\nthe job said:\n" + said.read()[-20000:], flush=True)
         return False
     finally:
         if job.poll() is None:

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bench/torus_bench/progress.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/progress.h"
+
+namespace torusmp::bench {
+
+Progress::~Progress() {
+    if (!shown_) return;
+    fmt::print(stderr, "\r\033[K");
+    std::fflush(stderr);
+}
+
+void Progress::expect(std::size_t steps) {
+    steps_ = steps;
+    begun_ = 0;
+    start_ = Clock::now();
+}
+
+void Progress::step(const std::string& name) {
+    const std::size_t done = begun_++;
+    if (!shown_) return;
+    fmt::print(stderr, "\r\033[Kmeasuring {}: {}", name,
+               base::progress_text(done, steps_, Clock::now() - start_));
+    std::fflush(stderr);
+}
+
+}  // namespace torusmp::bench

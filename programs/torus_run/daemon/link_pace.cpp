@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "programs/torus_run/daemon/link_pace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace torusmp::launch {
+namespace {
+
+constexpr double slow = 0.4;  // of what the others carry
+constexpr int intervals_of_slowness = 3;
+constexpr std::uint64_t fewest_bytes = 4u << 20;  // in an interval: less says nothing
+constexpr int busy_part = 5;  // a link that holds others up is busy for this part of the time
+constexpr std::size_t fewest_others = 2;
+
+double rate(const LinkPace::Sent& sent) {  // MB/s
+    return double(sent.bytes) / double(std::max<std::int64_t>(sent.busy.count(), 1));
+}
+
+std::string megabytes(double rate) {
+    return fmt::format("{:.{}f} MB/s", rate, rate < 10 ? 1 : 0);
+}
+
+// The median rate of the others; nothing if too few of them have sent enough.
+std::optional<double> others(const std::map<std::string, LinkPace::Sent>& sent,
+                             const std::string& device) {
+    std::vector<double> rates;
+    for (const auto& [other, its] : sent)
+        if (other != device && its.bytes >= fewest_bytes) rates.push_back(rate(its));
+    if (rates.size() < fewest_others) return std::nullopt;
+    const auto middle = rates.begin() + std::ptrdiff_t((rates.size() - 1) / 2);
+    std::nth_element(rates.begin(), middle, rates.end());
+    return *middle;
+}
+
+}  // namespace
+
+std::vector<std::string> LinkPace::add(const std::map<std::string, Sent>& sent,
+                                       std::chrono::microseconds interval) {
+    std::vector<std::string> news;
+    for (const auto& [device, its] : sent) {
+        const auto usual = others(sent, device);
+        const bool is_slow = usual && its.bytes >= fewest_bytes &&
+                             its.busy * busy_part >= interval && rate(its) < slow * *usual;
+        int& times = slow_for_[device];
+        times = is_slow ? times + 1 : 0;
+        if (times >= intervals_of_slowness && told_.insert(device).second)
+            news.push_back(fmt::format("sends {} over {}, {} over its other links",
+                                       megabytes(rate(its)), device, megabytes(*usual)));
+    }
+    return news;
+}
+
+}  // namespace torusmp::launch

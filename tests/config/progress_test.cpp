@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a long piece of work says about how far it is.
+#include "base/progress.h"
+
+#include <catch2/catch.hpp>
+
+namespace torusmp::progress_test {
+
+using namespace std::chrono_literals;
+
+TEST_CASE("Progress is told in percent, and the time left as the steps so far let expect it") {
+    CHECK(base::progress_text(1, 4, 2s) == "25 %, 6 s left");
+    CHECK(base::progress_text(3, 4, 2s) == "75 %, 1 s left");
+    CHECK(base::progress_text(1, 3, 1h) == "33 %, 2 h 0 min left");
+    CHECK(base::progress_text(1, 2, 30min) == "50 %, 30 min left");
+    CHECK(base::progress_text(999, 1000, 1000s) == "99 %, 2 s left");
+}
+
+TEST_CASE("No time is told where it would be a guess") {
+    CHECK(base::progress_text(0, 4, 20s) == "0 %");
+    CHECK(base::progress_text(1, 4, 999ms) == "25 %");
+    CHECK(base::progress_text(4, 4, 20s) == "100 %");
+    CHECK(base::progress_text(5, 4, 20s) == "100 %");
+    CHECK(base::progress_text(0, 0, 20s) == "0 %");
+}
+
+}  // namespace torusmp::progress_test

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which links are told to be slow while a job runs, from intervals that are drawn.
+#include "programs/torus_run/daemon/link_pace.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <set>
+
+using torusmp::launch::LinkPace;
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+namespace link_pace_test {
+namespace {
+
+constexpr auto interval = 5s;
+
+// Six links of a host that exchanges as much over each as the slowest of them carries; how long
+// each is busy follows from its rate.
+struct Host {
+    explicit Host(unsigned seed) : random(seed) {}
+
+    double draw(double from, double to) {
+        return std::uniform_real_distribution<double>(from, to)(random);
+    }
+    std::map<std::string, LinkPace::Sent> interval_of(double load) {
+        double slowest = 1e9;
+        for (const auto& [device, rate] : rates) slowest = std::min(slowest, rate);
+        std::map<std::string, LinkPace::Sent> sent;
+        for (const auto& [device, rate] : rates) {
+            const double bytes = slowest * 1e6 * 5 * load * draw(0.9, 1.1);
+            const double seconds = bytes / (rate * 1e6) * draw(0.8, 1.3);
+            sent[device] = {std::uint64_t(bytes), microseconds(std::int64_t(seconds * 1e6))};
+        }
+        return sent;
+    }
+
+    std::map<std::string, double> rates{{"d0p", 100}, {"d0m", 100}, {"d1p", 100},
+                                        {"d1m", 100}, {"d2p", 100}, {"d2m", 100}};  // MB/s
+    std::mt19937 random;
+};
+
+// What is told in `intervals` of them, by device.
+std::multiset<std::string> told(Host& host, int intervals, double load) {
+    LinkPace pace;
+    std::multiset<std::string> devices;
+    for (int i = 0; i < intervals; ++i)
+        for (const std::string& what : pace.add(host.interval_of(load), interval)) {
+            const auto at = what.find("over ") + 5;
+            devices.insert(what.substr(at, what.find(',') - at));
+        }
+    return devices;
+}
+
+}  // namespace
+
+// A slow link that a slower one holds up is busy for little of the time, and may not be noticed.
+TEST_CASE("Slow links: whichever holds the others up is told of once, and none that is not slow") {
+    for (unsigned seed = 1; seed <= 200; ++seed) {
+        INFO("seed " << seed);
+        Host host(seed);
+        std::set<std::string> slow;
+        for (unsigned i = 0; i < seed % 3; ++i) {
+            const auto it = std::next(host.rates.begin(), long(host.random() % host.rates.size()));
+            it->second = host.draw(1.5, 20);
+            slow.insert(it->first);
+        }
+        const auto slowest =
+            std::min_element(host.rates.begin(), host.rates.end(),
+                             [](const auto& a, const auto& b) { return a.second < b.second; });
+        const auto found = told(host, 12, 0.7);
+        CHECK(found.count(slowest->first) == slow.count(slowest->first));
+        for (const std::string& device : found) {
+            CHECK(slow.contains(device));
+            CHECK(found.count(device) == 1);
+        }
+    }
+}
+
+TEST_CASE("Slow links: all equally fast, a program that sends little, and a moment's delay") {
+    for (unsigned seed = 1; seed <= 100; ++seed) {
+        INFO("seed " << seed);
+        Host host(seed);
+        const double rate = host.draw(1, 2000);
+        for (auto& it : host.rates) it.second = rate * host.draw(0.7, 1);
+        CHECK(told(host, 20, host.draw(0, 1)).empty());
+        // Hardly anything is sent: whether one link takes longer matters to nobody.
+        host.rates["d1m"] = rate / 50;
+        CHECK(told(host, 20, 0.001).empty());
+    }
+    LinkPace pace;
+    for (int i = 0; i < 30; ++i) {
+        Host host(7);
+        if (i % 3 != 2) host.rates["d1m"] = 2;  // two intervals of three: another job, maybe
+        CHECK(pace.add(host.interval_of(0.9), interval).empty());
+    }
+}
+
+TEST_CASE("Slow links: two links say nothing about each other") {
+    Host host(1);
+    host.rates = {{"d0p", 100}, {"d0m", 2}};
+    CHECK(told(host, 10, 0.9).empty());
+    host.rates["d1p"] = 100;
+    CHECK(told(host, 10, 0.9) == std::multiset<std::string>{"d0m"});
+}
+
+TEST_CASE("Slow links: a message says both rates") {
+    LinkPace pace;
+    const std::map<std::string, LinkPace::Sent> sent{
+        {"eth1", {20'000'000, 5s}}, {"eth2", {20'000'000, 160ms}}, {"eth3", {20'000'000, 170ms}}};
+    CHECK(pace.add(sent, interval).empty());
+    CHECK(pace.add(sent, interval).empty());
+    CHECK(pace.add(sent, interval) ==
+          std::vector<std::string>{"sends 4.0 MB/s over eth1, 118 MB/s over its other links"});
+    CHECK(pace.add(sent, interval).empty());
+}
+
+}  // namespace link_pace_test

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""torus-check with hosts that do not answer, the cabling to be found out, bad input:
+torus_check_hosts_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from check_testbed import AGENT, TORUS_CHECK, TORUS_INFO, CheckTest, eventually, kernel, tool, main  # noqa: E402
+
+
+class Hosts(CheckTest):
+    def test_a_host_that_is_gone_is_named_and_the_others_are_tested(self):
+        self.up("4x2")
+        tool("kill-node", self.testbed, "5")
+        report, bad = self.judged()
+        troubles = {host["name"]: host["trouble"] for host in report["hosts"] if host["trouble"]}
+        self.assertEqual(list(troubles), [self.plan.host(5)])
+        self.assertIn("Cannot open network namespace", troubles[self.plan.host(5)])
+        near = {tuple(cable[:2]) for cable in self.plan.cables if 5 in (cable[0], cable[2])}
+        self.assertEqual(set(bad), near)
+        self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"unknown"})
+
+    def test_a_host_that_lacks_the_program_and_an_agent_that_is_none_are_told(self):
+        self.up("2")
+        done = self.check("--program", "/nonexistent/torus-check", status=1).stdout
+        self.assertIn("/nonexistent/torus-check", done)
+        done = self.check("--agent", "/nonexistent/agent", status=1).stdout
+        self.assertIn("/nonexistent/agent", done)
+        done = self.check("--program", "/bin/echo", status=1).stdout
+        self.assertIn("could not be asked", done)
+
+    def test_a_host_that_never_answers_is_given_up(self):
+        self.up("3")
+        stuck = self.path("stuck")
+        with open(stuck, "w") as f:
+            f.write(f'#!/bin/sh\ncase $1 in *-1) exec sleep 1000;; *) exec {AGENT} "$@";; esac\n')
+        os.chmod(stuck, 0o755)
+        report, bad = self.judged(1, "--agent", stuck, "--timeout", "10s")
+        troubles = [host["trouble"] for host in report["hosts"]]
+        self.assertIn("did not answer in 10 s", troubles[1])
+        self.assertEqual((troubles[0], troubles[2]), ("", ""))
+        self.assertEqual(set(bad), {(0, "d0p"), (1, "d0p")})
+
+    def test_discovery_gives_up_a_host_that_never_answers_and_says_whom_it_waits_for(self):
+        stuck = self.path("stuck")
+        with open(stuck, "w") as f:
+            f.write('#!/bin/sh\ncase $1 in silent) exec sleep 1000;; *) echo no route >&2; exit 255;; esac\n')
+        os.chmod(stuck, 0o755)
+        written = self.path("found.toml")
+        done = self.check("--discover", written, "--hosts", "down,silent", "--agent", stuck, "--timeout", "5s",
+                          config="", status=1)
+        self.assertIn("torus-check: asking hosts: waiting for silent, at most 5s (--timeout)\n", done.stderr)
+        self.assertEqual(done.stderr.count("waiting for"), 1)
+        self.assertIn("silent could not be asked: it did not answer in 5 s. No file was written", done.stderr)
+        self.assertFalse(os.path.exists(written))
+
+    def test_no_probe_outlives_a_torus_check_that_was_killed(self):
+        self.up("2x2")
+        ids = {kernel.namespace_id(host) for host in self.plan.namespaces()}
+        check = subprocess.Popen([TORUS_CHECK, "--config", self.geometry, "--probes", "100000"])
+        self.addCleanup(check.wait)
+        self.addCleanup(check.kill)
+        eventually("all probes run", lambda: len(kernel.processes_in(ids)) == 4)
+        check.kill()
+        check.wait()
+        eventually("all probes are gone", lambda: not kernel.processes_in(ids))
+
+    def test_hosts_named_twice_by_two_names_are_found(self):
+        self.up("2")
+        agent = self.path("agent")
+        with open(agent, "w") as f:
+            f.write(f'#!/bin/sh\nshift\nexec {AGENT} {self.plan.host(0)} "$@"\n')
+        os.chmod(agent, 0o755)
+        report, _ = self.judged(1, "--agent", agent)
+        self.assertTrue(any("names one machine twice" in message for message in report["messages"]), report)
+
+
+class Discovery(CheckTest):
+    def discover(self, *options, hosts=None, status=0):
+        file = self.path("found.toml")
+        hosts = hosts or [self.plan.host(node) for node in self.plan.nodes()]
+        done = self.check("--discover", file, "--hosts", ",".join(hosts), "--agent", AGENT, *options, config="",
+                          status=status)
+        return file, done
+
+    def test_the_file_written_from_the_cabling_of_a_torus_is_one_under_which_all_cables_are_good(self):
+        for dims, options, open_dims in (("2x2x2", (), ()), ("3x1x2", ("--open", "0"), (0,)), ("5", (), ())):
+            with self.subTest(dims):
+                self.up(dims, *options, open_dims=open_dims)
+                nodes = list(self.plan.nodes())
+                # Any order of the hosts will do.
+                hosts = [self.plan.host(node) for node in nodes[1::2] + nodes[0::2]]
+                file, done = self.discover(hosts=hosts)
+                self.assertIn(f"{len(self.plan.cables)} cables", done.stdout)
+                self.assertIn("all are good", self.check(config=file).stdout)
+                told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
+                self.assertEqual(told.returncode, 0, told.stderr)
+
+    def test_hosts_in_row_major_order_give_the_geometry_of_the_testbed(self):
+        self.up("3x4")
+        file, _ = self.discover()
+        with open(file) as f:
+            found = f.read()
+        self.assertIn("dims = [3, 4]", found)
+        self.assertIn("periodic = [true, true]", found)
+        hosts = [self.plan.host(node) for node in self.plan.nodes()]
+        self.assertIn(", ".join(f'"{host}"' for host in hosts).replace(", ", ",\n    "), found)
+
+    def test_a_dead_cable_has_its_place_in_the_file_and_is_told_of(self):
+        for dims, cut in (("2", "1:0+"), ("2x2x2", "5:1-"), ("3x3x2", "4:0+")):
+            with self.subTest(dims):
+                self.up(dims, "--no-management")
+                file, _ = self.discover()
+                with open(file) as f:
+                    whole = f.read()
+                end = (int(cut[0]), f"d{cut[2]}{'p' if cut[3] == '+' else 'm'}")
+                tool("cut", self.testbed, cut)
+                file, done = self.discover(status=1)
+                with open(file) as f:
+                    self.assertEqual(f.read(), whole)
+                ends = [f"{self.plan.host(node)} {device}" for node, device in (end, self.plan.peer(*end))]
+                self.assertRegex(done.stderr, f"^torus-check: the cable from ({ends[0]}|{ends[1]}) [(].[+][)] to "
+                                 f"({ends[0]}|{ends[1]}) [(].-[)] is missing or dead: nothing is heard at either end; "
+                                 "the file has it all the same\n$")
+                self.assertIn(f"{len(self.plan.cables) - 1} cables, 1 with faults\n", done.stdout)
+
+    def test_a_cable_that_is_dead_in_one_direction_is_told_of(self):
+        self.up("3x2")
+        far, device = self.plan.peer(1, "d0p")
+        tool("set", self.testbed, "1", "0+", "loss", "100")
+        _, done = self.discover(status=1)
+        self.assertIn(f"answers at one end only: nothing arrives at {self.plan.host(1)}; ", done.stderr)
+
+    def test_too_many_cables_missing_are_no_torus_and_no_file_is_written(self):
+        self.up("3x3")
+        for node in (0, 1, 2, 4, 8):
+            tool("cut", self.testbed, f"{node}:0+")
+            tool("cut", self.testbed, f"{node}:1-")
+        file, done = self.discover(status=1)
+        self.assertIn("make no torus", done.stderr)
+        self.assertFalse(os.path.exists(file))
+
+    def test_of_two_hosts_with_a_network_besides_the_wanted_devices_tell_the_cables(self):
+        self.up("2")
+        _, done = self.discover(status=1)
+        self.assertIn("3 cables join", done.stderr)
+        file, _ = self.discover("--devices", "d*")
+        self.assertIn("2 hosts, 2 cables: all are good", self.check(config=file).stdout)
+
+
+class BadInput(CheckTest):
+    def test_each_mistake_is_one_message_and_exit_code_2(self):
+        self.geometry = None
+        for words, said in (([], "no hosts"), (["--discover", "-"], "--hosts"), (["--hosts", "a"], "--discover"),
+                            (["--discover", "-", "--hosts", "a,a"], "twice"), (["--bogus"], "--bogus"),
+                            (["--discover", "-", "--hosts", "a b"], "a b"), (["--config", "/nonexistent"], "/nonexistent"),
+                            (["--discover", "-", "--hosts", "a", "--probes", "0"], "--probes"),
+                            (["--discover", "-", "--hosts", "a", "--timeout", "5"], "--timeout")):
+            done = self.check(*words, config="", status=2)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_help_has_examples(self):
+        self.assertIn("torus-check --config cluster.toml", self.check("--help", config="").stdout)
+
+    def test_a_probe_that_is_told_nonsense_or_nothing_ends(self):
+        nothing = subprocess.run([TORUS_CHECK, "--probe"], input=b"", capture_output=True, timeout=100)
+        self.assertEqual(nothing.returncode, 0)
+        nonsense = subprocess.run([TORUS_CHECK, "--probe"], input=b"\xff\n", capture_output=True, timeout=100)
+        self.assertEqual(nonsense.returncode, 1)
+
+
+if __name__ == "__main__":
+    main()
