@@ -352,17 +352,25 @@ class Predict(Case):
     def test_what_it_cannot_do(self):
         for words, parts in ((["predict", "--torus", "2x2"], ["--model"]),
                              (["predict", "--model", "gige-mvia"], ["--torus"]),
-                             (["predict", "--torus", "2x2", "--model", "none"],
-                              ["none", "gige-mvia"]),
                              (["predict", "--torus", "32x32x32", "--model", "ethernet"],
                               ["32768", "4096"]),
                              (["predict", "--torus", "2", "--model", "ethernet", "--operation",
                                "scan"], ["scan", "alltoall"]),
                              (["fit"], ["files"]),
-                             (["plot", "no.json", "--plot", "x.svg"], ["no.json"]),
                              (["plot", "no.json"], ["--plot"])):
             with self.subTest(words=words):
                 self.assert_refused(self.run_program(BENCH, *words), *parts)
+
+    def test_files_that_are_none(self):
+        for words, parts in ((["predict", "--torus", "2x2", "--model", "none"],
+                              ["none", "gige-mvia"]),
+                             (["plot", "no.json", "--plot", "x.svg"], ["no.json"]),
+                             (["fit", "no.json"], ["no.json"])):
+            with self.subTest(words=words):
+                done = self.run_program(BENCH, *words)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                for part in parts:
+                    self.assertIn(part, done.stderr)
 
     def test_a_fit_gives_back_what_was_measured(self):
         def measured(command, key, columns, rows):
