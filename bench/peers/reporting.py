@@ -7,6 +7,8 @@ import os
 import platform
 import re
 import statistics
+import subprocess
+import tempfile
 from pathlib import Path
 
 from measures import LIBRARIES, PEERS
@@ -92,6 +94,33 @@ def machine():
         "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         "load": os.getloadavg()[0],
     }
+
+
+def plot_table(chosen, results, host):
+    """The ratios as a table that torus-bench plot draws: a row a measure."""
+    others = [l for l in PEERS + ("raw",) if any((m.name, l) in results.samples for m in chosen)]
+    rows = []
+    for m in chosen:
+        values = summary(m, results)
+        ratios = [ratio_of(m, values, (l,)) for l in others]
+        if any(r is not None for r in ratios):
+            rows.append({"measure": m.name, "x": 0, "beside": False, "figures": [
+                {"median": r, "best": r, "samples": [] if r is None else [r]} for r in ratios]})
+    columns = [{"group": "", "name": "bare socket" if l == "raw" else results.labels.get(l, l),
+                "unit": "", "draw": "points", "colour": i, "count": False}
+               for i, l in enumerate(others)]
+    return {"tool": "torus-bench", "command": "compare-peers", "ran_on": host,
+            "title": "torusmp beside others", "key": "measure", "x_label": "", "linear": False,
+            "y_label": "time of torusmp over the other's: left of 1, torusmp is ahead",
+            "levels": [{"name": "equal", "unit": "", "value": 1, "colour": 6}],
+            "columns": columns, "rows": rows, "notes": [], "links": []}
+
+
+def draw(path, chosen, results, host, build_dir):
+    with tempfile.TemporaryDirectory(prefix="compare-peers-") as folder:
+        table = Path(folder) / "ratios.json"
+        table.write_text(json.dumps(plot_table(chosen, results, host)))
+        subprocess.run([build_dir / "bench/torus-bench", "plot", table, "--plot", path], check=True)
 
 
 def write_json(path, chosen, results, arguments, host):

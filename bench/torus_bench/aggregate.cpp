@@ -127,19 +127,19 @@ std::vector<Figure> exchange_rates(const Context& context, Raw& raw, std::size_t
     if (context.options.raw) bodies.push_back(exchange.raw_body(part, raw.links, raw.sockets));
     const auto timings = measure_in_turns(bodies, context.options.seconds);
     double all_links = 0;
-    std::size_t most_links = 0;
+    std::size_t most_links_of_a_rank = 0;
     for (int r = 0; r < torus.size(); ++r) {
         const std::size_t here = part_of(context, r, dimensions).sends.size();
         all_links += double(here);
-        most_links = std::max(most_links, here);
+        most_links_of_a_rank = std::max(most_links_of_a_rank, here);
     }
     const double payload = double(bytes) / megabyte;
     std::vector<Figure> figures = {as_rate(timings[0], payload),
-                                   as_rate(timings[0], payload * double(most_links)),
+                                   as_rate(timings[0], payload * double(most_links_of_a_rank)),
                                    as_rate(timings[0], payload * all_links)};
     if (context.options.raw) {
-        figures.push_back(as_rate(timings[1], payload * double(most_links)));
-        figures.push_back(as_speed_ratio(timings[0], timings[1]));
+        figures.push_back(as_rate(timings[1], payload * double(most_links_of_a_rank)));
+        figures.push_back(as_time_ratio(timings[0], timings[1]));
     }
     return figures;
 }
@@ -247,14 +247,22 @@ std::vector<Column> columns_for(int dimensions, bool raw) {
     std::vector<Column> columns;
     for (int n = 1; n <= dimensions; ++n) {
         const std::string group = fmt::format("{}-D exchange", n);
-        columns.push_back({group, "a link", "MB/s", Column::Draw::dashes, n - 1});
+        columns.push_back({group, "a link", "MB/s", Column::Draw::points, n - 1});
         columns.push_back({group, "a node", "MB/s", Column::Draw::line, n - 1});
         columns.push_back({group, "all nodes", "MB/s", Column::Draw::no, n - 1});
         if (!raw) continue;
-        columns.push_back({group, "bare node", "MB/s", Column::Draw::no, n - 1});
+        columns.push_back({group, "bare node", "MB/s", Column::Draw::dashes, n - 1});
         columns.push_back({group, "ratio", "", Column::Draw::no, n - 1});
     }
     return columns;
+}
+
+// Of any rank, along so many dimensions.
+double most_links_of_a_rank(const Context& context, int dimensions) {
+    std::size_t most = 0;
+    for (int r = 0; r < context.torus.size(); ++r)
+        most = std::max(most, links_of(context.torus, r, dimensions).size());
+    return double(most);
 }
 
 Raw open_raw(const Context& context, int dimensions) {
@@ -289,8 +297,13 @@ Table measure_aggregate(const Context& context) {
             "MB/s: 10^6 bytes of payload a second; rank {} sends, its neighbours only receive.",
             *context.options.from);
     if (context.options.raw)
-        table.notes.push_back(
-            "Bare node: the same by bare sockets, in turns; ratio: above 1, torusmp is faster.");
+        table.notes.push_back("Bare node: the same by bare sockets, in turns. " +
+                              std::string(ratio_note));
+    if (context.options.wire)
+        for (int n = 1; n <= dimensions; ++n)
+            table.levels.push_back({fmt::format("{}-D, wire", n), "MB/s",
+                                    *context.options.wire * most_links_of_a_rank(context, n),
+                                    n - 1});
     Raw raw = open_raw(context, dimensions);
     context.progress.expect(context.options.sizes.size() * std::size_t(dimensions) + 1);
     for (const std::size_t bytes : context.options.sizes) {

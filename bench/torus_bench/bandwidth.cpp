@@ -92,7 +92,7 @@ std::vector<Figure> figures_of(const std::vector<Load>& loads, bool raw) {
     if (!raw) return figures;
     for (const Load& load : loads) figures.push_back(as_rate(load.timings[1], load.amount));
     for (const Load& load : loads)
-        figures.push_back(as_speed_ratio(load.timings[0], load.timings[1]));
+        figures.push_back(as_time_ratio(load.timings[0], load.timings[1]));
     return figures;
 }
 
@@ -110,7 +110,7 @@ Table measure_bandwidth(const Context& context) {
                                "messages in flight each way;",
                                window),
                    "both ways counts the two directions together."};
-    if (raw) table.notes.push_back("Ratio: above 1, torusmp is faster than the bare socket.");
+    if (raw) table.notes.emplace_back(ratio_note);
     std::vector<RawSocket> sockets;
     if (raw) sockets = open_raw_links(context, link_of(context, pair));
     context.progress.expect(context.options.sizes.size());

@@ -48,18 +48,15 @@ class CallOf final : public CollectiveCall {
   public:
     using Start = void (*)(ScheduleType&, const CallArguments&);
     CallOf(Group& group, std::string_view name, const CallArguments& call, Start start)
-        : schedule_(group), name_(name), call_(call), start_(start) {}
+        : CollectiveCall(name), schedule_(group), call_(call), start_(start) {}
 
-    void run() override {
+    Schedule& start() override {
         start_(schedule_, call_);
-        schedule_.wait();
-        if (schedule_.error() != core::Error::none)
-            throw std::runtime_error(fmt::format("{}: {}", name_, schedule_.failure()));
+        return schedule_;
     }
 
   private:
     ScheduleType schedule_;
-    std::string_view name_;
     CallArguments call_;
     Start start_;
 };
@@ -102,6 +99,13 @@ std::unique_ptr<CollectiveCall> make(Group& group, std::string_view name,
 }
 
 }  // namespace
+
+void CollectiveCall::run() {
+    Schedule& schedule = start();
+    schedule.wait();
+    if (schedule.error() != core::Error::none)
+        throw std::runtime_error(fmt::format("{}: {}", name_, schedule.failure()));
+}
 
 std::size_t CollectiveFacts::bytes_in(std::size_t bytes, int members) const {
     return all_in ? bytes * std::size_t(members) : bytes;

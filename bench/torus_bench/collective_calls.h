@@ -14,6 +14,7 @@
 
 #include "collectives/algorithm/table.h"
 #include "collectives/group/group.h"
+#include "collectives/schedule/schedule.h"
 
 namespace torusmp::bench {
 
@@ -45,9 +46,15 @@ const CollectiveFacts* find_collective(std::string_view name);
 
 class CollectiveCall {
   public:
+    explicit CollectiveCall(std::string_view name) : name_(name) {}
     virtual ~CollectiveCall() = default;
+    // Starts it; it is over when the schedule is complete, and the call may then start again.
+    virtual collectives::Schedule& start() = 0;
     // Starts it and waits for its end. Throws std::runtime_error where it failed.
-    virtual void run() = 0;
+    void run();
+
+  private:
+    std::string_view name_;
 };
 
 // `in` and `out` as collective.h describes them, rooted operations at node 0. Throws

@@ -67,7 +67,9 @@ std::vector<std::string> notes_of(const std::vector<Candidate>& candidates) {
             "Sizes of scatter, gather, allgather, reduce_scatter and alltoall are those "
             "of one rank's block.");
     if (any([](const Candidate& c) { return c.compares(); }))
-        notes.push_back("Ratio: how many times as long the second algorithm takes as the first.");
+        notes.push_back(
+            "Ratio: of the times, the first algorithm's to the second's: below 1, the first is "
+            "ahead.");
     return notes;
 }
 
@@ -100,7 +102,7 @@ Row measure_row(const Context& context, collectives::Group& group,
             fmt::format("{} of {}", candidate.operation->name, base::format_size(bytes)));
         const auto timings = time_algorithms(group, candidate, bytes, context.options.seconds);
         for (const Timing& timing : timings) row.figures.push_back(as_time(timing, 1e6));
-        if (candidate.compares()) row.figures.push_back(as_time_ratio(timings[1], timings[0]));
+        if (candidate.compares()) row.figures.push_back(as_time_ratio(timings[0], timings[1]));
     }
     return row;
 }

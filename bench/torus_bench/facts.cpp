@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 
@@ -90,6 +91,14 @@ std::string describe(const std::vector<Fact>& facts) {
 
 std::string summarize(const std::vector<Fact>& facts) {
     const auto get = [&](std::string_view name) { return text_of(facts, name); };
+    const auto has = [&](std::string_view name) {
+        return std::any_of(facts.begin(), facts.end(),
+                           [&](const Fact& fact) { return fact.name == name; });
+    };
+    if (!has("cpu")) return fmt::format("torusmp {}", get("version"));
+    // What compare-peers has recorded.
+    if (!has("torus"))
+        return fmt::format("{} cores ({}), {}", get("cores"), get("cpu"), get("system"));
     return fmt::format("{} ranks on {} cores ({}), torus {}, transport {}, torusmp {}",
                        get("ranks"), get("cores"), get("cpu"), get("torus"), get("transport"),
                        get("version"));

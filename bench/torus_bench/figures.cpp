@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -133,9 +134,9 @@ std::string json_figure(const Figure& figure) {
 }
 
 std::string json_row(const std::string& key, const Row& row) {
-    return fmt::format("\n  {{{}:{},\"figures\":{}}}", quoted(key),
+    return fmt::format("\n  {{{}:{},\"figures\":{},\"x\":{},\"beside\":{}}}", quoted(key),
                        row.label.empty() ? std::to_string(row.bytes) : quoted(row.label),
-                       json_list(row.figures, json_figure));
+                       json_list(row.figures, json_figure), row.bytes, row.beside);
 }
 
 std::string json_link(const LinkTraffic& link) {
@@ -190,11 +191,61 @@ std::string each_direction(const std::vector<LinkTraffic>& links) {
 }
 
 std::string json_column(const Column& column) {
-    return fmt::format("{{\"group\":{},\"name\":{},\"unit\":{}}}", quoted(column.group),
-                       quoted(column.name), quoted(column.unit));
+    return fmt::format(
+        "{{\"group\":{},\"name\":{},\"unit\":{},\"draw\":{},\"colour\":{},\"count\":{}}}",
+        quoted(column.group), quoted(column.name), quoted(column.unit),
+        quoted(name_of(column.draw)), column.colour, column.count);
+}
+
+std::string json_level(const Level& level) {
+    return fmt::format("{{\"name\":{},\"unit\":{},\"value\":{},\"colour\":{}}}", quoted(level.name),
+                       quoted(level.unit), json_number(level.value), level.colour);
+}
+
+// As RFC 4180 has it.
+std::string csv_cell(std::string_view text) {
+    if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"') out += '"';
+        out += c;
+    }
+    return out + "\"";
+}
+
+std::string csv_number(double value) {
+    return std::isfinite(value) ? fmt::format("{:.9g}", value) : "";
 }
 
 }  // namespace
+
+std::string_view name_of(Column::Draw draw) {
+    static constexpr std::array<std::string_view, 4> names = {"no", "line", "dashes", "points"};
+    return names[std::size_t(draw)];
+}
+
+std::string as_csv(const Table& table) {
+    std::string out = csv_cell(table.key);
+    for (const Column& column : table.columns) {
+        const std::string name =
+            (column.group.empty() ? column.name : column.group + ", " + column.name) +
+            (column.unit.empty() ? "" : " [" + column.unit + "]");
+        for (const char* which : {"", ", least", ", greatest"}) out += "," + csv_cell(name + which);
+    }
+    out += "\n";
+    for (const Row& row : table.rows) {
+        out += row.label.empty() ? std::to_string(row.bytes) : csv_cell(row.label);
+        for (const Figure& figure : row.figures) {
+            const auto [least, greatest] =
+                std::minmax_element(figure.samples.begin(), figure.samples.end());
+            const bool any = !figure.samples.empty();
+            out += "," + csv_number(figure.value) + "," + csv_number(any ? *least : NAN) + "," +
+                   csv_number(any ? *greatest : NAN);
+        }
+        out += "\n";
+    }
+    return out;
+}
 
 std::string shorten(double value) {
     if (!std::isfinite(value)) return "-";
@@ -232,8 +283,11 @@ std::string as_json(std::string_view command, const std::vector<Fact>& facts, co
                               fact.number ? fact.text : quoted(fact.text));
     return fmt::format(
         "{{\"tool\":\"torus-bench\",\"command\":{},\n \"ran_on\":{}}},\n \"title\":{},\n "
+        "\"key\":{},\"x_label\":{},\"y_label\":{},\"linear\":{},\n \"levels\":{},\n "
         "\"columns\":{},\n \"rows\":{},\n \"notes\":{},\n \"links\":{}}}\n",
-        quoted(command), ran_on, quoted(table.title), json_list(table.columns, json_column),
+        quoted(command), ran_on, quoted(table.title), quoted(table.key), quoted(table.x_label),
+        quoted(table.y_label), table.linear, json_list(table.levels, json_level),
+        json_list(table.columns, json_column),
         json_list(table.rows, [&](const Row& row) { return json_row(table.key, row); }),
         json_list(table.notes, [](const std::string& note) { return quoted(note); }),
         json_list(links, json_link));

@@ -21,7 +21,7 @@ struct Figure {
 };
 
 struct Column {
-    enum class Draw { no, line, dashes };
+    enum class Draw { no, line, dashes, points };
 
     std::string group;  // columns of one group stand under one heading; may be empty
     std::string name;
@@ -35,6 +35,15 @@ struct Row {
     std::size_t bytes = 0;
     std::vector<Figure> figures;  // one a column
     std::string label = {};       // if there is one, it stands for the number
+    bool beside = false;          // drawn as a point, beside the curve
+};
+
+// What something carries at most, or the like: a line across the drawing.
+struct Level {
+    std::string name;
+    std::string unit;
+    double value = 0;
+    int colour = 0;
 };
 
 struct Table {
@@ -45,7 +54,15 @@ struct Table {
     std::vector<Column> columns;
     std::vector<Row> rows;
     std::vector<std::string> notes;  // what the columns mean, printed below
+    // What the numbers of the rows are in the drawing; empty: the key.
+    std::string x_label = {};
+    bool linear = false;  // both axes of the drawing; else logarithmic
+    std::vector<Level> levels = {};
 };
+
+// What every ratio means.
+inline constexpr std::string_view ratio_note =
+    "Ratio: of the times, torusmp's to the other's: below 1, torusmp is ahead.";
 
 // What it ran on, in the order of printing: {"cpu", "..."}, {"cores", "2"}.
 struct Fact {
@@ -74,6 +91,11 @@ std::string as_text(const std::vector<LinkTraffic>& links);
 
 std::string as_json(std::string_view command, const std::vector<Fact>& facts, const Table& table,
                     const std::vector<LinkTraffic>& links = {});
+
+// A line a row: what the rows are, then of each column its median, least and greatest sample.
+std::string as_csv(const Table& table);
+
+std::string_view name_of(Column::Draw draw);
 
 // Three significant digits, never an exponent.
 std::string shorten(double value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -79,15 +80,15 @@ Table measure_sweep(const Context& context) {
     table.title = fmt::format("Sweep of sizes: ping-pong between {}", describe(pair));
     table.y_label = "bandwidth, MB/s";
     const char* const ours = raw ? "torusmp" : "";
-    table.columns = {{ours, "half trip", "us", Column::Draw::no, 0},
+    table.columns = {{ours, "half trip", "us", Column::Draw::line, 0},
                      {ours, "bandwidth", "MB/s", Column::Draw::line, 0}};
     table.notes = {"Half a round trip, and the size divided by it; MB/s: 10^6 bytes a second."};
     std::vector<RawSocket> sockets;
     if (raw) {
-        table.columns.push_back({"bare socket", "half trip", "us", Column::Draw::no, 1});
+        table.columns.push_back({"bare socket", "half trip", "us", Column::Draw::line, 1});
         table.columns.push_back({"bare socket", "bandwidth", "MB/s", Column::Draw::line, 1});
         table.columns.push_back({"", "ratio", "", Column::Draw::no, 2});
-        table.notes.push_back("Ratio: above 1, torusmp is faster than the bare socket.");
+        table.notes.emplace_back(ratio_note);
         sockets = open_raw_links(context, link_of(context, pair));
     }
     context.progress.expect(context.options.sizes.size());
@@ -95,12 +96,14 @@ Table measure_sweep(const Context& context) {
         context.progress.step(base::format_size(bytes));
         const auto timings =
             measure_round_trips(pair, sockets, raw, bytes, context.options.seconds);
+        const auto& exact = context.options.exact;
         Row row{bytes, {}};
+        row.beside = !std::binary_search(exact.begin(), exact.end(), bytes);
         for (const Timing& timing : timings) {
             row.figures.push_back(as_time(timing, 0.5e6));
             row.figures.push_back(as_rate(timing, 2 * double(bytes) / 1e6));
         }
-        if (raw) row.figures.push_back(as_speed_ratio(timings[0], timings[1]));
+        if (raw) row.figures.push_back(as_time_ratio(timings[0], timings[1]));
         table.rows.push_back(std::move(row));
     }
     return table;

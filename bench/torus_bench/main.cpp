@@ -2,6 +2,7 @@
 // torus-bench: measures messages on the torus through the public QMP API.
 #include <fmt/format.h>
 #include <qmp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -16,7 +17,9 @@
 #include "bench/torus_bench/figures.h"
 #include "bench/torus_bench/link_traffic.h"
 #include "bench/torus_bench/options.h"
+#include "bench/torus_bench/predict.h"
 #include "bench/torus_bench/qmp_objects.h"
+#include "bench/torus_bench/read_figures.h"
 #include "bench/torus_bench/simulate.h"
 #include "bench/torus_bench/start.h"
 #include "bench/torus_bench/svg.h"
@@ -56,6 +59,9 @@ Table run_benchmark(const Context& context) {
         case Command::collectives:
             return measure_collectives(context);
         case Command::simulate:
+        case Command::predict:
+        case Command::fit:
+        case Command::plot:
             break;  // measures nothing: see run()
     }
     throw std::logic_error("a command without a benchmark");
@@ -79,7 +85,43 @@ void report(const Options& options, const std::vector<Fact>& facts, const Table&
     fmt::print("\n{}{}{}", as_text(table), links.empty() ? "" : "\n", as_text(links));
     if (!options.json.empty())
         write_file(options.json, as_json(name_of(options.command), facts, table, links));
+    if (!options.csv.empty()) write_file(options.csv, as_csv(table));
     if (!options.plot.empty()) write_file(options.plot, as_svg(table, summarize(facts)));
+}
+
+// Draws again what was recorded; several files in one picture.
+void draw_again(const Options& options) {
+    std::vector<Recorded> recorded;
+    for (const std::string& file : options.files) recorded.push_back(read_figures(file));
+    const Table table = overlay(options.files, recorded);
+    if (!options.csv.empty()) write_file(options.csv, as_csv(table));
+    write_file(options.plot, as_svg(table, summarize(recorded.front().facts)));
+}
+
+// What starts no ranks.
+void run_alone(const Options& options) {
+    check_files(options);
+    switch (options.command) {
+        case Command::simulate:
+            return report(options, {{"version", TORUSMP_VERSION}}, simulate(options), {});
+        case Command::predict: {
+            if (options.model == "list") {
+                fmt::print("{}", models_text());
+                return;
+            }
+            const Table table = [&] {
+                Progress progress(isatty(STDERR_FILENO) == 1);
+                return predict(options, progress);
+            }();
+            return report(options, {{"version", TORUSMP_VERSION}, {"model", options.model}}, table,
+                          {});
+        }
+        case Command::fit:
+            fmt::print("{}", fit(options));
+            return;
+        default:
+            return draw_again(options);
+    }
 }
 
 void measure_as_rank(const Options& options, const Started& started) {
@@ -136,9 +178,8 @@ int run(int argc, char** argv) {
         fmt::print("{}", algorithms_text(options.operations));
         return config::exit_ok;
     }
-    if (options.command == Command::simulate) {
-        check_files(options);
-        report(options, {{"version", TORUSMP_VERSION}}, simulate(options), {});
+    if (starts_nothing(options.command)) {
+        run_alone(options);
         return config::exit_ok;
     }
     if (!started) start_ranks(options, argc, argv);

@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "bench/torus_bench/collective_calls.h"
+#include "bench/torus_bench/help.h"
 #include "config/options.h"
 
 namespace torusmp::bench {
@@ -19,7 +20,7 @@ namespace {
 namespace po = boost::program_options;
 using config::UsageError;
 
-constexpr std::array<std::pair<std::string_view, Command>, 8> commands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 11> commands = {{
     {"latency", Command::latency},
     {"bandwidth", Command::bandwidth},
     {"sweep", Command::sweep},
@@ -28,43 +29,12 @@ constexpr std::array<std::pair<std::string_view, Command>, 8> commands = {{
     {"overlap", Command::overlap},
     {"collectives", Command::collectives},
     {"simulate", Command::simulate},
+    {"predict", Command::predict},
+    {"fit", Command::fit},
+    {"plot", Command::plot},
 }};
 
 constexpr std::size_t largest_message = std::size_t(1) << 30;
-
-po::options_description visible_options() {
-    po::options_description options("Options");
-    options.add_options()  //
-        ("np,n", po::value<int>()->value_name("N"),
-         "ranks to start (also -np N); default: as many as the torus has")  //
-        ("sizes", po::value<std::string>()->value_name("FIRST:LAST"),
-         "message sizes, like 1:4MiB or 8KiB:8KiB")  //
-        ("step", po::value<int>()->default_value(2)->value_name("FACTOR"),
-         "each size is so many times the one before")  //
-        ("seconds", po::value<double>()->default_value(0.1, "0.1")->value_name("S"),
-         "time for each figure")  //
-        ("window", po::value<int>()->default_value(64)->value_name("N"),
-         "bandwidth, relay: messages in flight one way")  //
-        ("peer", po::value<int>()->value_name("RANK"),
-         "latency, bandwidth, sweep, overlap: rank 0's partner; default: a neighbour")  //
-        ("perturb", po::value<int>()->default_value(3)->value_name("BYTES"),
-         "sweep: beside each size, so many bytes less and more")  //
-        ("from", po::value<int>()->value_name("RANK"),
-         "aggregate: this rank alone sends, on all its links; simulate: the root")  //
-        ("raw", po::bool_switch(),
-         "latency, bandwidth, sweep, aggregate: a bare socket on the same links, in turns with "
-         "ours")  //
-        ("operation", po::value<std::string>()->value_name("NAMES"),
-         "collectives: which, with commas; default: broadcast,sum")  //
-        ("algorithm", po::value<std::string>()->value_name("NAMES"),
-         "collectives: by which, with commas, or list, which shows them; default: automatic, as "
-         "the "
-         "settings say; of scatter and gather all")                                        //
-        ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")  //
-        ("plot", po::value<std::string>()->value_name("FILE.svg"), "draw the figures there");
-    config::add_common_options(options);
-    return options;
-}
 
 std::optional<Command> command_named(std::string_view text) {
     for (const auto& [name, command] : commands)
@@ -74,7 +44,8 @@ std::optional<Command> command_named(std::string_view text) {
 
 Command read_command(const std::vector<std::string>& words) {
     constexpr std::string_view expected =
-        "latency, bandwidth, sweep, aggregate, relay, overlap, collectives or simulate";
+        "latency, bandwidth, sweep, aggregate, relay, overlap, collectives, simulate, predict, fit "
+        "or plot";
     if (words.empty())
         throw UsageError(
             fmt::format("what to measure is missing: expected {}; see --help", expected));
@@ -82,9 +53,13 @@ Command read_command(const std::vector<std::string>& words) {
     if (!command)
         throw UsageError(
             fmt::format("'{}' is nothing to measure: expected {}", words[0], expected));
-    if (words.size() > 1)
+    const bool takes_files = command == Command::fit || command == Command::plot;
+    if (words.size() > 1 && !takes_files)
         throw UsageError(fmt::format("'{}' is one word too many: expected options after '{}'",
                                      words[1], words[0]));
+    if (words.size() == 1 && takes_files)
+        throw UsageError(
+            fmt::format("{}: expected files that torus-bench --json has written", words[0]));
     return *command;
 }
 
@@ -113,6 +88,8 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
                 return size_series(1, 8 << 20, factor);
             case Command::relay:
                 return {8, 64 << 10};
+            case Command::predict:
+                return size_series(8, 32 << 10, given["step"].defaulted() ? 16 : factor);
             case Command::collectives:
                 return {};  // of the operations, see read_collectives()
             default:
@@ -166,11 +143,36 @@ void check_collective_sizes(const CollectiveFacts& operation, const Options& opt
                             operation.name, bytes));
 }
 
+// What predict can tell.
+constexpr std::array<std::string_view, 7> predicted = {"latency", "halo",     "broadcast", "sum",
+                                                       "scatter", "alltoall", "wilson"};
+
+void read_prediction(const po::variables_map& given, Options& options) {
+    options.operations_given = given.count("operation") > 0;
+    options.operations.assign(predicted.begin(), predicted.end() - 1);
+    if (options.operations_given)
+        options.operations = words_of("operation", given["operation"].as<std::string>());
+    if (std::find(options.operations.begin(), options.operations.end(), "sum") !=
+        options.operations.end())
+        check_collective_sizes(*find_collective("sum"), options);
+    for (const std::string& name : options.operations)
+        if (std::find(predicted.begin(), predicted.end(), name) == predicted.end())
+            throw UsageError(fmt::format("--operation: predict knows no '{}': expected {}", name,
+                                         fmt::join(predicted, ", ")));
+    if (options.operations.size() > 1 &&
+        std::find(options.operations.begin(), options.operations.end(), "wilson") !=
+            options.operations.end())
+        throw UsageError("--operation: wilson has a table of its own: expected it alone");
+}
+
 void read_collectives(const po::variables_map& given, Options& options) {
+    const bool predicts = options.command == Command::predict;
     for (const char* name : {"operation", "algorithm"})
-        if (given.count(name) && options.command != Command::collectives)
+        if (given.count(name) && options.command != Command::collectives &&
+            !(predicts && name == std::string_view("operation")))
             throw UsageError(fmt::format("--{}: found {}, expected collectives", name,
                                          name_of(options.command)));
+    if (predicts) read_prediction(given, options);
     if (options.command != Command::collectives) return;
     options.operations = {"broadcast", "sum"};
     if (given.count("operation"))
@@ -206,7 +208,7 @@ void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
     options.raw = given["raw"].as<bool>();
     if (options.raw && (command == Command::relay || command == Command::overlap ||
-                        command == Command::collectives || command == Command::simulate))
+                        command >= Command::collectives))
         throw UsageError(
             fmt::format("--raw: {} has no bare socket to compare with: expected "
                         "latency, bandwidth, sweep or aggregate",
@@ -217,14 +219,26 @@ void read_special(const po::variables_map& given, Options& options) {
                 fmt::format("--from: found {}, expected aggregate or simulate", name_of(command)));
         options.from = read_number(given, "from", 0, 1 << 20);
     }
-    if (command == Command::simulate)
-        for (const char* name : {"np", "plot"})
-            if (given.count(name))
-                throw UsageError(
-                    fmt::format("--{}: simulate starts no ranks and draws nothing: expected "
-                                "--torus, --set, --from and --json alone",
-                                name));
+    if (given.count("wire")) {
+        options.wire = given["wire"].as<double>();
+        if (command != Command::aggregate || !(*options.wire > 0))
+            throw UsageError("--wire: expected MB/s above 0, and aggregate");
+    }
+    if (starts_nothing(command) && given.count("np"))
+        throw UsageError(fmt::format("--np: {} starts no ranks", name_of(command)));
+    if (given.count("model")) {
+        if (command != Command::predict)
+            throw UsageError(fmt::format("--model: found {}, expected predict", name_of(command)));
+        options.model = given["model"].as<std::string>();
+    }
+    if (command == Command::predict && options.model.empty())
+        throw UsageError(
+            "predict: there is no machine: expected --model, a file or a name; "
+            "--model list shows the names");
+    if (command == Command::plot && !given.count("plot"))
+        throw UsageError("plot: expected --plot, the file to draw");
     read_collectives(given, options);
+    options.exact = options.sizes;
     if (command == Command::sweep)
         options.sizes = perturbed(options.sizes, read_number(given, "perturb", 0, 1024));
 }
@@ -278,7 +292,7 @@ std::vector<std::size_t> perturbed(const std::vector<std::size_t>& sizes, int by
 }
 
 Options parse_command_line(int argc, const char* const* argv) {
-    const po::options_description visible = visible_options();
+    const po::options_description visible = command_line_options();
     po::options_description all;
     all.add(visible).add_options()("what", po::value<std::vector<std::string>>());
     po::positional_options_description positional;
@@ -298,79 +312,26 @@ Options parse_command_line(int argc, const char* const* argv) {
         read_command(given.count("what") ? given["what"].as<std::vector<std::string>>()
                                          : std::vector<std::string>{});
     read_launch(given, options);
+    if (given.count("what")) {
+        options.files = given["what"].as<std::vector<std::string>>();
+        options.files.erase(options.files.begin());
+    }
     options.sizes = read_sizes(given, options.command);
     read_special(given, options);
+    options.calls = read_number(given, "calls", 1, 1000);
     options.window = read_number(given, "window", 1, 4096);
     options.seconds = given["seconds"].as<double>();
     if (!(options.seconds > 0) || options.seconds > 3600)
         throw UsageError(
             fmt::format("--seconds {}: expected a time above 0 and up to 3600", options.seconds));
     if (given.count("peer")) options.peer = read_number(given, "peer", 1, 1 << 20);
-    for (auto [name, file] : {std::pair("json", &options.json), std::pair("plot", &options.plot)})
+    for (auto [name, file] : {std::pair("json", &options.json), std::pair("plot", &options.plot),
+                              std::pair("csv", &options.csv)})
         if (given.count(name)) {
             *file = given[name].as<std::string>();
             check_file_name(fmt::format("--{}", name), *file);
         }
     return options;
-}
-
-std::string algorithms_text(const std::vector<std::string>& operations) {
-    std::string text;
-    for (const CollectiveFacts& operation : collective_operations()) {
-        const auto wanted = std::find(operations.begin(), operations.end(), operation.name);
-        if (operation.algorithms == nullptr || (!operations.empty() && wanted == operations.end()))
-            continue;
-        text += fmt::format("{}\n", operation.name);
-        for (const collectives::AlgorithmRow& row : operation.algorithms->rows())
-            text += fmt::format("  {:<9} {}\n", row.name, row.help);
-    }
-    return text;
-}
-
-std::string help_text() {
-    std::ostringstream text;
-    text << "Measures messages on the torus, through QMP. Run alone it starts its ranks with "
-            "torus-run.\n\n"
-            "torus-bench WHAT [options]\n\n"
-            "What:\n"
-            "  latency    half a round trip between two ranks\n"
-            "  bandwidth  between two ranks: ping-pong, one way with many messages in flight, and\n"
-            "             both ways at once\n"
-            "  sweep      ping-pong over many sizes and a few bytes beside each: time and "
-            "bandwidth\n"
-            "  aggregate  every rank exchanges with its neighbours along 1, 2, 3 ... dimensions:\n"
-            "             per link, per node (the sum of its links), and over all nodes\n"
-            "  relay      from rank 0 to ranks 1, 2, 3 ... links away: the time of a hop with the\n"
-            "             first of --sizes, bandwidth with the last\n"
-            "  overlap    how much computation fits beside a message in flight, and what\n"
-            "             communication costs in processor time\n"
-            "  collectives  the time of a call of each operation, by each --algorithm: broadcast, "
-            "sum (of\n"
-            "             doubles, on every rank), reduce, scatter, gather, allgather, "
-            "reduce_scatter,\n"
-            "             alltoall, scan, barrier\n"
-            "  simulate   no measurement: what collectives cost on a torus, counted step by step;\n"
-            "             in a step each link takes one message each way\n\n"
-         << visible_options()
-         << "\n"
-            "Without a torus, aggregate and collectives run on 2x2x2, relay on a line of 7 and the "
-            "others on two "
-            "ranks of\nthis host; simulate goes through a list of tori and open meshes. Where "
-            "ranks use links, the bytes over each link are printed "
-            "too.\n\n"
-            "Examples:\n"
-            "  torus-bench aggregate --torus 2x2x2 --plot aggregate.svg\n"
-            "  torus-bench latency -np 2 --json latency.json\n"
-            "  torus-bench sweep --config cluster.toml --raw --plot sweep.svg\n"
-            "  torus-bench bandwidth --sizes 1KiB:4MiB --set transport.eager_limit=8KiB\n"
-            "  torus-run -np 8 --torus 2x2x2 torus-bench overlap --peer 7\n"
-            "  torus-bench collectives --torus 2x2x2 --plot collectives.svg\n"
-            "  torus-bench collectives --operation scatter --algorithm optimal,apart --sizes "
-            "64:16KiB \\\n"
-            "      --set transport.local=links\n"
-            "  torus-bench simulate --torus 6x8x8 --from 100 --json steps.json\n\n"
-            "Exit code: 0 measured, 1 failed, 2 wrong usage or settings and nothing was started.\n";
-    return text.str();
 }
 
 }  // namespace torusmp::bench

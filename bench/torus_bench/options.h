@@ -16,7 +16,23 @@
 
 namespace torusmp::bench {
 
-enum class Command { latency, bandwidth, sweep, aggregate, relay, overlap, collectives, simulate };
+enum class Command {
+    latency,
+    bandwidth,
+    sweep,
+    aggregate,
+    relay,
+    overlap,
+    collectives,
+    simulate,
+    predict,
+    fit,
+    plot
+};
+// Those that start no ranks.
+constexpr bool starts_nothing(Command command) {
+    return command >= Command::simulate;
+}
 
 std::string_view name_of(Command command);
 
@@ -30,16 +46,23 @@ struct Options {
     std::vector<std::string> for_launcher;  // these again, as words for torus-run
 
     std::vector<std::size_t> sizes;       // bytes, ascending
+    std::vector<std::size_t> exact;       // sweep: of them, those that others stand beside
     double seconds = 0.1;                 // per figure
     int window = 64;                      // messages in flight one way
     std::optional<int> peer;              // of rank 0; default: a neighbour
+    std::optional<double> wire;           // aggregate: what a link carries, MB/s
     bool raw = false;                     // a bare socket beside ours
     std::optional<int> from;              // aggregate: only this rank sends; simulate: the root
-    std::vector<std::string> operations;  // collectives: what is called
+    std::vector<std::string> operations;  // collectives, predict: what is called
+    bool operations_given = false;        // by the user
     std::vector<std::string> algorithms;  // of each; empty: see --help
     bool list_algorithms = false;         // and nothing else
+    int calls = 1;                        // predict: of a collective, without a barrier between
+    std::string model;                    // predict: a name or a file
+    std::vector<std::string> files;       // fit, plot
     std::string json;                     // file; empty: none
     std::string plot;
+    std::string csv;
 };
 
 Options parse_command_line(int argc, const char* const* argv);

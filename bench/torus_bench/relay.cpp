@@ -76,8 +76,9 @@ Table measure_relay(const Context& context) {
     table.key = "hops";
     table.title = fmt::format("Relay: from rank 0 over 1 to {} links of a torus {}", others.size(),
                               context.torus.describe());
-    table.y_label = "one way, MB/s";
-    table.columns = {{"", "half trip", "us", Column::Draw::no, 0},
+    table.x_label = "links from rank 0";
+    table.linear = true;
+    table.columns = {{"", "half trip", "us", Column::Draw::line, 0},
                      {"", "further hop", "us", Column::Draw::no, 1},
                      {"", "one way", "MB/s", Column::Draw::line, 2},
                      {"", "of one hop", "%", Column::Draw::no, 3}};

@@ -76,7 +76,13 @@ std::vector<Column> columns() {
                                {"gather", "SDF", "steps"},
                                {"disjoint trees", "trees", ""},
                                {"disjoint trees", "height", "steps"}};
-    for (Column& column : all) column.count = column.name != "/ OPT";
+    // Against the ranks of the torus, of which several have the same number.
+    int colour = 0;
+    for (Column& column : all) {
+        column.count = column.name != "/ OPT";
+        if (column.unit == "steps" && (column.name == "broadcast" || column.name == "ends"))
+            column.draw = Column::Draw::points, column.colour = colour++;
+    }
     return all;
 }
 
@@ -97,6 +103,7 @@ Row row_of(const Torus& torus, int root) {
 
     Row row;
     row.label = torus.describe();
+    row.bytes = std::size_t(torus.size());
     const auto put = [&](double value) { row.figures.push_back({value, value, {value}}); };
     put(torus.size());
     put(double(partition.first.size()));
@@ -128,6 +135,8 @@ Table simulate(const Options& options) {
 
     Table table;
     table.key = "torus";
+    table.x_label = "ranks of the torus";
+    table.y_label = "steps";
     table.title = fmt::format(
         "Collectives from and to rank {}, replayed: in a step each link takes one message each way",
         root);

@@ -88,6 +88,7 @@ std::optional<Started> started_as_rank() {
 void check_files(const Options& options) {
     check_writable("--json", options.json);
     check_writable("--plot", options.plot);
+    check_writable("--csv", options.csv);
 }
 
 void start_ranks(const Options& options, int argc, const char* const* argv) {

@@ -4,46 +4,65 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <vector>
+
+#include "bench/torus_bench/svg_axis.h"
+#include "bench/torus_bench/svg_parts.h"
 
 namespace torusmp::bench {
 namespace {
 
-constexpr double width = 920, height = 540;
-constexpr double left = 84, right = 230, top = 64, bottom = 64;  // margins of the plot
-// Distinguishable also by readers who see colours poorly (after Okabe and Ito).
-constexpr std::array<std::string_view, 7> colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                     "#56b4e9", "#e69f00", "#444444"};
-
+constexpr double width = svg_width, panel_height = 412;
+constexpr double left = 84, right = 230, top = svg_top, bottom = 64;  // around the panels
+constexpr double between = 28;
 struct Point {
-    double x, y;
+    double x, y, low, high;
 };
 
 struct Curve {
     std::string name;
-    std::string_view colour;
-    bool dashes;
+    std::string unit;
+    std::size_t colour = 0;
+    Column::Draw draw = Column::Draw::line;
     std::vector<Point> points;
+    std::vector<Point> beside;
+    bool banded() const {
+        return std::any_of(points.begin(), points.end(),
+                           [](const Point& p) { return p.high > p.low * 1.001; });
+    }
 };
 
-std::string escape(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '&')
-            out += "&amp;";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '"')
-            out += "&quot;";
-        else if (static_cast<unsigned char>(c) >= 0x20)
-            out += c;
-    }
-    return out;
+struct Panel {
+    std::string label;
+    std::vector<Curve> curves;
+    std::vector<Level> levels;
+    SvgAxis x, y;
+};
+
+// What is plain ASCII in tables is written properly here.
+std::string unit_text(std::string_view unit) {
+    return unit == "us" ? "\u00b5s" : std::string(unit);
+}
+std::string label_text(std::string text) {
+    if (text.size() >= 4 && text.substr(text.size() - 4) == ", us")
+        text.replace(text.size() - 2, 2, "\u00b5s");
+    return text;
+}
+
+std::optional<Point> point_of(const Row& row, const Figure& figure, bool linear) {
+    const double y = figure.value;
+    const bool drawable = std::isfinite(y) && (linear ? y >= 0 : y > 0 && row.bytes > 0);
+    if (!drawable) return std::nullopt;
+    Point point{double(row.bytes), y, y, y};
+    for (const double sample : figure.samples)
+        if (std::isfinite(sample) && (linear || sample > 0)) {
+            point.low = std::min(point.low, sample);
+            point.high = std::max(point.high, sample);
+        }
+    return point;
 }
 
 std::vector<Curve> curves_of(const Table& table) {
@@ -52,168 +71,171 @@ std::vector<Curve> curves_of(const Table& table) {
         const Column& column = table.columns[c];
         if (column.draw == Column::Draw::no) continue;
         Curve curve{column.group.empty() ? column.name : column.group + ", " + column.name,
-                    colours[std::size_t(column.colour) % colours.size()],
-                    column.draw == Column::Draw::dashes,
+                    column.unit,
+                    std::size_t(column.colour),
+                    column.draw,
+                    {},
                     {}};
-        for (const Row& row : table.rows) {
-            const double y = row.figures[c].value;
-            if (row.bytes > 0 && std::isfinite(y) && y > 0)
-                curve.points.push_back({double(row.bytes), y});
-        }
-        if (!curve.points.empty()) curves.push_back(std::move(curve));
+        for (const Row& row : table.rows)
+            if (const auto point = point_of(row, row.figures[c], table.linear))
+                (row.beside ? curve.beside : curve.points).push_back(*point);
+        if (!curve.points.empty() || !curve.beside.empty()) curves.push_back(std::move(curve));
     }
     return curves;
 }
 
-// A logarithmic axis from low to high, drawn from `at_low` to `at_high`.
-struct Axis {
-    double low, high;
-    double at_low, at_high;
-
-    double place(double value) const {
-        return at_low + (at_high - at_low) * std::log(value / low) / std::log(high / low);
-    }
-};
-
-// The largest of 1, 2, 5 times a power of ten that is not above `value`.
-double round_down(double value) {
-    const double decade = std::pow(10.0, std::floor(std::log10(value) + 1e-9));
-    for (const double step : {5.0, 2.0})
-        if (step * decade <= value * (1 + 1e-9)) return step * decade;
-    return decade;
-}
-
-double round_up(double value) {
-    double edge = round_down(value);
-    if (edge >= value * (1 - 1e-9)) return edge;
-    const double decade = std::pow(10.0, std::floor(std::log10(edge) + 1e-9));
-    const double step = edge / decade;
-    return decade * (step < 1.5 ? 2 : step < 3 ? 5 : 10);
-}
-
-struct Axes {
-    Axis x, y;
-};
-
-Axes axes_of(const std::vector<Curve>& curves) {
-    double x0 = HUGE_VAL, x1 = 0, y0 = HUGE_VAL, y1 = 0;
-    for (const Curve& curve : curves)
-        for (const Point& p : curve.points) {
-            x0 = std::min(x0, p.x), x1 = std::max(x1, p.x);
-            y0 = std::min(y0, p.y), y1 = std::max(y1, p.y);
+// One panel for each unit, in the order in which they come.
+std::vector<Panel> panels_of(const Table& table) {
+    std::vector<Panel> panels;
+    std::vector<std::string> units;
+    for (Curve& curve : curves_of(table)) {
+        auto unit = std::find(units.begin(), units.end(), curve.unit);
+        if (unit == units.end()) {
+            unit = units.insert(units.end(), curve.unit);
+            panels.emplace_back();
         }
-    if (x0 == x1) x0 /= 2, x1 *= 2;
-    y0 = round_down(y0), y1 = round_up(y1);
-    if (y1 < 2 * y0) y0 = round_down(y0 / 2), y1 = round_up(y1 * 1.5);
-    return {{x0, x1, left, width - right}, {y0, y1, height - bottom, top}};
-}
-
-std::string bytes_label(double bytes) {
-    static constexpr std::array<std::string_view, 4> units = {"", "Ki", "Mi", "Gi"};
-    std::size_t unit = 0;
-    while (bytes >= 1024 && unit + 1 < units.size()) bytes /= 1024, ++unit;
-    return fmt::format("{:g}{}", bytes, units[unit]);
-}
-
-std::string text_at(double x, double y, std::string_view anchor, int size, std::string_view text,
-                    std::string_view more = "") {
-    return fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\"{}>{}</text>\n", x, y,
-        anchor, size, more, escape(text));
-}
-
-std::string grid_line(double x0, double y0, double x1, double y1, bool strong) {
-    return fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x0, y0,
-        x1, y1, strong ? "#c8c8c8" : "#ececec");
-}
-
-std::string x_ticks(const Axis& x) {
-    std::string out;
-    const double first = std::exp2(std::ceil(std::log2(x.low) - 1e-9));
-    const double octaves = std::log2(x.high / first);
-    const int step = octaves > 24 ? 4 : octaves > 11 ? 2 : 1;
-    for (double value = first; value <= x.high * (1 + 1e-9); value *= std::exp2(step)) {
-        out += grid_line(x.place(value), top, x.place(value), height - bottom, false);
-        out += text_at(x.place(value), height - bottom + 18, "middle", 12, bytes_label(value));
+        panels[std::size_t(unit - units.begin())].curves.push_back(std::move(curve));
     }
-    return out;
-}
-
-// Labels at 1, 2 and 5 of each decade, or at the decades alone where they would crowd.
-std::string y_ticks(const Axis& y) {
-    std::string out;
-    const bool crowded = std::log10(y.high / y.low) > 4.5;
-    for (double value = y.low; value <= y.high * (1 + 1e-9); value = round_up(value * (1 + 1e-6))) {
-        const double decades = std::log10(value);
-        const bool whole = std::abs(decades - std::round(decades)) < 1e-6;
-        out += grid_line(left, y.place(value), width - right, y.place(value), whole);
-        if (whole || !crowded)
-            out += text_at(left - 8, y.place(value) + 4, "end", 12, fmt::format("{:g}", value));
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+        panels[i].label = panels.size() == 1 && !table.y_label.empty() ? label_text(table.y_label)
+                                                                       : unit_text(units[i]);
+        for (const Level& level : table.levels)
+            if (level.unit == units[i] && level.value > 0) panels[i].levels.push_back(level);
     }
-    return out;
+    return panels;
 }
 
-std::string stroke_of(const Curve& curve) {
-    return fmt::format("stroke=\"{}\" stroke-width=\"2\"{}", curve.colour,
-                       curve.dashes ? " stroke-dasharray=\"6 4\"" : "");
+void find_axes(std::vector<Panel>& panels, const Table& table) {
+    SvgRange x;
+    for (const Panel& panel : panels)
+        for (const Curve& curve : panel.curves)
+            for (const auto* points : {&curve.points, &curve.beside})
+                for (const Point& p : *points) x.include(p.x);
+    const bool sizes = table.key == "bytes";
+    double at = top;
+    for (Panel& panel : panels) {
+        SvgRange y;
+        for (const Curve& curve : panel.curves)
+            for (const auto* points : {&curve.points, &curve.beside})
+                for (const Point& p : *points) y.include(p.low), y.include(p.high);
+        for (const Level& level : panel.levels) y.include(level.value);
+        const auto scale = table.linear ? SvgAxis::Scale::linear : SvgAxis::Scale::logarithmic;
+        panel.x = SvgAxis::across(x,
+                                  table.linear ? SvgAxis::Scale::whole_numbers
+                                  : sizes      ? SvgAxis::Scale::sizes
+                                               : SvgAxis::Scale::logarithmic,
+                                  left, width - right);
+        panel.y = SvgAxis::up(y, scale, at + panel_height, at);
+        at += panel_height + between;
+    }
 }
 
-std::string draw(const Curve& curve, const Axes& axes) {
+std::string grid(const Panel& panel, bool last) {
+    std::string out;
+    for (const SvgTick& tick : panel.x.ticks()) {
+        const double x = panel.x.place(tick.value);
+        out += line_from(x, panel.y.begin(), x, panel.y.end(), "weak");
+        if (last) out += text_at(x, panel.y.begin() + 18, "middle", 12, tick.label);
+    }
+    for (const SvgTick& tick : panel.y.ticks()) {
+        const double y = panel.y.place(tick.value);
+        out += line_from(left, y, width - right, y, tick.strong ? "strong" : "weak");
+        if (!tick.label.empty()) out += text_at(left - 8, y + 4, "end", 12, tick.label);
+    }
+    return out + fmt::format(
+                     "<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" "
+                     "class=\"frame\"/>\n",
+                     left, panel.y.end(), width - left - right, panel.y.begin() - panel.y.end());
+}
+
+std::string line_class(const Curve& curve) {
+    return colour_class(curve.colour) + (curve.draw == Column::Draw::dashes ? " dashes" : " line");
+}
+
+// From the least to the greatest sample.
+std::string band(const Curve& curve, const Panel& panel) {
+    std::string up, down;
+    for (const Point& p : curve.points) {
+        const double x = panel.x.place(p.x);
+        up += fmt::format("{:.1f},{:.1f} ", x, panel.y.place(p.high));
+        down = fmt::format("{:.1f},{:.1f} ", x, panel.y.place(p.low)) + down;
+    }
+    return fmt::format("<polygon points=\"{}\" class=\"{} band\"/>\n", up + down,
+                       colour_class(curve.colour));
+}
+
+std::string draw(const Curve& curve, const Panel& panel) {
     std::string path, dots;
     for (const Point& p : curve.points) {
-        const double x = axes.x.place(p.x), y = axes.y.place(p.y);
+        const double x = panel.x.place(p.x), y = panel.y.place(p.y);
         path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "" : " ", x, y);
-        dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\"/>\n", x, y,
-                            curve.colour);
+        dots += mark_at(x, y, curve.colour, 2.6);
     }
-    return fmt::format("<polyline points=\"{}\" fill=\"none\" {}/>\n{}", path, stroke_of(curve),
-                       dots);
+    for (const Point& p : curve.beside)
+        dots += mark_at(panel.x.place(p.x), panel.y.place(p.y), curve.colour, 1.5);
+    if (curve.draw == Column::Draw::points) return dots;
+    return fmt::format("<polyline points=\"{}\" class=\"{}\"/>\n{}", path, line_class(curve), dots);
 }
 
-std::string legend(const std::vector<Curve>& curves) {
+std::string draw(const Panel& panel) {
     std::string out;
-    double y = top + 10;
-    for (const Curve& curve : curves) {
-        const double x = width - right + 16;
-        out += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n",
-                           x, y, x + 28, y, stroke_of(curve));
-        out += text_at(x + 36, y + 4, "start", 12, curve.name);
+    for (const Curve& curve : panel.curves)
+        if (curve.banded() && curve.draw != Column::Draw::points) out += band(curve, panel);
+    for (const Level& level : panel.levels) {
+        const double y = panel.y.place(level.value);
+        out += line_from(left, y, width - right, y,
+                         colour_class(std::size_t(level.colour)) + " level");
+    }
+    for (const Curve& curve : panel.curves) out += draw(curve, panel);
+    return out;
+}
+
+std::string legend(const Panel& panel) {
+    std::string out;
+    double y = panel.y.end() + 10;
+    const double x = width - right + 16;
+    const auto entry = [&](std::string_view name) {
+        out += text_at(x + 36, y + 4, "start", 12, name);
         y += 20;
+    };
+    for (const Curve& curve : panel.curves) {
+        if (curve.draw != Column::Draw::points)
+            out += line_from(x, y, x + 28, y, line_class(curve));
+        out += mark_at(x + 14, y, curve.colour, 2.6);
+        entry(curve.name);
+    }
+    for (const Level& level : panel.levels) {
+        out += line_from(x, y, x + 28, y, colour_class(std::size_t(level.colour)) + " level");
+        entry(level.name);
     }
     return out;
 }
 
-std::string head(const Table& table, const std::string& subtitle) {
-    return fmt::format(
-               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-               "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" fill=\"#222\">\n"
-               "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
-               width, height) +
-           text_at(left, 26, "start", 16, table.title, " font-weight=\"bold\"") +
-           text_at(left, 46, "start", 12, subtitle, " fill=\"#666\"");
+std::string x_label_of(const Table& table) {
+    if (!table.x_label.empty()) return table.x_label;
+    return table.key == "bytes" ? "message size, bytes" : table.key;
 }
 
 }  // namespace
 
 std::string as_svg(const Table& table, const std::string& subtitle) {
-    const std::vector<Curve> curves = curves_of(table);
-    std::string out = head(table, subtitle);
-    if (curves.empty())
+    if (table.key == dots_key) return dots_as_svg(table, subtitle);
+    std::vector<Panel> panels = panels_of(table);
+    const double count = std::max<double>(1, double(panels.size()));
+    const double height = top + count * panel_height + (count - 1) * between + bottom;
+    std::string out = svg_head(table.title, subtitle, left, height);
+    if (panels.empty())
         return out + text_at(width / 2, height / 2, "middle", 14, "nothing to draw") + "</svg>\n";
-    const Axes axes = axes_of(curves);
-    out += x_ticks(axes.x) + y_ticks(axes.y);
-    out += fmt::format(
-        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n",
-        left, top, width - left - right, height - top - bottom);
-    const double middle = (top + height - bottom) / 2;
-    out += text_at((left + width - right) / 2, height - 20, "middle", 13,
-                   table.key == "bytes" ? "message size, bytes" : table.key);
-    out += text_at(22, middle, "middle", 13, table.y_label,
-                   fmt::format(" transform=\"rotate(-90 22 {:.1f})\"", middle));
-    for (const Curve& curve : curves) out += draw(curve, axes);
-    return out + legend(curves) + "</svg>\n";
+    find_axes(panels, table);
+    for (const Panel& panel : panels) {
+        out += grid(panel, &panel == &panels.back());
+        const double middle = (panel.y.begin() + panel.y.end()) / 2;
+        out += text_at(22, middle, "middle", 13, panel.label,
+                       fmt::format(" transform=\"rotate(-90 22 {:.1f})\"", middle));
+        out += draw(panel) + legend(panel);
+    }
+    out += text_at((left + width - right) / 2, height - 20, "middle", 13, x_label_of(table));
+    return out + "</svg>\n";
 }
 
 }  // namespace torusmp::bench

@@ -91,10 +91,6 @@ Figure ratio_of(const std::vector<double>& above, const std::vector<double>& bel
 
 }  // namespace
 
-Figure as_speed_ratio(const Timing& ours, const Timing& other) {
-    return ratio_of(other.seconds, ours.seconds);
-}
-
 Figure as_time_ratio(const Timing& ours, const Timing& other) {
     return ratio_of(ours.seconds, other.seconds);
 }

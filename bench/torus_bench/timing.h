@@ -36,9 +36,7 @@ Figure as_time(const Timing& timing, double per_second);
 // Amount a second; the fastest repetition is the best.
 Figure as_rate(const Timing& timing, double amount);
 
-// How many times as fast the first is as the second, for rates; inverted, how many times as long it
-// takes. Repetition by repetition: the two must come from one measure_in_turns().
-Figure as_speed_ratio(const Timing& ours, const Timing& other);
+// Of the times. Repetition by repetition: the two must come from one measure_in_turns().
 Figure as_time_ratio(const Timing& ours, const Timing& other);
 
 // Processor time that this process has used, user and system, all threads.

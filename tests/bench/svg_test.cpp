@@ -4,6 +4,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "bench/torus_bench/svg.h"
 
@@ -42,7 +43,7 @@ std::vector<std::pair<double, double>> points_of(const std::string& svg) {
 TEST_CASE("A picture draws the columns that are meant to be drawn") {
     const std::string svg = as_svg(one_curve({{1, 1}, {2, 2}, {4, 4}}), "on <this> machine");
     CHECK(count(svg, "<polyline") == 1);
-    CHECK(count(svg, "<circle") == 3);
+    CHECK(count(svg, "<circle") == 3 + 1);  // and one beside its name
     CHECK(svg.find("hidden") == std::string::npos);
     CHECK(svg.find("a &lt; b &amp; &quot;c&quot;") != std::string::npos);
     CHECK(svg.find("on &lt;this&gt; machine") != std::string::npos);
@@ -72,4 +73,92 @@ TEST_CASE("A single point, and none at all, make a picture without infinities") 
         CHECK(svg.find("</svg>") != std::string::npos);
     }
     CHECK(as_svg(one_curve({}), "").find("nothing to draw") != std::string::npos);
+}
+
+namespace {
+
+// The texts that stand below the drawing, or left of it, in the order of the file.
+std::vector<std::string> labels_of(const std::string& svg, const std::string& anchor) {
+    std::vector<std::string> labels;
+    const std::regex text("text-anchor=\"" + anchor + "\" font-size=\"12\">([^<]*)<");
+    for (std::sregex_iterator it(svg.begin(), svg.end(), text), end; it != end; ++it)
+        labels.push_back((*it)[1].str());
+    return labels;
+}
+
+}  // namespace
+
+TEST_CASE("Hops stand at equal distances, each with its tick, and latency has a panel of its own") {
+    Table table;
+    table.key = "hops";
+    table.linear = true;
+    table.columns = {{"", "half trip", "us", Column::Draw::line, 0},
+                     {"", "one way", "MB/s", Column::Draw::line, 1}};
+    for (std::size_t hop = 1; hop <= 6; ++hop)
+        table.rows.push_back({hop, {{double(10 * hop), 0, {}}, {100, 0, {}}}});
+    const std::string svg = as_svg(table, "");
+    CHECK(count(svg, "class=\"frame\"") == 2);
+    CHECK(svg.find("\u00b5s") != std::string::npos);
+    CHECK(labels_of(svg, "middle") == std::vector<std::string>{"1", "2", "3", "4", "5", "6"});
+    CHECK(labels_of(svg, "end").front() == "0");
+    const auto points = points_of(svg);
+    REQUIRE(points.size() == 6);
+    for (std::size_t i = 2; i < 6; ++i) {
+        CHECK(points[i].first - points[i - 1].first ==
+              Approx(points[1].first - points[0].first).margin(0.21));
+        CHECK(points[i - 1].second - points[i].second ==
+              Approx(points[0].second - points[1].second).margin(0.21));
+    }
+}
+
+TEST_CASE("The last tick of an axis is labelled") {
+    CHECK(labels_of(as_svg(one_curve({{1, 1}, {4 << 20, 1000}}), ""), "middle").back() == "4Mi");
+    CHECK(labels_of(as_svg(one_curve({{1, 1}, {8 << 20, 1000}}), ""), "middle").back() == "8Mi");
+    const auto up = labels_of(as_svg(one_curve({{1, 1}, {2, 1000}}), ""), "end");
+    REQUIRE(!up.empty());
+    CHECK(up.front() == "1");
+    CHECK(up.back() == "1000");
+}
+
+TEST_CASE("Sizes beside others are points, and the curve goes through the exact ones") {
+    Table table = one_curve({{61, 9}, {64, 1}, {67, 9}, {125, 9}, {128, 2}, {131, 9}});
+    for (Row& row : table.rows) row.beside = row.bytes != 64 && row.bytes != 128;
+    const std::string svg = as_svg(table, "");
+    CHECK(points_of(svg).size() == 2);
+    CHECK(count(svg, "r=\"1.5\"") == 4);
+}
+
+TEST_CASE("A curve whose samples differ has a band from the least to the greatest") {
+    Table table = one_curve({{1, 2}, {2, 4}});
+    CHECK(count(as_svg(table, ""), "<polygon") == 0);
+    table.rows[0].figures[0].samples = {1, 2, 3};
+    CHECK(count(as_svg(table, ""), "<polygon") == 1);
+}
+
+TEST_CASE("What a link carries at most is a line across the drawing") {
+    Table table = one_curve({{1, 2}, {2, 4}});
+    table.levels = {{"wire", "us", 8, 0}, {"of another unit", "MB/s", 1, 0}};
+    const std::string svg = as_svg(table, "");
+    CHECK(count(svg, " level\"") == 2);  // across, and beside its name
+    CHECK(svg.find("another unit") == std::string::npos);
+}
+
+TEST_CASE("Pictures follow the reader's choice of light or dark") {
+    const std::string svg = as_svg(one_curve({{1, 2}, {2, 4}}), "");
+    CHECK(svg.find("prefers-color-scheme:dark") != std::string::npos);
+}
+
+TEST_CASE("Rows that are names have a line each, with a dot for each column") {
+    Table table;
+    table.key = "measure";
+    table.columns = {{"", "one", "", Column::Draw::points, 0},
+                     {"", "two", "", Column::Draw::points, 1}};
+    table.rows = {{0, {{0.5, 0.5, {}}, {NAN, NAN, {}}}, "shm.latency"},
+                  {0, {{1.5, 1.5, {}}, {0.2, 0.2, {}}}, "shm.bandwidth"}};
+    table.levels = {{"equal", "", 1, 6}};
+    const std::string svg = as_svg(table, "");
+    CHECK(labels_of(svg, "end") == std::vector<std::string>{"shm.latency", "shm.bandwidth"});
+    CHECK(count(svg, "<circle") == 3 + 2);  // and beside the names of the columns
+    table.rows.clear();
+    CHECK(as_svg(table, "").find("nothing to draw") != std::string::npos);
 }

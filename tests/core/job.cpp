@@ -32,85 +32,54 @@ JobOptions detour_torus(std::vector<int> dims, std::uint64_t seed) {
     return options;
 }
 
+Options Job::options_of(const JobOptions& options, Rank rank) {
+    Options mine{.torus = torus_, .rank = rank, .direct = {}, .log = {}, .name_of = {}};
+    for (Rank near = 0; near < torus_.size(); ++near)
+        if (options.direct ||
+            (options.per_host > 1 && near / options.per_host == rank / options.per_host))
+            mine.direct.push_back(near);
+    mine.eager_limit = options.eager_limit;
+    mine.spread_limit = options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;
+    mine.credits = options.credits;
+    mine.relay_credits = options.relay_credits;
+    mine.detour = options.detour;
+    mine.hold_down = options.hold_down;
+    mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
+    mine.watchdog = std::chrono::nanoseconds(0);
+    mine.log = [this, rank](std::string_view text) {
+        log_.push_back(fmt::format("{}: {}", rank, text));
+    };
+    return mine;
+}
+
+simulated::Plan Job::plan_of(const JobOptions& options) {
+    simulated::Plan plan{.torus = torus_,
+                         .world = options.world,
+                         .options = [&](Rank rank) { return options_of(options, rank); },
+                         .link_transports = options.link_transports,
+                         .allocatable = options.allocatable};
+    plan.world.seed = options.seed;
+    return plan;
+}
+
 Job::Job(const JobOptions& options)
     : direct_(options.direct || options.per_host > 1),
       torus_(options.dims, options.periodic),
-      random_(options.seed * 2 + 1) {
-    sim::WorldOptions world = options.world;
-    world.seed = options.seed;
-    world_ = std::make_unique<sim::World>(world);
-    const auto ranks = std::size_t(torus_.size());
-    std::vector<Rank> everybody;
-    for (Rank rank = 0; rank < torus_.size(); ++rank) everybody.push_back(rank);
-    std::vector<std::vector<std::byte>> addresses;
-    for (Rank rank = 0; rank < torus_.size(); ++rank) {
-        Options mine{.torus = torus_, .rank = rank, .direct = {}, .log = {}, .name_of = {}};
-        if (options.direct) mine.direct = everybody;
-        for (Rank near = 0; !options.direct && options.per_host > 1 && near < torus_.size(); ++near)
-            if (near / options.per_host == rank / options.per_host) mine.direct.push_back(near);
-        mine.eager_limit = options.eager_limit;
-        mine.spread_limit =
-            options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;
-        mine.credits = options.credits;
-        mine.relay_credits = options.relay_credits;
-        mine.detour = options.detour;
-        mine.hold_down = options.hold_down;
-        mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
-        mine.watchdog = std::chrono::nanoseconds(0);
-        mine.log = [this, rank](std::string_view text) {
-            log_.push_back(fmt::format("{}: {}", rank, text));
-        };
-        open(options, rank, std::move(mine));
-        addresses.push_back(runtimes_.back()->address());
-    }
+      random_(options.seed * 2 + 1),
+      ranks_(plan_of(options)) {
+    auto addresses = ranks_.addresses();
     if (options.misnamed) addresses[std::size_t(*options.misnamed)].back() ^= std::byte{0xff};
     for (const routing::Link& link : options.cut) {
         const auto out = std::uint32_t(link.direction().index());
         const auto in = std::uint32_t(link.direction().opposite().index());
-        world_->cut(interface(link.rank, out), out,
+        world().cut(interface(link.rank, out), out,
                     interface(routing::far_end(torus_, link), in).index(), in);
     }
-    for (auto& runtime : runtimes_) runtime->connect(addresses);
+    ranks_.connect(addresses);
+    const auto ranks = std::size_t(torus_.size());
     alive_.assign(ranks, true);
     stopped_.assign(ranks, false);
     is_ready_.assign(ranks, false);
-}
-
-namespace {
-
-// The link transport of a link, the same for both its ends: told by the end with the lower rank.
-int link_transport_of(int link_transports, Rank rank, Rank peer,
-                      std::optional<routing::Direction> link) {
-    if (!link) return 0;
-    return (std::min(rank, peer) + (rank < peer ? *link : link->opposite()).index()) %
-           link_transports;
-}
-
-}  // namespace
-
-void Job::open(const JobOptions& options, Rank rank, Options mine) {
-    const auto make =
-        [this, rank, most = options.allocatable](const std::vector<transport::PortOptions>& ports) {
-            auto interface = world_->create({.ports = ports, .other = {}, .allocatable = most});
-            interfaces_.push_back({rank, interface.get(), ports});
-            return std::unique_ptr<transport::Interface>(std::move(interface));
-        };
-    std::vector<Runtime::LinkTransport> link_transports;
-    for (int i = 0; i < options.link_transports; ++i)
-        link_transports.push_back({make, [=](Rank peer, std::optional<routing::Direction> link) {
-                                       return link_transport_of(options.link_transports, rank, peer,
-                                                                link) == i;
-                                   }});
-    runtimes_.push_back(
-        std::make_unique<Runtime>(std::move(mine), make, std::move(link_transports)));
-}
-
-sim::Interface& Job::interface(Rank rank, std::uint32_t port) {
-    for (const Opened& it : interfaces_)
-        if (it.rank == rank && std::any_of(it.ports.begin(), it.ports.end(),
-                                           [&](const auto& own) { return own.port == port; }))
-            return *it.interface;
-    throw std::invalid_argument(fmt::format("rank {} has no port {}", rank, port));
 }
 
 void Job::make_ready(std::size_t index) {
@@ -125,10 +94,10 @@ bool Job::turn() {
         const auto events = 1 + random_.below(8);
         for (std::uint64_t i = 0; i < events; ++i) {
             // Nobody is so slow that what all wait for comes first.
-            if (!ready_.empty() && world_->next_event() > world_->now() + slowest) break;
-            const auto index = world_->step();
+            if (!ready_.empty() && world().next_event() > world().now() + slowest) break;
+            const auto index = world().step();
             if (!index) break;
-            make_ready(std::size_t(interfaces_[*index].rank));
+            make_ready(std::size_t(ranks_.owner(*index)));
         }
         if (ready_.empty()) return sweep();
     }
@@ -137,25 +106,25 @@ bool Job::turn() {
     ready_[pick] = ready_.back();
     ready_.pop_back();
     is_ready_[index] = false;
-    if (alive_[index] && !stopped_[index] && runtimes_[index]->progress()) make_ready(index);
+    if (alive_[index] && !stopped_[index] && (*this)[Rank(index)].progress()) make_ready(index);
     return true;
 }
 
 // No event is left: ranks that can still move something by themselves do.
 bool Job::sweep() {
     bool moved = false;
-    for (std::size_t i = 0; i < runtimes_.size(); ++i)
-        if (alive_[i] && !stopped_[i] && runtimes_[i]->progress()) {
+    for (std::size_t i = 0; i < alive_.size(); ++i)
+        if (alive_[i] && !stopped_[i] && (*this)[Rank(i)].progress()) {
             make_ready(i);
             moved = true;
         }
-    return moved || !world_->idle();
+    return moved || !world().idle();
 }
 
 void Job::kill(Rank rank) {
     if (!alive(rank)) return;
     alive_[std::size_t(rank)] = false;
-    each_interface(rank, [&](sim::Interface& it) { world_->kill(it); });
+    ranks_.each_interface(rank, [&](sim::Interface& it) { world().kill(it); });
     if (!direct_) return;
     // A rank without a connection to the dead one hears of it from the launcher, which is us.
     for (Rank other = 0; other < size(); ++other)
@@ -169,61 +138,61 @@ void Job::go_on(Rank rank) {
 
 void Job::capture(Rank rank) {
     alive_[std::size_t(rank)] = false;
-    each_interface(rank, [&](sim::Interface& it) { world_->swallow(it); });
+    ranks_.each_interface(rank, [&](sim::Interface& it) { world().swallow(it); });
 }
 
 void Job::end_captured(Rank rank) {
-    each_interface(rank, [&](sim::Interface& it) { world_->kill(it); });
+    ranks_.each_interface(rank, [&](sim::Interface& it) { world().kill(it); });
 }
 
 void Job::kill_link(Rank rank, routing::Direction direction) {
     const auto port = std::uint32_t(direction.index());
-    world_->kill_link(interface(rank, port), port);
+    world().kill_link(interface(rank, port), port);
 }
 
 bool Job::cut_link(Rank rank, routing::Direction direction) {
     const auto port = std::uint32_t(direction.index());
     sim::Interface& at = interface(rank, port);
-    if (!world_->is_up(at, port)) return false;
-    world_->kill_link(at, port);
+    if (!world().is_up(at, port)) return false;
+    world().kill_link(at, port);
     return true;
 }
 
 void Job::revive_link(Rank rank, routing::Direction direction) {
     const auto port = std::uint32_t(direction.index());
-    world_->revive_link(interface(rank, port), port);
+    world().revive_link(interface(rank, port), port);
 }
 
 std::string Job::report() const {
-    std::string text = "world: " + world_->describe();
+    std::string text = "world: " + ranks_.world().describe();
     int shown = 0;
-    for (std::size_t i = 0; i < runtimes_.size(); ++i) {
-        if (!alive_[i] || runtimes_[i]->state().quiet()) continue;
+    for (std::size_t i = 0; i < alive_.size(); ++i) {
+        if (!alive_[i] || ranks_[Rank(i)].state().quiet()) continue;
         if (++shown > 12) {
             text += "and more\n";
             break;
         }
-        text += fmt::format("rank {}: {}\n", i, runtimes_[i]->state().report());
+        text += fmt::format("rank {}: {}\n", i, ranks_[Rank(i)].state().report());
     }
     for (const std::string& line : log_) text += "log " + line + "\n";
     return text;
 }
 
 bool Job::quiet() const {
-    for (std::size_t i = 0; i < runtimes_.size(); ++i)
-        if (alive_[i] && !runtimes_[i]->state().quiet()) return false;
+    for (std::size_t i = 0; i < alive_.size(); ++i)
+        if (alive_[i] && !ranks_[Rank(i)].state().quiet()) return false;
     return true;
 }
 
 bool Job::credits_home() const {
-    for (std::size_t i = 0; i < runtimes_.size(); ++i)
-        if (alive_[i] && !runtimes_[i]->state().credits_home()) return false;
+    for (std::size_t i = 0; i < alive_.size(); ++i)
+        if (alive_[i] && !ranks_[Rank(i)].state().credits_home()) return false;
     return true;
 }
 
 bool Job::on_cables() const {
-    for (std::size_t i = 0; i < runtimes_.size(); ++i)
-        if (alive_[i] && !runtimes_[i]->state().on_cables()) return false;
+    for (std::size_t i = 0; i < alive_.size(); ++i)
+        if (alive_[i] && !ranks_[Rank(i)].state().on_cables()) return false;
     return true;
 }
 

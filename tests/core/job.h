@@ -6,15 +6,12 @@
 // through the Job, which then lets them be.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/api.h"
 #include "core/page/control_page.h"
-#include "core/transport/sim/world.h"
+#include "core/simulated/ranks.h"
 #include "routing/detours.h"
 
 namespace torusmp::core::testing {
@@ -30,8 +27,8 @@ struct JobOptions {
     int credits = 8;
     int relay_credits = 4;
     std::size_t allocatable = std::size_t(-1);  // bytes of memory to share, on each rank
-    bool direct = false;  // all ranks reach each other without relay
-    int per_host = 1;     // consecutive ranks that do so; the others are reached over the links
+    bool direct = false;                        // all ranks reach each other without relay
+    int per_host = 1;  // consecutive ranks that do so; the others are reached over the links
     bool detour = false;
     sim::Time hold_down{20'000};       // of cables that die again
     std::vector<routing::Link> cut{};  // cables that are missing from the start
@@ -49,10 +46,10 @@ class Job {
   public:
     explicit Job(const JobOptions& options);
 
-    sim::World& world() { return *world_; }
+    sim::World& world() { return ranks_.world(); }
     sim::Random& random() { return random_; }
-    int size() const { return int(runtimes_.size()); }
-    Runtime& operator[](Rank rank) { return *runtimes_[std::size_t(rank)]; }
+    int size() const { return ranks_.size(); }
+    Runtime& operator[](Rank rank) { return ranks_[rank]; }
     ControlPage& page(Rank rank) { return *pages_[std::size_t(rank)]; }
     const routing::Torus& torus() const { return torus_; }
     bool alive(Rank rank) const { return alive_[std::size_t(rank)]; }
@@ -86,7 +83,9 @@ class Job {
     bool cut_link(Rank rank, routing::Direction direction);
     void revive_link(Rank rank, routing::Direction direction);
     // The interface that has that port.
-    sim::Interface& interface(Rank rank, std::uint32_t port);
+    sim::Interface& interface(Rank rank, std::uint32_t port) {
+        return ranks_.interface(rank, port);
+    }
 
     // What every wait waits for, for the report of a failed test.
     std::string report() const;
@@ -99,31 +98,19 @@ class Job {
     void make_ready(std::size_t index);
     bool sweep();
 
-    void open(const JobOptions& options, Rank rank, Options mine);
-    template <class Do>
-    void each_interface(Rank rank, Do&& act) {
-        for (const Opened& it : interfaces_)
-            if (it.rank == rank) act(*it.interface);
-    }
-
-    struct Opened {
-        Rank rank;
-        sim::Interface* interface;
-        std::vector<transport::PortOptions> ports;
-    };
+    Options options_of(const JobOptions& options, Rank rank);
+    simulated::Plan plan_of(const JobOptions& options);
 
     bool direct_;
     routing::Torus torus_;
     sim::Random random_;
-    std::unique_ptr<sim::World> world_;
-    std::vector<Opened> interfaces_;  // in the order of sim::Interface::index()
     std::vector<std::unique_ptr<ControlPage>> pages_;
-    std::vector<std::unique_ptr<Runtime>> runtimes_;
     std::vector<bool> stopped_;
     std::vector<bool> alive_;
     std::vector<std::size_t> ready_;
     std::vector<bool> is_ready_;
-    std::vector<std::string> log_;
+    std::vector<std::string> log_;  // until the last Runtime has gone
+    simulated::Ranks ranks_;
 };
 
 // Bytes that depend on a seed and the offset, quick to make and to check.

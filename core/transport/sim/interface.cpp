@@ -134,7 +134,7 @@ int Interface::poll(Sink& sink) {
             }
             case EventKind::notice:
                 if (!end.told_down && !end.closed && end.channel != nullptr)
-                    sink.on_notice(*end.channel, item.id);
+                    take_notice(sink, end, item.id);
                 break;
             case EventKind::announce:
                 if (end.channel == nullptr) sink.on_connect(end.port);
@@ -153,6 +153,14 @@ int Interface::poll(Sink& sink) {
     return taken;
 }
 
+void Interface::take_notice(Sink& sink, End& end, std::uint64_t notice) {
+    if (world_.clocks_) {
+        world_.clocks_->hand_over(index_, 0);
+        world_.clocks_->take(index_, world_.now_);
+    }
+    sink.on_notice(*end.channel, notice);
+}
+
 int Interface::deliver(Sink& sink, End& end, int number, int budget) {
     VirtualChannel& vc = end.virtual_channels[std::size_t(number)];
     vc.listed = false;
@@ -163,6 +171,7 @@ int Interface::deliver(Sink& sink, End& end, int number, int budget) {
         // Core may give the packet's credit back before on_packet() returns.
         ++vc.owed;
         vc.slotted -= packet.slotted;
+        if (world_.clocks_) world_.clocks_->hand_over(index_, packet.header.length);
         const Verdict verdict = sink.on_packet(*end.channel, packet.header, packet.payload.get());
         if (end.closed) return taken + 1;
         if (verdict == Verdict::held) {
@@ -172,8 +181,10 @@ int Interface::deliver(Sink& sink, End& end, int number, int budget) {
             --vc.owed;
             vc.slotted += packet.slotted;
             ++world_.counters_.held;
+            if (world_.clocks_) world_.clocks_->hold(index_);
             break;
         }
+        if (world_.clocks_) world_.clocks_->take(index_, world_.now_);
         ++taken;
         ++world_.counters_.delivered;
         --vc.arrived;

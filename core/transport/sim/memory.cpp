@@ -94,7 +94,7 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
     end.motions.emplace(id, std::move(motion));
     // If the link is dead and that is not known yet, it fails when the link is reported.
     if (end.link->dead) return Transfer::pending;
-    Time due = now_ + draw(options_.transfer);
+    Time due = clocks_ ? hand_on(end, bytes, false, false) : now_ + draw(options_.transfer);
     if (write && options_.notifies)
         due = end.last_transfer_due = std::max(due, end.last_transfer_due);
     schedule(due, EventKind::transfer, end, id);

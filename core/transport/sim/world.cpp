@@ -57,7 +57,9 @@ std::string detail::name_of(const End& end) {
 // --- World: links ---
 
 World::World(const WorldOptions& options)
-    : options_(options), random_(options.seed), secret_(random_.next()) {}
+    : options_(options), random_(options.seed), secret_(random_.next()) {
+    if (options.model) clocks_.emplace(*options.model);
+}
 
 World::~World() = default;
 
@@ -161,7 +163,10 @@ void World::launch(End& into, PacketHeader header, std::unique_ptr<std::byte[]> 
     header.stamp = std::uint32_t(random_.next());  // core must not rely on its value
     const std::size_t number = virtual_channel_of(into, header);
     VirtualChannel& vc = into.virtual_channels[number];
-    const Time due = std::max(now_ + draw(into.link->packet), vc.last_due);
+    const std::size_t bytes = header.length + placed.bytes.size();
+    const Time arrives = clocks_ && slotted ? hand_on(*into.peer, bytes, header.hops > 0, true)
+                                            : now_ + draw(into.link->packet);
+    const Time due = std::max(arrives, vc.last_due);
     vc.last_due = due;
     if (slotted) ++vc.slotted;
     vc.packets.push_back({header, std::move(payload), slotted, std::move(placed)});
@@ -186,7 +191,9 @@ void World::send_grant(End& from, CreditWord word) {
     if (word == 0 || from.link->dead) return;
     ++counters_.grants;
     End& into = *from.peer;
-    into.last_grant_due = std::max(now_ + draw(options_.grant), into.last_grant_due);
+    const Time arrives = clocks_ ? clocks_->arrives(clocks_->cursor(from.interface->index_, now_))
+                                 : now_ + draw(options_.grant);
+    into.last_grant_due = std::max(arrives, into.last_grant_due);
     into.grants_under_way.push_back(word);
     schedule(into.last_grant_due, EventKind::grant, into, 0);
 }
@@ -250,9 +257,27 @@ std::optional<std::size_t> World::next(Time until) {
         events_.pop_back();
         now_ = event.at;
         ++counters_.events;
-        if (happen(event)) return event.end->interface->index_;
+        if (happen(event) && (!clocks_ || has_turn(*event.end)))
+            return event.end->interface->index_;
     }
     return std::nullopt;
+}
+
+// Whether its processor looks at what has happened now; else it does so later.
+bool World::has_turn(End& end) {
+    const auto turn = clocks_->turn(end.interface->index_, now_);
+    if (turn.ask_again) schedule(*turn.ask_again, EventKind::wake, end, 0);
+    return turn.now;
+}
+
+// What leaves over a link now: when it arrives.
+Time World::hand_on(End& from, std::size_t bytes, bool passes, bool copied) {
+    return clocks_->arrives(
+        clocks_->leaves(from.interface->index_, now_, from.line, bytes, passes, copied));
+}
+
+void World::call(Interface& interface, Time at) {
+    schedule(std::max(at, now_), EventKind::wake, *interface.ends_.front(), 0);
 }
 
 std::optional<std::size_t> World::step() {

@@ -29,11 +29,10 @@
 #include <vector>
 
 #include "core/transport/api/interface.h"
+#include "core/transport/sim/clocks.h"
 #include "core/transport/sim/random.h"
 
 namespace torusmp::transport::sim {
-
-using Time = std::chrono::nanoseconds;  // virtual, since the World was made
 
 // How long something takes: uniform in [low, high], and occasionally `straggle` more.
 struct Delay {
@@ -65,6 +64,9 @@ struct WorldOptions {
     bool mapped = false;
     Time cable_within{5'000'000};  // a link that is connected again waits so long for its cable
     Time down_within{1'000'000};   // both ends of a dead link learn of it within this time
+    // Packets, remote writes and processors take the time that a machine takes, in place of the
+    // delays above.
+    std::optional<LinkModel> model{};
 };
 
 struct InterfaceOptions {
@@ -145,6 +147,7 @@ struct End {
     Time last_grant_due{0};
     std::map<std::uint64_t, Motion> motions;  // begun at this end
     Time last_transfer_due{0};
+    Time line{0};            // in a world with a model: what leaves here leaves no sooner
     bool announced = false;  // the other side connected, and this one was told
     bool told_down = false;
     bool closed = false;  // by core: it hears of its transfers' end, and of nothing else
@@ -229,6 +232,7 @@ class Interface final : public transport::Interface {
     PortOptions slots_of(std::uint32_t port) const;
     bool has_port(std::uint32_t port) const;
     int deliver(Sink& sink, detail::End& end, int vc, int budget);
+    void take_notice(Sink& sink, detail::End& end, std::uint64_t notice);
     void deliver_down(Sink& sink, detail::End& end);
 
     World& world_;
@@ -271,6 +275,18 @@ class World {
     }
     // Moves the clock on; what becomes due can be polled afterwards.
     void advance(Time by);
+
+    // Only in a world with a model, whose interfaces each stand for a rank.
+    // The rank's program computes, until program_at().
+    void compute(Interface& interface, double nanoseconds) {
+        clocks_->compute(interface.index_, now_, nanoseconds);
+    }
+    // When the rank's program can do something more.
+    Time program_at(const Interface& interface) const {
+        return clocks_->resumes(interface.index_, now_);
+    }
+    // step() names the interface then, or as soon as its processor is free. It has a link.
+    void call(Interface& interface, Time at);
 
     // A link dies: what is under way on it is lost, and both ends get Sink::on_down() within
     // options.down_within. The link is named by the interface and port of one of its ends.
@@ -342,11 +358,14 @@ class World {
     Time draw(const Delay& delay);
     void schedule(Time at, detail::EventKind kind, detail::End& end, std::uint64_t id);
     bool happen(const detail::Event& event);
+    bool has_turn(detail::End& end);
+    Time hand_on(detail::End& from, std::size_t bytes, bool passes, bool copied);
     std::optional<std::size_t> next(Time until);
     void finish(detail::End& end, std::uint64_t id);
 
     WorldOptions options_;
     Random random_;
+    std::optional<detail::Clocks> clocks_;  // with a model
     std::uint64_t secret_;
     Time now_{0};
     std::uint64_t order_ = 0;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads JSON that programs of ours have written, and small files that people write.
+//
+// Plain values; any thread may call.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace torusmp::base {
+
+struct Json {
+    enum class Kind { null, boolean, number, text, list, object };
+    Kind kind = Kind::null;
+    bool boolean = false;
+    double number = 0;
+    std::string text;
+    std::vector<Json> items;                            // list
+    std::vector<std::pair<std::string, Json>> members;  // object, in the order of the text
+
+    bool is(Kind wanted) const { return kind == wanted; }
+    // Null: there is no such member, or this is no object.
+    const Json* find(std::string_view name) const;
+};
+
+// Throws std::runtime_error that names the line, what was found and what was expected.
+Json parse_json(std::string_view text);
+
+}  // namespace torusmp::base
