@@ -68,12 +68,14 @@ void note_cable(const Settings& settings, const Descriptor& better, const CableE
 }
 
 // Transports that a machine can have on some cables and not on others: they need devices, and are
-// not ruled out.
+// asked for or better than what carries any link.
 std::vector<const Descriptor*> those_that_may_be_there(const Settings& settings) {
     const Descriptor* const wanted = wanted_transport(settings);
+    const int any = fallback_transport().rank;
     std::vector<const Descriptor*> found;
     for (const Descriptor* it : transports())
-        if (it->needs_devices && (wanted == nullptr || wanted == it)) found.push_back(it);
+        if (it->needs_devices && (wanted == it || (wanted == nullptr && it->rank > any)))
+            found.push_back(it);
     return found;
 }
 

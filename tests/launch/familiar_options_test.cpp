@@ -119,7 +119,7 @@ TEST_CASE("Options that do nothing say so, and bindings are reported") {
     CHECK_THAT(outcome.errors, Contains("started rank 1") && Contains("on cpu"));
 }
 
-TEST_CASE("-ppn gives the number of ranks, or must agree with it") {
+TEST_CASE("The option -ppn gives the number of ranks, or must agree with it") {
     const Outcome two = run({torus_run, "-ppn", "2", "/bin/sh", "-c", "echo one"});
     CHECK(count(two.output, "one\n") == 2);
     const Outcome wrong = run({torus_run, "-ppn", "2", "-np", "3", "/bin/true"});

@@ -284,13 +284,13 @@ TEST_CASE("SIGKILL of both of torus-run's processes at once ends the ranks and t
     CHECK(process.all_gone());
 }
 
-TEST_CASE("torus-run and the bootstrap use no file and no socket with a name") {
-    TemporaryFolder folder;
+TEST_CASE("torus-run uses no file, and no socket with a name but that for observers") {
+    TemporaryFolder folder, runtime;
     Process process(job(2, {"connect", "exchange", "print=ready", "sleep"}),
-                    {"TMPDIR=" + folder.path()});
+                    {"TMPDIR=" + folder.path(), "XDG_RUNTIME_DIR=" + runtime.path()});
     REQUIRE(process.wait_for_output("ready\n", 2));
     CHECK(folder.empty());
-    std::set<std::string> sockets;
+    std::set<std::string> sockets, named;
     for (const pid_t pid : process.marked())
         for (const auto& entry :
              std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid))) {
@@ -307,8 +307,15 @@ TEST_CASE("torus-run and the bootstrap use no file and no socket with a name") {
         std::string skipped, inode, name;
         for (int i = 0; i < 6; ++i) words >> skipped;
         words >> inode >> name;
-        if (sockets.contains(inode)) CHECK(name.empty());
+        if (sockets.contains(inode) && !name.empty()) {
+            CHECK_THAT(name, Catch::Matchers::StartsWith(runtime.path() + "/torusmp/job-"));
+            named.insert(name);
+        }
     }
+    CHECK(named.size() == 1);
+    process.send(SIGTERM);
+    process.wait();
+    for (const std::string& name : named) CHECK_FALSE(std::filesystem::exists(name));
 }
 
 }  // namespace torusmp::launch::test::job_end_test
