@@ -347,9 +347,13 @@ class Served(Case):
         self.until(lambda: json.loads(self.get(where + "api/state"))["totals"]["waiting"] == 3)
         browser = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                    f"--user-data-dir={self.work}/browser", "--timeout=8000"]
-        dom = subprocess.run([*browser, "--dump-dom", where + "#rank=0"], capture_output=True, text=True, timeout=LONG,
-                             env=self.environment | {"HOME": str(self.work)}).stdout
-        self.assertIn('data-ranks="4"', dom)
+
+        def drawn():
+            """What the page has become; nothing: the browser has looked before its first event had come."""
+            dom = subprocess.run([*browser, "--dump-dom", where + "#rank=0"], capture_output=True, text=True,
+                                 timeout=LONG, env=self.environment | {"HOME": str(self.work)}).stdout
+            return dom if 'data-ranks="4"' in dom else None
+        dom = self.until(drawn)
         self.assertRegex(dom, r"<dd>waits [^<]* in MPI_Recv: a message of up to 8 B from rank 1, tag 77</dd>")
         self.assertRegex(dom, r"slowest: computes, in no call")
         self.assertIn('class="badge">live<', dom)
