@@ -95,7 +95,9 @@ void JobView::apply(const launch::Sample& sample) {
         rank.known = true;
     }
     for (const launch::WayRecord& record : sample.ways) {
-        if (record.rank < 0 || record.rank >= job_.size) continue;
+        if (record.rank < 0 || record.rank >= job_.size || record.way < 0 ||
+            record.way >= core::page_ways || record.counts.peer >= job_.size)
+            continue;
         Way& way = ways_[std::size_t(record.rank)][std::size_t(record.way)];
         way.counts = record.counts;
         if (!way.known && times_[std::size_t(record.rank)].told <= 1) way.before = record.counts;
