@@ -124,7 +124,8 @@ class Discovery(CheckTest):
                 self.assertRegex(done.stderr, f"^torus-check: the cable from ({ends[0]}|{ends[1]}) [(].[+][)] to "
                                  f"({ends[0]}|{ends[1]}) [(].-[)] is missing or dead: nothing is heard at either end; "
                                  "the file has it all the same\n$")
-                self.assertIn(f"{len(self.plan.cables) - 1} cables, 1 with faults\n", done.stdout)
+                good = len(self.plan.cables) - 1
+        self.assertIn(f"{good} cable{'' if good == 1 else 's'}, 1 with faults\n", done.stdout)
 
     def test_a_cable_that_is_dead_in_one_direction_is_told_of(self):
         self.up("3x2")
