@@ -26,7 +26,7 @@ constexpr double cpu_to_answer = 0.3;  // seconds
 // Looks that find a rank asleep, and unanswered, before it is taken for asleep elsewhere.
 constexpr unsigned looks_asleep = 4;
 // Whatever a rank does, it is told of by then.
-constexpr std::chrono::seconds patience{10};
+constexpr std::chrono::seconds answer_patience{10};
 
 struct ProcessState {
     char state = 0;  // as in /proc/PID/stat; 0: there is none
@@ -159,7 +159,7 @@ void Questions::ask(const std::vector<Subject>& subjects) {
         }
         open_.push_back(open);
     }
-    give_up_ = Clock::now() + patience;
+    give_up_ = Clock::now() + answer_patience;
     if (!open_.empty()) next_ = Clock::now() + between_looks;
 }
 
