@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "bench/predict/model.h"
-#include "bench/torus_bench/predict.h"
+#include "bench/predict/command.h"
 
 namespace torusmp::bench {
 namespace {
