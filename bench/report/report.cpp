@@ -28,13 +28,11 @@ namespace fs = std::filesystem;
 ReportMachine machine_of(const Options& options, const ReportPrograms& programs) {
     const config::Settings settings = config::load(job::schema(), options.settings);
     const auto nodes = config::node_torus(settings);
-    ReportMachine machine{config::rank_torus(settings, 8), false, {}, options.for_launcher};
-    if (nodes)
-        machine.torus =
-            config::rank_torus(settings, nodes->size() * config::ranks_on_a_node(settings));
-    else if (options.ranks)
-        machine.torus = config::rank_torus(settings, *options.ranks);
-    else
+    constexpr int usual_ranks = 8;
+    const int ranks = nodes ? nodes->size() * config::ranks_on_a_node(settings)
+                            : options.ranks.value_or(usual_ranks);
+    ReportMachine machine{config::rank_torus(settings, ranks), false, {}, options.for_launcher};
+    if (!nodes && !options.ranks)
         machine.launcher.insert(machine.launcher.end(), {"--torus", "2x2x2"});
     if (machine.torus.size() < 2)
         throw config::UsageError("report: one rank has nobody to talk to: expected at least two, "
@@ -122,12 +120,14 @@ int report(const Options& options) {
             progress.step(part.name, std::size_t(part.figures) + 1);
             RecordedPart done = run_part(part, programs, record.seconds, options.json + ".part");
             failed += !done.failure.empty();
-            progress.clear();
-            fmt::print("{:<24} {:>6.1f} s{}{}\n", part.name, done.took,
-                       done.failure.empty() ? "" : "  left out: ", done.failure);
-            std::fflush(stdout);
+            const std::string line =
+                fmt::format("{:<24} {:>6.1f} s{}{}\n", part.name, done.took,
+                            done.failure.empty() ? "" : "  left out: ", done.failure);
             put(record, std::move(done), plan);
             write_whole(options.json, as_json(record));
+            progress.clear();
+            fmt::print("{}", line);
+            std::fflush(stdout);
         }
     }
     const std::string page =

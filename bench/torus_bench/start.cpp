@@ -88,6 +88,7 @@ void check_files(const Options& options) {
     check_writable("--json", options.json);
     check_writable("--plot", options.plot);
     check_writable("--csv", options.csv);
+    check_writable("--output", options.output);
 }
 
 void start_ranks(const Options& options, int argc, const char* const* argv) {
