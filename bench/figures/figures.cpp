@@ -151,8 +151,8 @@ std::string json_link(const LinkTraffic& link) {
     return fmt::format(
         "\n  {{\"rank\":{},\"direction\":{},\"device\":{},\"peer\":{},\"bytes_sent\":{},"
         "\"bytes_received\":{},\"packets_sent\":{}}}",
-        link.rank, json_quoted(link.direction), json_quoted(link.device), link.peer, link.bytes_sent,
-        link.bytes_received, link.packets_sent);
+        link.rank, json_quoted(link.direction), json_quoted(link.device), link.peer,
+        link.bytes_sent, link.bytes_received, link.packets_sent);
 }
 
 constexpr std::size_t most_link_lines = 64;
@@ -206,13 +206,15 @@ std::string json_column(const Column& column) {
 }
 
 std::string json_level(const Level& level) {
-    return fmt::format("{{\"name\":{},\"unit\":{},\"value\":{},\"colour\":{}}}", json_quoted(level.name),
-                       json_quoted(level.unit), json_number(level.value), level.colour);
+    return fmt::format("{{\"name\":{},\"unit\":{},\"value\":{},\"colour\":{}}}",
+                       json_quoted(level.name), json_quoted(level.unit), json_number(level.value),
+                       level.colour);
 }
 
 std::string json_link_rate(const LinkRate& link) {
     return fmt::format("\n  {{\"receiver\":{},\"sender\":{},\"direction\":{},\"rate\":{}}}",
-                       link.receiver, link.sender, json_quoted(link.direction), json_number(link.rate));
+                       link.receiver, link.sender, json_quoted(link.direction),
+                       json_number(link.rate));
 }
 
 // As RFC 4180 has it.
@@ -298,9 +300,9 @@ std::string as_json(std::string_view command, const std::vector<Fact>& facts, co
         "{{\"tool\":\"torus-bench\",\"command\":{},\n \"ran_on\":{}}},\n \"title\":{},\n "
         "\"key\":{},\"x_label\":{},\"y_label\":{},\"linear\":{},\n \"levels\":{},\n "
         "\"columns\":{},\n \"rows\":{},\n \"notes\":{},\n \"link_rates\":{},\n \"links\":{}}}\n",
-        json_quoted(command), ran_on, json_quoted(table.title), json_quoted(table.key), json_quoted(table.x_label),
-        json_quoted(table.y_label), table.linear, json_list(table.levels, json_level),
-        json_list(table.columns, json_column),
+        json_quoted(command), ran_on, json_quoted(table.title), json_quoted(table.key),
+        json_quoted(table.x_label), json_quoted(table.y_label), table.linear,
+        json_list(table.levels, json_level), json_list(table.columns, json_column),
         json_list(table.rows, [&](const Row& row) { return json_row(table.key, row); }),
         json_list(table.notes, [](const std::string& note) { return json_quoted(note); }),
         json_list(table.link_rates, json_link_rate), json_list(links, json_link));

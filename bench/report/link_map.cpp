@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "bench/report/derived.h"
 #include "bench/figures/svg_parts.h"
+#include "bench/report/derived.h"
 
 namespace torusmp::bench {
 namespace {
@@ -58,9 +58,9 @@ std::string bar(const Planes& planes, const routing::Torus& torus, const LinkRat
         "style=\"stroke-width:{:.1f}{}\"><title>{} to {} by {}: {} MB/s, {:.0f} % of "
         "usual</title></line>\n",
         x + sign * way[0] * from, y + sign * way[1] * from, x + sign * way[0] * to,
-        y + sign * way[1] * to, slow ? 1 : 0,
-        planes.cell / 9 * std::clamp(share, 0.2, 1.5), slow ? ";stroke-dasharray:3 2" : "",
-        link.sender, link.receiver, link.direction, shorten(link.rate), 100 * share);
+        y + sign * way[1] * to, slow ? 1 : 0, planes.cell / 9 * std::clamp(share, 0.2, 1.5),
+        slow ? ";stroke-dasharray:3 2" : "", link.sender, link.receiver, link.direction,
+        shorten(link.rate), 100 * share);
 }
 
 }  // namespace
@@ -73,15 +73,16 @@ std::string link_map_as_svg(const routing::Torus& torus, const std::vector<LinkR
     std::sort(sorted.begin(), sorted.end());
     const double usual = sorted[sorted.size() / 2];
     const Planes planes(torus);
-    std::string out = svg_head(fmt::format("Each link of {}: {} to {} MB/s, half of them above {}",
-                                           torus.describe(), shorten(sorted.front()),
-                                           shorten(sorted.back()), shorten(usual)),
-                               subtitle, margin, planes.height());
+    std::string out = svg_head(
+        fmt::format("Each link of {}: {} to {} MB/s, half of them above {}", torus.describe(),
+                    shorten(sorted.front()), shorten(sorted.back()), shorten(usual)),
+        subtitle, margin, planes.height());
     const double box = 0.18 * planes.cell;
     for (int rank = 0; rank < torus.size(); ++rank) {
         const auto [x, y] = planes.place(rank);
         out += fmt::format(
-            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"frame\"/>\n",
+            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+            "class=\"frame\"/>\n",
             x - box, y - box, 2 * box, 2 * box);
         if (planes.cell >= 36)
             out += text_at(x, y + 4, "middle", 11, std::to_string(rank), " class=\"quiet\"");

@@ -10,12 +10,12 @@
 #include <functional>
 #include <vector>
 
-#include "bench/report/changes.h"
-#include "bench/report/derived.h"
-#include "bench/report/papers.h"
 #include "bench/figures/facts_text.h"
 #include "bench/figures/svg.h"
 #include "bench/figures/svg_parts.h"
+#include "bench/report/changes.h"
+#include "bench/report/derived.h"
+#include "bench/report/papers.h"
 #include "routing/torus.h"
 
 namespace torusmp::bench {
@@ -147,7 +147,8 @@ class Page {
         out += "</tbody></table>\n";
         if (record.parts.size() < input_.planned)
             out += fmt::format(
-                "<p class=\"failure\" id=\"unfinished\">Not whole: {} of {} parts. The same command "
+                "<p class=\"failure\" id=\"unfinished\">Not whole: {} of {} parts. The same "
+                "command "
                 "goes on.</p>\n",
                 record.parts.size(), input_.planned);
         out += fmt::format(
@@ -180,8 +181,8 @@ class Page {
                     escape(unit_text(change.unit)), change.ratio,
                     change.ratio < 1 ? "faster" : "slower");
         }
-        std::string out = fmt::format("<h2 id=\"changes\">Changes since {}</h2>\n",
-                                      escape(input_.before_name));
+        std::string out =
+            fmt::format("<h2 id=\"changes\">Changes since {}</h2>\n", escape(input_.before_name));
         out += fmt::format(
             "<p class=\"quiet\">That was torusmp {} of {}, on {}. {} parts are in both. Listed is "
             "what lies beyond the noise: all samples of one run above all of the other. Ratio: of "
@@ -197,8 +198,8 @@ class Page {
 
     // ---- One section ----
     std::string section(const std::string& name) const {
-        std::string out = fmt::format("<h2 id=\"{}\">{}</h2>\n", id_of("section " + name),
-                                      escape(name));
+        std::string out =
+            fmt::format("<h2 id=\"{}\">{}</h2>\n", id_of("section " + name), escape(name));
         Parts parts;
         for (const RecordedPart& part : input_.record.parts)
             if (part.section == name) parts.push_back(&part);
@@ -230,8 +231,7 @@ class Page {
         }
         Table table = overlay(names, recorded);
         table.title = parts.front()->overlay;
-        return figure("overlay " + parts.front()->section,
-                      as_svg(table, subtitle(*parts.front())));
+        return figure("overlay " + parts.front()->section, as_svg(table, subtitle(*parts.front())));
     }
 
     std::string one(const RecordedPart& part) const {
@@ -270,9 +270,9 @@ class Page {
         for (const Fact& fact : part.result.facts)
             if (fact.name == "torus")
                 if (const auto torus = torus_described(fact.text))
-                    return figure("map " + part.name,
-                                  link_map_as_svg(*torus, part.result.table.link_rates,
-                                                  subtitle(part)));
+                    return figure(
+                        "map " + part.name,
+                        link_map_as_svg(*torus, part.result.table.link_rates, subtitle(part)));
         return "";
     }
 
@@ -343,7 +343,8 @@ class Page {
         double took = 0;
         for (const RecordedPart& part : input_.record.parts) took += part.took;
         return fmt::format(
-            "<p class=\"quiet\">Measured in {:.0f} s by torus-bench report.</p>\n</body>\n</html>\n",
+            "<p class=\"quiet\">Measured in {:.0f} s by torus-bench "
+            "report.</p>\n</body>\n</html>\n",
             took);
     }
 

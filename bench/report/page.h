@@ -13,7 +13,7 @@ namespace torusmp::bench {
 
 struct PageInput {
     const ReportRecord& record;
-    std::string samples;                  // the file with all samples, as the page names it
+    std::string samples;                   // the file with all samples, as the page names it
     const ReportRecord* before = nullptr;  // --compare
     std::string before_name = {};
     std::size_t planned = 0;  // parts; more than the record has: the report is not whole

@@ -82,14 +82,14 @@ void mesh(Rows& rows, const ReportRecord& record) {
                  last_of(node, fmt::format("{}-D exchange", n), "a node"), "MB/s",
                  fmt::format("a torus of {} dimensions", n));
     }
-    rows.add("broadcast of a few bytes (they: 4x8x8)", "about 200 us",
-             collectives == nullptr ? Value{} : figure_of(*collectives, "broadcast", "automatic", 8),
-             "us", "broadcast and sum");
+    rows.add(
+        "broadcast of a few bytes (they: 4x8x8)", "about 200 us",
+        collectives == nullptr ? Value{} : figure_of(*collectives, "broadcast", "automatic", 8),
+        "us", "broadcast and sum");
     rows.add("global sum to broadcast, a few bytes", "about 2",
-             collectives == nullptr
-                 ? Value{}
-                 : divided(figure_of(*collectives, "sum", "automatic", 8),
-                           figure_of(*collectives, "broadcast", "automatic", 8)),
+             collectives == nullptr ? Value{}
+                                    : divided(figure_of(*collectives, "sum", "automatic", 8),
+                                              figure_of(*collectives, "broadcast", "automatic", 8)),
              "", "broadcast and sum");
     for (const std::size_t bytes : {std::size_t(64), std::size_t(4096), std::size_t(32768)})
         rows.add(fmt::format("scatter of {} B: SDF's time, one message a step, to OPT's", bytes),
@@ -99,33 +99,37 @@ void mesh(Rows& rows, const ReportRecord& record) {
                                               figure_of(*scatter, "scatter", "optimal", bytes)),
                  "", "scatter");
     rows.add("application, 4^4 a node (theirs is another code)", "0.73 Gflop/s",
-             last_of(table_of(record, "wilson scaled " + ranks_of(record)), "", "a rank"), "Gflop/s", "wilson");
+             last_of(table_of(record, "wilson scaled " + ranks_of(record)), "", "a rank"),
+             "Gflop/s", "wilson");
 }
 
 void netpipe(Rows& rows, const ReportRecord& record) {
     rows.paper = "NetPIPE";
     const Table* const sweep = table_of(record, "sweep");
     const Table* const latency = table_of(record, "latency");
-    const std::string hosts = "a machine of several hosts (--config): a bare socket on the same link";
+    const std::string hosts =
+        "a machine of several hosts (--config): a bare socket on the same link";
     rows.add("latency of a library, to raw TCP", "1 (tuned) to 3",
              latency == nullptr ? Value{}
                                 : divided(figure_of(*latency, "torusmp", "median", 16),
                                           figure_of(*latency, "bare socket", "median", 16)),
              "", hosts);
-    rows.add("throughput of a library at 1 MiB, of raw TCP",
-             "MPICH 70 to 75 %, LAM near 100 %, PVM 60 to 75 %",
-             sweep == nullptr ? Value{} : [&]() -> Value {
-                 const Value share = divided(figure_of(*sweep, "torusmp", "bandwidth", 1 << 20),
-                                             figure_of(*sweep, "bare socket", "bandwidth", 1 << 20));
-                 return share ? Value{100 * *share} : share;
-             }(),
-             "%", hosts);
-    rows.add("greatest throughput of a link", "550 Mbit/s (PCs), 900 (DS20, jumbo frames)",
-             [&]() -> Value {
-                 const Value rate = ours_at(sweep, "bandwidth", 4 << 20);
-                 return rate ? Value{8 * *rate} : rate;
-             }(),
-             "Mbit/s", "sweep");
+    rows.add(
+        "throughput of a library at 1 MiB, of raw TCP",
+        "MPICH 70 to 75 %, LAM near 100 %, PVM 60 to 75 %",
+        sweep == nullptr ? Value{} : [&]() -> Value {
+            const Value share = divided(figure_of(*sweep, "torusmp", "bandwidth", 1 << 20),
+                                        figure_of(*sweep, "bare socket", "bandwidth", 1 << 20));
+            return share ? Value{100 * *share} : share;
+        }(),
+        "%", hosts);
+    rows.add(
+        "greatest throughput of a link", "550 Mbit/s (PCs), 900 (DS20, jumbo frames)",
+        [&]() -> Value {
+            const Value rate = ours_at(sweep, "bandwidth", 4 << 20);
+            return rate ? Value{8 * *rate} : rate;
+        }(),
+        "Mbit/s", "sweep");
 }
 
 void efficiency(Rows& rows, const ReportRecord& record) {

@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "base/json.h"
-#include "bench/report/run.h"
 #include "bench/figures/svg_parts.h"
+#include "bench/report/run.h"
 
 namespace torusmp::bench {
 namespace {
@@ -44,8 +44,7 @@ Recorded read_peers(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
     const Json json = base::parse_json(std::string{std::istreambuf_iterator<char>(in), {}});
     const Json* const measures = json.find("measures");
-    if (measures == nullptr)
-        throw std::runtime_error("compare-peers wrote no measures");
+    if (measures == nullptr) throw std::runtime_error("compare-peers wrote no measures");
     Recorded recorded{"compare-peers", {}, {}, {}};
     Table& table = recorded.table;
     table.key = dots_key;
@@ -70,8 +69,8 @@ Recorded read_peers(const std::string& file) {
             row.figures.push_back(samples_of(measure, library));
         const Json* const more = measure.find("more_is_better");
         for (std::size_t i = 1; i < libraries.size(); ++i)
-            row.figures.push_back(ratio_of(row.figures[0], row.figures[i],
-                                           more != nullptr && more->boolean));
+            row.figures.push_back(
+                ratio_of(row.figures[0], row.figures[i], more != nullptr && more->boolean));
         table.rows.push_back(std::move(row));
     }
     // Without a peer there is nothing beside ours.

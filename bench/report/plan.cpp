@@ -65,15 +65,15 @@ void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
             if (scaled)
                 for (std::size_t d = 0; d < lattice.size(); ++d) lattice[d] = 4 * grid[d];
             Words launcher = machine.launcher;
-            if (!machine.hosts || product(extents) == 1)
-                launcher = {"--torus", crossed(extents)};
-            parts.push_back({fmt::format("wilson {} {}", scaled ? "scaled" : "fixed",
-                                         product(extents)),
-                             "wilson against ranks", ReportPart::Program::wilson,
-                             {"--grid", crossed(grid), "--lattice", crossed(lattice), "--tolerance",
-                              "0"},
-                             launcher, 3, scaled ? "a lattice of 4^4 on each rank"
-                                                 : "one lattice, " + crossed(fixed)});
+            if (!machine.hosts || product(extents) == 1) launcher = {"--torus", crossed(extents)};
+            parts.push_back(
+                {fmt::format("wilson {} {}", scaled ? "scaled" : "fixed", product(extents)),
+                 "wilson against ranks",
+                 ReportPart::Program::wilson,
+                 {"--grid", crossed(grid), "--lattice", crossed(lattice), "--tolerance", "0"},
+                 launcher,
+                 3,
+                 scaled ? "a lattice of 4^4 on each rank" : "one lattice, " + crossed(fixed)});
         }
 }
 
@@ -135,11 +135,14 @@ std::vector<ReportPart> plan_report(const ReportMachine& machine) {
           {"efficiency", "--sizes", "8:1MiB", "--step", "8"}, 28);
     if (machine.wilson) add_wilson(parts, machine);
     if (machine.peers)
-        parts.push_back({"peers", "Other libraries on this host", ReportPart::Program::peers,
+        parts.push_back({"peers",
+                         "Other libraries on this host",
+                         ReportPart::Program::peers,
                          {"--only", "shm.latency.8", "--only", "shm.latency.1024", "--only",
                           "shm.bandwidth.*.16KiB", "--only", "shm.bandwidth.*.1MiB", "--only",
                           "shm.oversubscribed.*.8", "--runs", "3", "--no-build"},
-                         {}, 8 * 3 * 3});
+                         {},
+                         8 * 3 * 3});
     return parts;
 }
 

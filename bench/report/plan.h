@@ -28,11 +28,11 @@ struct ReportPart {
 
 struct ReportMachine {
     routing::Torus torus;
-    bool hosts = false;                    // several, else all ranks are on this one
-    std::vector<std::string> transports;   // that a link could take
-    std::vector<std::string> launcher;     // words for torus-run: the machine, as the user said it
-    std::string wire = {};                 // --wire, as the user wrote it
-    bool wilson = false, peers = false;    // whether the programs are there
+    bool hosts = false;                   // several, else all ranks are on this one
+    std::vector<std::string> transports;  // that a link could take
+    std::vector<std::string> launcher;    // words for torus-run: the machine, as the user said it
+    std::string wire = {};                // --wire, as the user wrote it
+    bool wilson = false, peers = false;   // whether the programs are there
 };
 
 std::vector<ReportPart> plan_report(const ReportMachine& machine);

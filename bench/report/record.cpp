@@ -43,7 +43,8 @@ ReportRecord record_of(const Json& json) {
     if (word_of(json, "command") != "report")
         throw std::runtime_error(fmt::format("a file of torus-bench {}: expected one of report",
                                              word_of(json, "command")));
-    ReportRecord record{word_of(json, "machine"), word_of(json, "version"),
+    ReportRecord record{word_of(json, "machine"),
+                        word_of(json, "version"),
                         word_of(json, "began"),
                         member_of(json, "seconds", Json::Kind::number).number,
                         {}};
@@ -75,17 +76,18 @@ std::string as_json(const ReportRecord& record) {
     std::string out = fmt::format(
         "{{\"tool\":\"torus-bench\",\"command\":\"report\",\n \"machine\":{},\n \"version\":{},"
         "\"began\":{},\"seconds\":{:.9g},\n \"parts\":[",
-        json_quoted(record.machine), json_quoted(record.version), json_quoted(record.began), record.seconds);
+        json_quoted(record.machine), json_quoted(record.version), json_quoted(record.began),
+        record.seconds);
     for (const RecordedPart& part : record.parts) {
         const Recorded& result = part.result;
         out += fmt::format(
             "{}\n{{\"name\":{},\"section\":{},\"overlay\":{},\"command\":{},\"failure\":{},"
             "\"took\":{:.3f},\n \"result\":{}}}",
-            &part == &record.parts.front() ? "" : ",", json_quoted(part.name), json_quoted(part.section),
-            json_quoted(part.overlay), json_quoted(part.command), json_quoted(part.failure), part.took,
-            part.failure.empty()
-                ? as_json(result.command, result.facts, result.table, result.links)
-                : "null");
+            &part == &record.parts.front() ? "" : ",", json_quoted(part.name),
+            json_quoted(part.section), json_quoted(part.overlay), json_quoted(part.command),
+            json_quoted(part.failure), part.took,
+            part.failure.empty() ? as_json(result.command, result.facts, result.table, result.links)
+                                 : "null");
     }
     return out + "]}\n";
 }

@@ -35,8 +35,9 @@ ReportMachine machine_of(const Options& options, const ReportPrograms& programs)
     if (!nodes && !options.ranks)
         machine.launcher.insert(machine.launcher.end(), {"--torus", "2x2x2"});
     if (machine.torus.size() < 2)
-        throw config::UsageError("report: one rank has nobody to talk to: expected at least two, "
-                                 "like --torus 2x2x2");
+        throw config::UsageError(
+            "report: one rank has nobody to talk to: expected at least two, "
+            "like --torus 2x2x2");
     machine.hosts = !config::host_names(settings).empty();
     for (const transport::Descriptor* transport : transport::transports())
         if (!transport->inside_host) machine.transports.emplace_back(transport->name);
@@ -55,9 +56,11 @@ std::string describe_machine(const ReportMachine& machine) {
 
 // The record that this run goes on with, or a new one.
 ReportRecord begin_record(const Options& options, const ReportMachine& machine, double seconds) {
-    ReportRecord record{
-        describe_machine(machine), config::version_text(),
-        fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr))), seconds, {}};
+    ReportRecord record{describe_machine(machine),
+                        config::version_text(),
+                        fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr))),
+                        seconds,
+                        {}};
     if (!fs::exists(options.json) || options.again) return record;
     ReportRecord old = read_record(options.json);
     if (old.machine != record.machine || old.version != record.version)
@@ -75,8 +78,7 @@ bool is_done(const ReportRecord& record, const ReportPart& part) {
 
 // In the order of the plan, so that a resumed report looks like one that was not cut off.
 void put(ReportRecord& record, RecordedPart part, const std::vector<ReportPart>& plan) {
-    std::erase_if(record.parts,
-                  [&](const RecordedPart& other) { return other.name == part.name; });
+    std::erase_if(record.parts, [&](const RecordedPart& other) { return other.name == part.name; });
     const auto place = [&](const std::string& name) {
         std::size_t at = 0;
         while (at < plan.size() && plan[at].name != name) ++at;

@@ -58,9 +58,11 @@ Ended run_program_whole(std::vector<std::string> words) {
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
     pid_t child = 0;
-    const int failed = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
+    const int failed =
+        posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) return {1, fmt::format("cannot start {}: {}", words[0], std::strerror(failed))};
+    if (failed != 0)
+        return {1, fmt::format("cannot start {}: {}", words[0], std::strerror(failed))};
     in.reset();
     running = child;
     Ended ended;
@@ -82,7 +84,8 @@ Ended run_program_whole(std::vector<std::string> words) {
 // The last line that says something; launchers say what went wrong at the end.
 std::string last_words(const Ended& ended) {
     std::size_t end = ended.text.find_last_not_of(" \n");
-    if (end == std::string::npos) return fmt::format("exit code {}, and nothing was said", ended.code);
+    if (end == std::string::npos)
+        return fmt::format("exit code {}, and nothing was said", ended.code);
     const std::size_t begin = ended.text.rfind('\n', end);
     return ended.text.substr(begin == std::string::npos ? 0 : begin + 1,
                              end - (begin == std::string::npos ? 0 : begin + 1) + 1);

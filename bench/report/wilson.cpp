@@ -30,8 +30,8 @@ Table wilson_table(int ranks, const std::vector<std::string>& texts) {
     for (std::size_t i = 0; i < samples.size(); ++i) {
         std::vector<double> sorted = samples[i];
         std::sort(sorted.begin(), sorted.end());
-        row.figures.push_back({sorted[sorted.size() / 2], i < 2 ? sorted.front() : sorted.back(),
-                               samples[i]});
+        row.figures.push_back(
+            {sorted[sorted.size() / 2], i < 2 ? sorted.front() : sorted.back(), samples[i]});
     }
     table.rows.push_back(std::move(row));
     return table;

@@ -208,8 +208,8 @@ std::vector<std::string> describe_links(const Context& context, std::size_t byte
         rates.push_back({carried[i], int(i)});
         const int receiver = int(i) / directions;
         const auto link = routing::Direction::from_index(int(i) % directions);
-        link_rates.push_back({receiver, *context.torus.neighbour(receiver, link),
-                              name_of_link(link), carried[i]});
+        link_rates.push_back(
+            {receiver, *context.torus.neighbour(receiver, link), name_of_link(link), carried[i]});
     }
     if (rates.empty()) return {};
     std::sort(rates.begin(), rates.end());
@@ -246,8 +246,7 @@ std::vector<std::string> describe_links(const Context& context, std::size_t byte
         "* Slowest link at {}: rank {} to rank {}, which receives on its {}, with {} MB/s: "
         "{:.0f} % of the {} MB/s that half of the links exceed; the fastest has {}.",
         what, *context.torus.neighbour(receiver, link), receiver, name_of_link(link),
-        shorten(slowest), 100 * slowest / usual, shorten(usual),
-        shorten(rates.back().first)));
+        shorten(slowest), 100 * slowest / usual, shorten(usual), shorten(rates.back().first)));
     return lines;
 }
 

@@ -95,9 +95,9 @@ void spin_for(std::chrono::duration<double> time) {
     }
 }
 
-// What one call costs the processor: a send that finds the way free, and a receive of a message that
-// has come. The receiver asks for each message by a word, and leaves the library alone until it must
-// be there.
+// What one call costs the processor: a send that finds the way free, and a receive of a message
+// that has come. The receiver asks for each message by a word, and leaves the library alone until
+// it must be there.
 Overhead measure_overhead(const Pair& pair, std::size_t bytes, double seconds) {
     constexpr std::size_t word = 8;
     const Buffer data(pair.role < 0 ? 0 : bytes), ask(pair.role < 0 ? 0 : word);
@@ -131,8 +131,7 @@ Overhead measure_overhead(const Pair& pair, std::size_t bytes, double seconds) {
         }
         return spent;
     };
-    const int rounds =
-        int(std::clamp(seconds / repetitions / pause.count(), 5.0, 1000.0));
+    const int rounds = int(std::clamp(seconds / repetitions / pause.count(), 5.0, 1000.0));
     std::vector<double> sums(2 * repetitions);
     for (int i = -1; i < repetitions; ++i) {  // the first one warms up
         barrier();

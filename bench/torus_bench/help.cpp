@@ -49,9 +49,9 @@ po::options_description command_line_options() {
          "predict: the machine, a file or a name, or list, which shows those")  //
         ("calls", po::value<int>()->default_value(1)->value_name("N"),
          "predict: so many calls of a collective without a barrier between, as collectives "
-         "measures them; the time of each")                                                //
-        ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")  //
-        ("csv", po::value<std::string>()->value_name("FILE"), "write the table there")     //
+         "measures them; the time of each")                                                   //
+        ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")     //
+        ("csv", po::value<std::string>()->value_name("FILE"), "write the table there")        //
         ("plot", po::value<std::string>()->value_name("FILE.svg"), "draw the figures there")  //
         ("output,o",
          po::value<std::string>()->default_value("report.html")->value_name("FILE.html"),

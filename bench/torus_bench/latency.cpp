@@ -19,7 +19,8 @@ namespace torusmp::bench {
 
 namespace {
 
-// The round trips of a pair with messages of one size, ours and, with `raw`, those of a bare socket.
+// The round trips of a pair with messages of one size, ours and, with `raw`, those of a bare
+// socket.
 class RoundTrips {
   public:
     RoundTrips(const Pair& pair, std::span<RawSocket> sockets, bool raw, std::size_t bytes)
@@ -116,9 +117,10 @@ Table measure_latency(const Context& context) {
     table.title = fmt::format("Latency: half a round trip between {}", describe(pair));
     table.y_label = "half a round trip, us";
     add_columns(table.columns, raw ? "torusmp" : "", 0);
-    table.notes = {"Of several repetitions of many round trips each; 50, 99 and 99.9 %: so many of "
-                   "the trips,",
-                   "each timed by itself, took no longer."};
+    table.notes = {
+        "Of several repetitions of many round trips each; 50, 99 and 99.9 %: so many of "
+        "the trips,",
+        "each timed by itself, took no longer."};
     std::vector<RawSocket> sockets;
     if (raw) {
         add_columns(table.columns, "bare socket", 1);

@@ -10,20 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "bench/torus_bench/benchmarks.h"
 #include "bench/figures/facts_text.h"
+#include "bench/figures/figures.h"
+#include "bench/figures/read_figures.h"
+#include "bench/figures/svg.h"
+#include "bench/predict/command.h"
 #include "bench/report/record.h"
 #include "bench/report/report.h"
+#include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/facts.h"
-#include "bench/figures/figures.h"
 #include "bench/torus_bench/link_traffic.h"
 #include "bench/torus_bench/options.h"
-#include "bench/predict/command.h"
 #include "bench/torus_bench/qmp_objects.h"
-#include "bench/figures/read_figures.h"
 #include "bench/torus_bench/simulate.h"
 #include "bench/torus_bench/start.h"
-#include "bench/figures/svg.h"
 #include "config/geometry.h"
 #include "config/load.h"
 #include "config/options.h"
@@ -72,7 +72,7 @@ Table run_benchmark(const Context& context) {
 }
 
 void print_and_write(const Options& options, const std::vector<Fact>& facts, const Table& table,
-            const std::vector<LinkTraffic>& links) {
+                     const std::vector<LinkTraffic>& links) {
     fmt::print("\n{}{}{}", as_text(table), links.empty() ? "" : "\n", as_text(links));
     if (!options.json.empty())
         write_whole(options.json, as_json(name_of(options.command), facts, table, links));
@@ -104,8 +104,8 @@ void run_alone(const Options& options) {
                 Progress progress(isatty(STDERR_FILENO) == 1);
                 return predict(options, progress);
             }();
-            return print_and_write(options, {{"version", TORUSMP_VERSION}, {"model", options.model}}, table,
-                          {});
+            return print_and_write(
+                options, {{"version", TORUSMP_VERSION}, {"model", options.model}}, table, {});
         }
         case Command::fit:
             fmt::print("{}", fit(options));

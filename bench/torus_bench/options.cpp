@@ -264,16 +264,17 @@ void read_report(const po::variables_map& given, Options& options) {
                 "--{}: report chooses that itself; expected --only, --budget or --seconds", name));
     options.budget = given["budget"].as<double>();
     if (!(options.budget > 0) || options.budget > 86400)
-        throw UsageError(fmt::format("--budget {}: expected seconds above 0 and up to 86400",
-                                     options.budget));
+        throw UsageError(
+            fmt::format("--budget {}: expected seconds above 0 and up to 86400", options.budget));
     options.output = given["output"].as<std::string>();
     check_file_name("--output", options.output);
     if (options.json.empty())
         options.json = std::filesystem::path(options.output).replace_extension(".json");
     if (options.json == options.output)
-        throw UsageError(fmt::format("--output {}: the samples would go to the same file: expected "
-                                     "another name, like report.html",
-                                     options.output));
+        throw UsageError(
+            fmt::format("--output {}: the samples would go to the same file: expected "
+                        "another name, like report.html",
+                        options.output));
     if (given.count("only")) options.only = words_of("only", given["only"].as<std::string>());
     if (given.count("compare")) options.compare = given["compare"].as<std::string>();
     options.again = given["again"].as<bool>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The baseline of the paper: the root sends one message in each step, in member order, and the next
-// rank on its way, shortest direction first, passes it on. The root goes on when that rank says that
-// it has the message, so a step takes as long as a message takes over a cable.
+// rank on its way, shortest direction first, passes it on. The root goes on when that rank says
+// that it has the message, so a step takes as long as a message takes over a cable.
 //
 // Long blocks go in pieces; a piece that is shorter than others can be ends its block, so nobody
 // besides root and receiver has to know how long the block is.

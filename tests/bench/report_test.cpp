@@ -33,7 +33,12 @@ Table latency_table(const std::vector<double>& samples) {
 }
 
 RecordedPart part(const std::string& name, const Table& table) {
-    return {name, "Latency", "", "torus-bench latency", "", 1.5,
+    return {name,
+            "Latency",
+            "",
+            "torus-bench latency",
+            "",
+            1.5,
             {"latency", {{"torus", "2x2"}, {"cores", "2", true}}, table, {}}};
 }
 
@@ -74,8 +79,8 @@ TEST_CASE("A record that is written and read again is the same", "[report]") {
 
 TEST_CASE("A file that is no record is refused by its name", "[report]") {
     const Scratch file;
-    for (const char* const text : {"", "{}", "[1]", "{\"command\":\"latency\"}",
-                                   "{\"command\":\"report\",\"machine\":3}"}) {
+    for (const char* const text :
+         {"", "{}", "[1]", "{\"command\":\"latency\"}", "{\"command\":\"report\",\"machine\":3}"}) {
         file.write(text);
         try {
             read_record(file.name);
