@@ -136,6 +136,33 @@ class Traffic(Case):
         self.assertEqual(again, live)
         self.finish()
 
+    def test_all_is_told_at_the_end(self):
+        """A job that ends long before the next look is told of to its last byte."""
+        self.start_job("count", 4, "--torus", "4", "--set", "transport.local=links")
+        record = self.work / "job.rec"
+        watcher = subprocess.Popen([TORUS_TOP, "--interval", "1h", "--record", record], stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, env=self.environment)
+        self.addCleanup(watcher.communicate)
+        self.addCleanup(watcher.kill)
+        header = 17 + 2 * 16  # of the file, and of its first two frames
+
+        def looked():
+            data = record.read_bytes() if record.exists() else b""
+            if len(data) < header:
+                return False
+            return len(data) > header + struct.unpack("<Q", data[17 + 8:17 + 16])[0]
+        self.until(looked)
+        self.finish()
+        self.assertEqual((watcher.wait(LONG), watcher.stdout.read()), (0, ""))
+        state = json.loads(self.top("--json", "--replay", record))
+        self.assertEqual([rank["state"] for rank in state["ranks"]], ["ended"] * 4)
+        sent = {link["from"]: link["bytes"] + link["written"] for link in state["links"] if link["way"] == "0+"}
+        read = {link["from"]: link["read"] for link in state["links"] if link["way"] == "0-"}
+        for rank in range(4):
+            moved = sent[rank] + read[(rank + 1) % 4]
+            self.assertGreaterEqual(moved, 100 * 65536)
+            self.assertLess(moved, 1.01 * 100 * 65536)  # and the protocol's own packets
+
     def test_who_comes_and_goes_leaves_no_trace(self):
         self.start_job("traffic", 2)
         daemon = next(int(pid) for pid in
