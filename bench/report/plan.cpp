@@ -73,7 +73,7 @@ void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
                  {"--grid", crossed(grid), "--lattice", crossed(lattice), "--tolerance", "0"},
                  launcher,
                  3,
-                 scaled ? "a lattice of 4^4 on each rank" : "one lattice, " + crossed(fixed)});
+                 scaled ? "4^4 a rank" : crossed(fixed)});
         }
 }
 
