@@ -59,6 +59,13 @@ int write_once(const Options& options, top::Feed& feed, top::JobView& view,
     return config::exit_ok;
 }
 
+// Where nobody can see a screen, all of the job is recorded.
+int record_to_the_end(top::Feed& feed, top::Recorder& recorder) {
+    while (!feed.over())
+        if (const auto sample = feed.next(patience)) recorder.add(*sample);
+    return config::exit_ok;
+}
+
 int run(int argc, const char* const* argv) {
     const Options options = top::parse_options(argc, argv);
     if (options.help) {
@@ -83,6 +90,8 @@ int run(int argc, const char* const* argv) {
     std::optional<top::Recorder> recorder;
     if (!options.record.empty()) recorder.emplace(options.record, feed->job());
     top::Recorder* const record = recorder ? &*recorder : nullptr;
+    if (options.form == Options::Form::screen && record != nullptr && isatty(STDOUT_FILENO) == 0)
+        return record_to_the_end(*feed, *record);
     top::JobView view(feed->job());
     if (text) return write_once(options, *feed, view, record);
     if (options.form == Options::Form::serve)

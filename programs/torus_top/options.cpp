@@ -32,8 +32,9 @@ po::options_description describe_options() {
          "a page for browsers, /api/state in JSON and /metrics in OpenMetrics; PORT 0: any that is "
          "free")  //
         ("to-others",
-         "with --serve: let other hosts connect, if they have the token that is printed")      //
-        ("record", text("FILE"), "write all that is told of the job to FILE")                  //
+         "with --serve: let other hosts connect, if they have the token that is printed")  //
+        ("record", text("FILE"),
+         "write all that is told of the job to FILE; without a terminal until the job ends")   //
         ("replay", text("FILE"), "show what FILE has, instead of a job")                       //
         ("speed", text("FACTOR")->default_value("1"), "with --replay: so many times as fast")  //
         ("help,h", "print this help")                                                          //

@@ -71,36 +71,26 @@ JobView::JobView(launch::JobDescription job)
 }
 
 void JobView::apply(const launch::Sample& sample) {
+    if (++samples_ == 1) first_ = now_ = sample.now;
+    const std::int64_t interval = sample.now - now_;
     now_ = sample.now;
-    if (++samples_ == 1) first_ = now_;
     // What a rank has not told anew has not changed.
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-        times_[i].before = times_[i].at;
+        ranks_[i].cpu = 0;
+        times_[i].window = 0;
         for (Way& way : ways_[i]) way.before = way.counts;
     }
-    for (const RankRecord& record : sample.ranks) {
-        if (record.rank < 0 || record.rank >= job_.size) continue;
-        const auto i = std::size_t(record.rank);
-        RankView& rank = ranks_[i];
-        Times& times = times_[i];
-        const double passed = seconds(sample.now - times.taken);
-        rank.cpu = times.told > 0 && passed > 0 && record.cpu >= times.cpu
-                       ? double(record.cpu - times.cpu) / 1e9 / passed
-                       : 0;
-        times.cpu = record.cpu;
-        times.taken = sample.now;
-        times.at = record.at;
-        ++times.told;
-        rank.record = record;
-        rank.known = true;
-    }
+    for (const RankRecord& record : sample.ranks)
+        if (record.rank >= 0 && record.rank < job_.size) take(record, interval);
+    for (Times& times : times_)
+        if (times.told && times.window == 0) times.until += interval;
     for (const launch::WayRecord& record : sample.ways) {
         if (record.rank < 0 || record.rank >= job_.size || record.way < 0 ||
             record.way >= core::page_ways || record.counts.peer >= job_.size)
             continue;
         Way& way = ways_[std::size_t(record.rank)][std::size_t(record.way)];
         way.counts = record.counts;
-        if (!way.known && times_[std::size_t(record.rank)].told <= 1) way.before = record.counts;
+        if (!way.known && times_[std::size_t(record.rank)].window == 0) way.before = record.counts;
         way.known = true;
     }
     for (const launch::DeviceRecord& record : sample.devices)
@@ -108,19 +98,31 @@ void JobView::apply(const launch::Sample& sample) {
     sum_up();
 }
 
-bool JobView::complete() const {
-    return samples_ > 2 &&
-           std::all_of(times_.begin(), times_.end(), [](const Times& it) { return it.told > 0; });
+void JobView::take(const RankRecord& record, std::int64_t interval) {
+    const auto i = std::size_t(record.rank);
+    RankView& rank = ranks_[i];
+    Times& times = times_[i];
+    if (times.told && interval > 0 && record.cpu >= times.cpu)
+        rank.cpu = double(record.cpu - times.cpu) / double(interval);
+    // The end of a quiet time is not known to the last moment: a short rest of it makes no rate.
+    if (times.told && record.at > times.at)
+        times.window = std::max(record.at - times.until, interval / 4);
+    if (!times.told || times.window != 0) times.until = record.at;
+    times.cpu = record.cpu;
+    times.at = record.at;
+    times.told = true;
+    rank.record = record;
+    rank.known = true;
 }
 
-double JobView::seconds_between(int rank) const {
-    const Times& times = times_[std::size_t(rank)];
-    return times.told > 1 ? seconds(times.at - times.before) : 0;
+bool JobView::complete() const {
+    return samples_ > 2 &&
+           std::all_of(times_.begin(), times_.end(), [](const Times& it) { return it.told; });
 }
 
 double JobView::rate(int rank, std::uint64_t now, std::uint64_t before) const {
-    const double time = seconds_between(rank);
-    return time > 0 && now > before ? double(now - before) / time : 0;
+    const std::int64_t window = times_[std::size_t(rank)].window;
+    return window > 0 && now > before ? double(now - before) / seconds(window) : 0;
 }
 
 // The way by which the neighbour's side of a link is counted.

@@ -67,7 +67,8 @@ class JobView {
     const routing::Torus& torus() const { return torus_; }
     std::int64_t now() const { return now_; }
     std::uint64_t samples() const { return samples_; }
-    // Every rank has told of itself, and there are rates. (One that tells nothing new moves nothing.)
+    // Every rank has told of itself, and there are rates. (One that tells nothing new moves
+    // nothing.)
     bool complete() const;
 
     const std::vector<RankView>& ranks() const { return ranks_; }
@@ -90,12 +91,16 @@ class JobView {
         core::WayCounts counts, before;
         bool known = false;
     };
+    // Rates of one rank after the other add up to what it has counted: a sample in which a rank
+    // told nothing new counts as quiet, and what comes next was moved since then.
     struct Times {
-        std::int64_t at = 0, before = 0, taken = 0;
+        std::int64_t at = 0;      // when its counts were taken
+        std::int64_t until = 0;   // rates have been given for the time before
+        std::int64_t window = 0;  // of the rates of this sample; 0: nothing new
         std::uint64_t cpu = 0;
-        int told = 0;
+        bool told = false;
     };
-    double seconds_between(int rank) const;
+    void take(const launch::RankRecord& record, std::int64_t interval);
     double rate(int rank, std::uint64_t now, std::uint64_t before) const;
     std::optional<int> reverse_way(int rank, int way) const;
     void sum_up();

@@ -69,9 +69,11 @@ class Pair {
         for (const auto& rank : ranks) rank->await_links(false);
     }
     PageState state(int rank) const { return pages[std::size_t(rank)].read().value(); }
+    // The state that was seen waiting: read again, it may be of the time between two waits.
     PageState waits(int rank) const {
-        while (state(rank).wait == WaitKind::none) std::this_thread::yield();
-        return state(rank);
+        PageState seen;
+        while ((seen = state(rank)).wait == WaitKind::none) std::this_thread::yield();
+        return seen;
     }
 
     std::array<ControlPage, 2> pages;

@@ -104,6 +104,42 @@ TEST_CASE("a rank that has told nothing new has moved nothing") {
     CHECK(view.totals().out == 0);
 }
 
+TEST_CASE("rates add up to what was counted, though a rank tells late") {
+    JobView view(job_2x2());
+    std::int64_t last = 0;
+    double moved = 0;
+    // It moves 1 MB in each second in which it runs: not from 3 s to 5 s, when it says nothing.
+    const auto told = [&](std::int64_t now, std::int64_t at, std::uint64_t bytes) {
+        Sample sample;
+        sample.now = now;
+        sample.ranks = {rank(0, at)};
+        sample.ways = {way(0, 2, 1, bytes, core::way_is_link)};
+        view.apply(sample);
+        if (last != 0) moved += view.totals().out * double(now - last) / double(second);
+        last = now;
+    };
+    told(1 * second, 1 * second, 7'000'000);
+    told(2 * second, 2 * second, 8'000'000);
+    CHECK(view.totals().out == Approx(1e6));
+    told(3 * second, 3 * second, 9'000'000);
+    told(4 * second, 3 * second, 9'000'000);
+    CHECK(view.totals().out == 0);
+    told(5 * second, 3 * second, 9'000'000);
+    told(6 * second, 6 * second, 10'000'000);
+    CHECK(view.totals().out == Approx(1e6));
+    told(7 * second, 7 * second, 11'000'000);
+    CHECK(moved == Approx(4e6));
+}
+
+TEST_CASE("a rank of which nothing is told any more uses no processor") {
+    JobView view = watched();
+    Sample sample;
+    sample.now = 4 * second;
+    view.apply(sample);
+    CHECK(view.ranks()[0].cpu == 0);
+    CHECK(view.totals().cpu == 0);
+}
+
 TEST_CASE("the rank that all wait for is marked, and the one that sends the most") {
     const JobView view = watched();
     CHECK(view.ranks()[0].slowest);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A job to be watched, until the file appears that its second argument names.
  *   traffic  every rank sends blocks to the next one, and gets as many
+ *   count    the same when the file has appeared, a hundred times
  *   hang     rank 0 receives tag 77 from rank 1, rank 2 sends it 1 MiB, rank 1 computes, all others
  *            are in a barrier */
 #include <mpi.h>
@@ -11,22 +12,31 @@
 
 enum { block = 65536, large = 1 << 20, rounds = 50 };
 
-static void traffic(int rank, int size, const char *file) {
-    char *out = calloc(1, block), *in = calloc(1, block);
+static char out[block], in[block];
+
+static void to_the_next(int rank, int size, int times) {
+    for (int i = 0; i < times; ++i)
+        MPI_Sendrecv(out, block, MPI_CHAR, (rank + 1) % size, 1, in, block, MPI_CHAR,
+                     (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void traffic(int rank, int size, const char* file) {
     int over = 0;
     while (!over) {
-        for (int i = 0; i < rounds; ++i)
-            MPI_Sendrecv(out, block, MPI_CHAR, (rank + 1) % size, 1, in, block, MPI_CHAR,
-                         (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        to_the_next(rank, size, rounds);
         over = rank == 0 && access(file, F_OK) == 0;
         MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    free(out);
-    free(in);
 }
 
-static void hang(int rank, const char *file) {
-    char *bytes = calloc(1, large);
+static void count(int rank, int size, const char* file) {
+    while (rank == 0 && access(file, F_OK) != 0) usleep(10000);
+    MPI_Barrier(MPI_COMM_WORLD);
+    to_the_next(rank, size, 2 * rounds);
+}
+
+static void hang(int rank, const char* file) {
+    char* bytes = calloc(1, large);
     if (rank == 0)
         MPI_Recv(bytes, 8, MPI_CHAR, 1, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else if (rank == 2)
@@ -40,13 +50,15 @@ static void hang(int rank, const char *file) {
     free(bytes);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     int rank, size;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc == 3 && strcmp(argv[1], "traffic") == 0)
         traffic(rank, size, argv[2]);
+    else if (argc == 3 && strcmp(argv[1], "count") == 0)
+        count(rank, size, argv[2]);
     else if (argc == 3 && strcmp(argv[1], "hang") == 0 && size >= 3)
         hang(rank, argv[2]);
     else

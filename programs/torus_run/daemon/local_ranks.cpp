@@ -270,6 +270,9 @@ void LocalRanks::ended(Rank& rank, int status) {
     rank.running = false;
     --running_;
     pages_.ended(rank.number);
+    // The end of the job comes before another sample is due.
+    if (running_ == 0)
+        if (auto sample = pages_.last(Clock::now())) listener_.sampled(std::move(*sample));
     tell(rank, RankEvent::Kind::ended, status);
 }
 

@@ -164,16 +164,17 @@ void JobMonitor::take(int node, Sample sample, bool here) {
     }
 }
 
+// One that has not read the last sample yet is left out, and told all at once later.
 void JobMonitor::tick(Clock::time_point now) {
     drop_gone();
-    for (Observer& observer : observers_)
-        if (observer.interval.count() != 0 && now >= observer.next) tell(observer, now);
+    for (Observer& observer : observers_) {
+        if (observer.interval.count() == 0 || now < observer.next) continue;
+        observer.next = now + observer.interval;
+        if (!observer.channel.has_unsent()) tell(observer, now);
+    }
 }
 
-// One that has not read the last sample yet is left out, and told all at once later.
 void JobMonitor::tell(Observer& observer, Clock::time_point now) {
-    observer.next = now + observer.interval;
-    if (observer.channel.has_unsent() || observer.gone) return;
     Sample sample;
     sample.now = core::page_time(now);
     for (const auto& [key, it] : ranks_)
@@ -204,8 +205,11 @@ void JobMonitor::over(int exit_code) {
     Packer packer;
     packer.add(std::int32_t(exit_code));
     const SharedBytes bytes = share(packer.take());
-    for (Observer& observer : observers_)
-        if (!observer.gone) send(observer, MonitorFrame::over, bytes);
+    for (Observer& observer : observers_) {
+        if (observer.gone) continue;
+        if (observer.interval.count() != 0) tell(observer, Clock::now());
+        send(observer, MonitorFrame::over, bytes);
+    }
 }
 
 }  // namespace torusmp::launch

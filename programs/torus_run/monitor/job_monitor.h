@@ -41,7 +41,7 @@ class JobMonitor {
     void take(int node, Sample sample, bool here);
     void tick(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
-    // The job has ended: tells all who watch.
+    // The job has ended: tells all who watch, and what they have not seen.
     void over(int exit_code);
 
   private:

@@ -108,6 +108,11 @@ std::optional<Sample> RankPages::tick(Clock::time_point now) {
     return sample;
 }
 
+std::optional<Sample> RankPages::last(Clock::time_point now) {
+    if (interval_.count() == 0) return std::nullopt;
+    return take_sample(now);
+}
+
 std::optional<RankPages::Clock::time_point> RankPages::next_tick() const {
     const bool any = std::any_of(ranks_.begin(), ranks_.end(), [](const auto& it) {
         return it.second.page != nullptr && !it.second.gone;

@@ -31,6 +31,9 @@ class RankPages {
     void watch(std::chrono::milliseconds interval);
     // Asks the ranks, and takes the sample that is due, if one is.
     std::optional<Sample> tick(Clock::time_point now);
+    // What has changed since the last sample, for when nobody will ask again; nothing: nobody
+    // watches. The pages of ranks that have ended say what these have counted to their end.
+    std::optional<Sample> last(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
 
     // What a rank does now, of this host; nothing: there is no such rank. Ranks were asked up to a
