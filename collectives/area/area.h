@@ -62,6 +62,7 @@ class Area {
     Area(const Area&) = delete;
     Area& operator=(const Area&) = delete;
 
+    const Group& group() const { return group_; }
     // Whether groups like this one can have areas.
     static bool fits(const Group& group);
 

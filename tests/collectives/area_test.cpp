@@ -136,6 +136,87 @@ TEST_CASE("calls with a tag of their own are started in any order, again and aga
         for (Allreduce& schedule : all) schedule.unfix();
 }
 
+// Packets that ranks have sent to others of their host.
+std::uint64_t sent_inside(Job& job) {
+    std::uint64_t packets = 0;
+    for (int rank = 0; rank < job.size(); ++rank)
+        for (const auto& connection : job[rank].state().connections())
+            if (!connection.link) packets += connection.statistics.packets_sent;
+    return packets;
+}
+
+TEST_CASE("calls over hosts send nothing inside a host, in whatever order their parts begin") {
+    constexpr int members = 6;
+    constexpr int calls = 200;
+    constexpr int fixed = 2;
+    const std::uint64_t seed = GENERATE(range(1, 6));
+    std::vector<std::unique_ptr<Group>> groups;
+    std::vector<std::array<float, calls>> sums(members), values(members);
+    std::vector<std::array<float, fixed>> again(members);
+    std::vector<std::deque<Allreduce>> allreduces(members);
+    std::vector<std::deque<Broadcast>> broadcasts(members);
+    std::vector<std::deque<Allreduce>> fixed_ones(members);
+    JobOptions options = job_of({2, 3}, false, seed);
+    options.per_host = 3;
+    options.world.mapped = true;
+    Job job(options);
+    for (int m = 0; m < members; ++m) {
+        const auto member = std::size_t(m);
+        groups.push_back(std::make_unique<Group>(job[m], all_ranks(job), 7));
+        REQUIRE(groups.back()->hosts() != nullptr);
+        for (int i = 0; i < calls; ++i) {
+            sums[member][std::size_t(i)] = float(m + i);
+            values[member][std::size_t(i)] = m == i % members ? float(i) : -1;
+            allreduces[member].emplace_back(*groups.back());
+            broadcasts[member].emplace_back(*groups.back());
+        }
+        for (int k = 0; k < fixed; ++k) {
+            fixed_ones[member].emplace_back(*groups.back());
+            fixed_ones[member].back().fix();
+        }
+    }
+    std::uint64_t before = 0;
+    for (int round = 0; round < 10; ++round) {
+        for (std::size_t member = 0; member < members; ++member)
+            for (std::size_t k = 0; k < fixed; ++k) {
+                const std::size_t i = (k + member + std::size_t(round)) % fixed;
+                again[member][i] = float(member + i);
+                fixed_ones[member][i].start(&again[member][i], 1, float_sum);
+            }
+        job.settle();
+        for (const auto& all : again) REQUIRE(all == std::array<float, fixed>{15, 21});
+        if (round == 0) before = sent_inside(job);  // by now there are areas
+    }
+    CHECK(sent_inside(job) == before);
+
+    std::array<int, members> next{};
+    int left = members * calls;
+    const auto start_one = [&](int limit) {
+        const auto member = std::size_t(job.random().below(members));
+        if (next[member] == limit) return;
+        const auto i = std::size_t(next[member]++);
+        --left;
+        allreduces[member][i].start(&sums[member][i], 1, float_sum);
+        broadcasts[member][i].start(&values[member][i], sizeof(float), int(i % members));
+        if (job.random().below(3) == 0) job.turn();
+    };
+    while (left > members * (calls - 1)) start_one(1);
+    job.settle();
+    before = sent_inside(job);
+    while (left > 0) start_one(calls);
+    job.settle();
+    CHECK(sent_inside(job) == before);
+    for (std::size_t member = 0; member < members; ++member)
+        for (std::size_t i = 0; i < calls; ++i) {
+            REQUIRE(allreduces[member][i].complete());
+            REQUIRE(broadcasts[member][i].complete());
+            REQUIRE(sums[member][i] == float(15 + members * int(i)));
+            REQUIRE(values[member][i] == float(i));
+        }
+    for (auto& all : fixed_ones)
+        for (Allreduce& schedule : all) schedule.unfix();
+}
+
 TEST_CASE("without memory to share, calls through the area go another way") {
     JobOptions options = job_of({5}, true);
     options.allocatable = 1000;
