@@ -70,8 +70,9 @@ void Schedule::begin(std::string_view name, const Call& call, Area* area) {
     if (area != nullptr) {
         // The whole enters before its parts and leaves behind them, so that it does not matter in
         // which order those of several calls begin.
-        const std::uint64_t call = fixed_tag_ ? fixed_calls_ : group().tags().count();
-        messages_.use_area(area, &area->group() == &group() ? call : call * Hosts::parts_inside);
+        const std::uint64_t number = fixed_tag_ ? fixed_calls_ : group().tags().count();
+        messages_.use_area(area,
+                           &area->group() == &group() ? number : number * Hosts::parts_inside);
         area->enter(messages_.call());
     }
     keep(call);
