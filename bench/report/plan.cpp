@@ -85,9 +85,10 @@ void add_transports(std::vector<ReportPart>& parts, const ReportMachine& machine
         parts.push_back({"latency" + name, "Latency", ReportPart::Program::bench,
                          joined({"latency", "--sizes", "0:64KiB", "--step", "4"}, more), launcher,
                          more.empty() ? 20.0 : 40.0, "Latency by transport"});
-        parts.push_back({"bandwidth" + name, "Bandwidth", ReportPart::Program::bench,
-                         joined({"bandwidth", "--sizes", "64:4MiB", "--step", "4"}, more), launcher,
-                         more.empty() ? 27.0 : 54.0, "Bandwidth by transport"});
+        parts.push_back(
+            {"bandwidth" + name, "Bandwidth", ReportPart::Program::bench,
+             joined({"bandwidth", "--sizes", "64:1MiB", "--step", "4", "--window", "16"}, more),
+             launcher, more.empty() ? 24.0 : 48.0, "Bandwidth by transport"});
     };
     pair("", {}, raw);
     if (!machine.hosts) pair(" links", {"--set", "transport.local=links"}, {});
@@ -132,7 +133,7 @@ std::vector<ReportPart> plan_report(const ReportMachine& machine) {
     bench("overlap", "Overlap and processor time",
           {"overlap", "--sizes", "1KiB:1MiB", "--step", "4"}, 24);
     bench("efficiency", "Overlap and processor time",
-          {"efficiency", "--sizes", "8:1MiB", "--step", "8"}, 28);
+          {"efficiency", "--sizes", "8:256KiB", "--step", "8", "--window", "16"}, 28);
     if (machine.wilson) add_wilson(parts, machine);
     if (machine.peers)
         parts.push_back({"peers",
