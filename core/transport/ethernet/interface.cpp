@@ -25,6 +25,9 @@ constexpr unsigned tend_mask = 63;
 // Of a ring: what a window holds, as much again for what carries no packets, and what was sent
 // twice.
 constexpr unsigned ring_frames = 2 * Session::window;
+// What can end a sleep: as many as are asked for at a time, more than the ports of a rank and two.
+constexpr std::size_t most_awaited = 32;
+constexpr std::uint64_t of_frames = 0, of_connections = 1;
 
 EthernetChannel& channel_of(Channel& connection) {
     return *static_cast<EthernetChannel*>(connection.owner);
@@ -48,10 +51,8 @@ EthernetInterface::EthernetInterface(const std::vector<PortOptions>& ports,
     if (!epoll_)
         throw std::runtime_error(
             fmt::format("ethernet: cannot open epoll: {}", std::strerror(errno)));
-    for (const int it : {connections_.descriptor(), alarm_.descriptor()}) {
-        epoll_event event{EPOLLIN, {.u64 = 0}};
-        if (it >= 0) epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, it, &event);
-    }
+    watch(connections_.descriptor(), of_connections);
+    watch(alarm_.descriptor(), of_frames);
     std::vector<Device*> all;
     for (const PortDevice& it : options_.devices) {
         const bool ours = std::any_of(ports.begin(), ports.end(), [&](const PortOptions& port) {
@@ -92,9 +93,13 @@ void EthernetInterface::open_devices(std::vector<Device*> devices) {
             continue;
         }
         device.session = sockets[i].session;
-        epoll_event event{EPOLLIN, {.u64 = 0}};
-        epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, device.ring->descriptor(), &event);
+        watch(device.ring->descriptor(), of_frames);
     }
+}
+
+void EthernetInterface::watch(int descriptor, std::uint64_t what) {
+    epoll_event event{EPOLLIN, {.u64 = what}};
+    if (descriptor >= 0) epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event);
 }
 
 EthernetInterface::Device* EthernetInterface::device_of(std::uint32_t port) {
@@ -311,16 +316,23 @@ void EthernetInterface::prepare_sleep() {
     }
     // The next poll must include the connections.
     look_mask_ = 0;
+    are_quiet_ = false;
 }
 
+// A sleep that a frame has ended says that nothing came by the connections; one that was ended
+// from elsewhere says nothing.
 void EthernetInterface::cancel_sleep() {
     connections_.cancel_sleep();
-    look_mask_ = 0;
+    look_mask_ = std::exchange(are_quiet_, false) ? most_look_mask : 0;
 }
 
 void EthernetInterface::sleep(Clock::time_point deadline) {
-    epoll_event event{};
-    epoll_wait(epoll_.get(), &event, 1, milliseconds_until(deadline));
+    std::array<epoll_event, most_awaited> events;
+    const int count =
+        epoll_wait(epoll_.get(), events.data(), int(events.size()), milliseconds_until(deadline));
+    are_quiet_ =
+        count > 0 && std::none_of(events.begin(), events.begin() + count,
+                                  [](const auto& it) { return it.data.u64 == of_connections; });
 }
 
 }  // namespace torusmp::transport::ethernet

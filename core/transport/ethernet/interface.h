@@ -65,6 +65,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     };
 
     void open_devices(std::vector<Device*> devices);
+    void watch(int descriptor, std::uint64_t what);
     Device* device_of(std::uint32_t port);
     void make_dirty(EthernetChannel& channel);
     void flush_dirty();
@@ -100,6 +101,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     int taken_ = 0;         // by notes, in the poll under way
     unsigned turn_ = 0;
     unsigned look_mask_ = 0;  // the connections are polled once in so many polls
+    bool are_quiet_ = false;  // at the end of the sleep nothing had come by them
     bool polling_ = false;
     Counters counted_;  // of sessions that have ended
 };
