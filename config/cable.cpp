@@ -51,6 +51,16 @@ std::optional<routing::Link> cable_under(const Settings& settings, const routing
     return routing::link_by(*node_torus(settings), node, direction);
 }
 
+std::optional<routing::Link> cable_at(const Settings& settings, int node, std::string_view device) {
+    const routing::Torus torus = *node_torus(settings);
+    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+        const auto direction = routing::Direction::from_index(i);
+        if (torus.neighbour(node, direction) && link_device(settings, node, direction) == device)
+            return routing::link_by(torus, node, direction);
+    }
+    return std::nullopt;
+}
+
 std::vector<int> nodes_along(const Settings& settings, routing::Rank from,
                              std::span<const routing::Hop> way) {
     std::vector<int> nodes{node_of(settings, from)};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/network.h"
@@ -37,6 +38,8 @@ std::vector<routing::Link> links_over(const Settings& settings, const routing::T
 // The cable that carries a link; nothing: it stays inside a node.
 std::optional<routing::Link> cable_under(const Settings& settings, const routing::Torus& ranks,
                                          routing::Rank rank, routing::Direction direction);
+// The cable that is plugged into a device of a node; nothing: none is.
+std::optional<routing::Link> cable_at(const Settings& settings, int node, std::string_view device);
 // The nodes that a way of ranks touches, one after the other.
 std::vector<int> nodes_along(const Settings& settings, routing::Rank from,
                              std::span<const routing::Hop> way);

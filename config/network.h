@@ -87,7 +87,9 @@ HostFacts parse_facts(std::string_view text);
 // A hash of the contents; empty if the file cannot be read.
 std::string file_hash(const std::string& path);
 
-// The node on a host, by the host's name with or without the domain.
+// Which of these hosts a name means, with or without the domain.
+std::optional<int> find_host(const std::vector<std::string>& hosts, std::string_view name);
+// The node on a host, likewise.
 std::optional<int> find_node(const Settings& settings, const std::string& host);
 // The device by which a node's link in a direction leaves, by [links]; empty: none is given. It
 // does not ask whether the torus has a link there.

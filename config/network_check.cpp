@@ -370,12 +370,15 @@ std::string link_device(const Settings& settings, int node, Direction direction)
     return found == settings[setting::links].end() ? std::string() : found->second;
 }
 
-std::optional<int> find_node(const Settings& settings, const std::string& host) {
-    const auto short_name = [](std::string_view name) { return name.substr(0, name.find('.')); };
-    const auto& hosts = host_names(settings);
+std::optional<int> find_host(const std::vector<std::string>& hosts, std::string_view name) {
+    const auto short_name = [](std::string_view host) { return host.substr(0, host.find('.')); };
     for (std::size_t node = 0; node < hosts.size(); ++node)
-        if (hosts[node] == host || short_name(hosts[node]) == short_name(host)) return int(node);
+        if (hosts[node] == name || short_name(hosts[node]) == short_name(name)) return int(node);
     return std::nullopt;
+}
+
+std::optional<int> find_node(const Settings& settings, const std::string& host) {
+    return find_host(host_names(settings), host);
 }
 
 Locations read_locations(const Settings& settings) {

@@ -56,9 +56,11 @@ void LinkManager::learn(const Link& link, std::uint32_t version, const Connectio
 // so who gets a setup knows at least what its sender knew.
 void LinkManager::settle() {
     if (std::exchange(changes_seen_, states_.changes()) == states_.changes()) return;
-    for (bool again = true; std::exchange(again, false);)
+    for (bool again = true; std::exchange(again, false);) {
         for_each_end([&](LinkEnd& end, Hop& it) { again |= follow_version(end, it); });
-    if (!states_.hopes().connected()) give_up_parts();
+        again |= give_up_links();
+    }
+    if (!states_.rest().connected()) give_up_parts();
     if (settled_ == states_.digest()) return;
     settled_ = states_.digest();
     for_each_end([&](LinkEnd& end, Hop&) {
@@ -135,9 +137,28 @@ void LinkManager::begin_session(LinkEnd& end) {
         commons_.rank(), end.connection_.peer, end.connection_.link->index(), body};
 }
 
-// Ranks that no living link joins to us any more, by whatever way.
-void LinkManager::give_up_parts() {
+// As far as we have heard, links of ours without hope part us from others. News that there is hope
+// for another of these links may be at a rank on the way here that computes. So each is given up by
+// its own end, which knows, and nobody is lost before all ends on this side have said so; true: we
+// have.
+bool LinkManager::give_up_links() {
     const routing::Parts& parts = states_.hopes();
+    if (parts.connected()) return false;
+    bool news = false;
+    for (Hop& it : hops_) {
+        if (it.end == nullptr) continue;
+        const Link& link = it.end->link_;
+        const std::uint32_t version = states_.version(link);
+        if (!parts.apart(link) || LinkStates::given_up(version) == version) continue;
+        learn(link, LinkStates::given_up(version), nullptr);
+        news = true;
+    }
+    return news;
+}
+
+// Ranks that no link joins to us any more, by whatever way.
+void LinkManager::give_up_parts() {
+    const routing::Parts& parts = states_.rest();
     const int ours = parts.of(commons_.rank());
     const std::string what = describe_cut();
     for_each_end([&](LinkEnd& end, Hop&) {
@@ -151,7 +172,7 @@ void LinkManager::give_up_parts() {
 std::string LinkManager::describe_cut() const {
     std::string text = "no way is left around the dead links between ";
     bool first = true;
-    for (const Link& link : states_.hopes().cut()) {
+    for (const Link& link : states_.rest().cut()) {
         text += fmt::format("{}{} and {}", first ? "" : ", between ", commons_.name_of(link.rank),
                             commons_.name_of(routing::far_end(commons_.torus(), link)));
         first = false;

@@ -111,6 +111,7 @@ class LinkManager {
     bool follow_version(LinkEnd& end, Hop& hop);
     void look_again(LinkEnd& end, bool had_met);
     void begin_session(LinkEnd& end);
+    bool give_up_links();
     void give_up_parts();
     std::string describe_cut() const;
     void tell(LinkEnd& end, routing::LinkNews::State state);

@@ -34,6 +34,7 @@ bool LinkStates::learn(const Link& link, std::uint32_t version) {
     versions_[link] = version;
     ++changes_;
     hopes_.reset();
+    rest_.reset();
     if (life(version) == life(known)) return true;
     detours_.reset();
     paths_.clear();
@@ -48,6 +49,11 @@ const routing::Detours& LinkStates::detours() const {
 const routing::Parts& LinkStates::hopes() const {
     if (!hopes_) hopes_.emplace(torus_, links_that(is_hopeless));
     return *hopes_;
+}
+
+const routing::Parts& LinkStates::rest() const {
+    if (!rest_) rest_.emplace(torus_, links_that(is_given_up));
+    return *rest_;
 }
 
 std::vector<Link> LinkStates::links_that(bool (*are)(std::uint32_t version)) const {

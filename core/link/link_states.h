@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a rank knows of the torus's links: for each a version, which only grows. It is 0 for a link
-// that was never dead; a death adds one, and a return leads to the next multiple of sixteen.
-// Between the two, one more says that there is no hope for now, because the transport has looked
-// and found no cable, and one more that there is hope again, because there is a cable. Ranks tell
-// each other, the higher version counts, and so all who can talk to each other come to know the
-// same, in whatever order the news come. digest() names which links are dead, since which death:
-// who has the same digest makes the same detours, and no digest ever comes again.
+// that was never dead; a death adds one, and a return leads to the next multiple of 32. Between the
+// two, one more says that there is no hope for now, because the transport has looked and found no
+// cable, one more that this still holds now that it parts ranks, and one more that there is hope
+// again, because there is a cable. Ranks tell each other, the higher version counts, and so all who
+// can talk to each other come to know the same, in whatever order the news come. digest() names
+// which links are dead, since which death: who has the same digest makes the same detours, and no
+// digest ever comes again.
 //
 // Pure: no I/O. Used under the Runtime's lock.
 #pragma once
@@ -23,7 +24,7 @@ namespace torusmp::core {
 class LinkStates {
   public:
     using Versions = std::map<routing::Link, std::uint32_t>;
-    static constexpr std::uint32_t lives = 16;  // versions from one return to the next
+    static constexpr std::uint32_t lives = 32;  // versions from one return to the next
 
     explicit LinkStates(const routing::Torus& torus) : torus_(torus) {}
 
@@ -33,10 +34,10 @@ class LinkStates {
     }
     bool dead(const routing::Link& link) const { return is_dead(version(link)); }
     static constexpr bool is_dead(std::uint32_t version) { return version % lives != 0; }
-    static constexpr bool is_hopeless(std::uint32_t version) {
-        return version % lives != 0 && version % 2 == 0;
-    }
-    // What follows a version when the link dies, when there is no hope for it, when it is back.
+    static constexpr bool is_hopeless(std::uint32_t version) { return try_of(version) != 0; }
+    static constexpr bool is_given_up(std::uint32_t version) { return try_of(version) == 2; }
+    // What follows a version when the link dies, when there is no hope for it, when that is why
+    // ranks have lost each other, when it is back.
     static constexpr std::uint32_t died(std::uint32_t version) {
         return is_dead(version) ? version : version + 1;
     }
@@ -45,11 +46,14 @@ class LinkStates {
                           : is_dead(version)                                   ? 1
                                                                                : 2);
     }
+    static constexpr std::uint32_t given_up(std::uint32_t version) {
+        return version + (try_of(version) == 1 ? 1 : 0);
+    }
     static constexpr std::uint32_t back(std::uint32_t version) {
         return (version / lives + 1) * lives;
     }
     static constexpr std::uint32_t with_hope(std::uint32_t version) {
-        return version + (is_hopeless(version) ? 1 : 0);
+        return version + (is_hopeless(version) ? 3 - try_of(version) : 0);
     }
     // The same with and without hope.
     static constexpr std::uint32_t life(std::uint32_t version) {
@@ -64,8 +68,10 @@ class LinkStates {
 
     // By the present state; worked out when they are first asked for.
     const routing::Detours& detours() const;
-    // With all links for which there is hope: ranks in different parts have lost each other.
+    // With all links for which there is hope, as far as this rank has heard.
     const routing::Parts& hopes() const;
+    // With all links but those that are given up: ranks in different parts have lost each other.
+    const routing::Parts& rest() const;
 
     // Where frames of a dead link pass this rank.
     struct Crossing {
@@ -78,6 +84,10 @@ class LinkStates {
                                      routing::Direction direction) const;
 
   private:
+    // Of a dead link: 0 there is hope, 1 there is none, 2 it is given up.
+    static constexpr std::uint32_t try_of(std::uint32_t version) {
+        return is_dead(version) ? (version % lives - 1) % 3 : 0;
+    }
     std::vector<routing::Link> links_that(bool (*are)(std::uint32_t version)) const;
 
     const routing::Torus& torus_;
@@ -85,7 +95,7 @@ class LinkStates {
     std::uint64_t digest_ = 0;
     std::uint64_t changes_ = 0;
     mutable std::optional<routing::Detours> detours_;
-    mutable std::optional<routing::Parts> hopes_;
+    mutable std::optional<routing::Parts> hopes_, rest_;
     mutable std::map<std::pair<routing::Rank, int>, std::vector<routing::Hop>> paths_;
 };
 

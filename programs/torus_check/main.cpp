@@ -142,10 +142,10 @@ std::optional<int> own_place(const po::variables_map& given,
     char name[256] = {};
     if (given.count("here") == 0) {
         (void)::gethostname(name, sizeof name - 1);
-        return check::find_host(hosts, name);
+        return config::find_host(hosts, name);
     }
     const std::string& here = given["here"].as<std::string>();
-    const auto place = check::find_host(hosts, here);
+    const auto place = config::find_host(hosts, here);
     if (!place)
         throw UsageError(fmt::format("--here {}: there is no such host among those to ask",
                                      base::printable(here)));
@@ -171,10 +171,6 @@ std::unique_ptr<check::Reach> make_reach(const po::variables_map& given,
                          ? given["torus-run"].as<std::string>()
                          : std::filesystem::path(own_path()).replace_filename("torus-run").string();
     plan.links_known = !given.count("discover");
-    if (!plan.links_known && launch::wants_address(settings[launch::setting::agent]))
-        throw UsageError(
-            "launch.agent has {address}, but --discover does not know yet which link leads to "
-            "whom: expected an agent that takes the names of neighbours");
     return check::reach_through_torus(settings, std::move(plan));
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "config/load.h"
+#include "config/network.h"
 #include "core/transport/common/settings.h"
 #include "programs/torus_check/name_ways.h"
 #include "programs/torus_run/daemon/child_daemons.h"
@@ -56,6 +57,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
         } else {
             names_.emplace(int(plan_.hosts.size()), plan_.here.value_or(-1));
             tree_.over_links = false;
+            tree_.unknown_links = launch::wants_address(tree_.agent);
             tree_.parents = names_->parents();
         }
         launch::ChildDaemons::Listener& listener = *this;
@@ -150,7 +152,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
 
     void daemon_ready(int node, const launch::HostFacts& facts) {
         // A cable may lead to another host than it should.
-        const auto found = find_host(plan_.hosts, facts.name);
+        const auto found = config::find_host(plan_.hosts, facts.name);
         if (found.value_or(node) != node) {
             daemons_->send(DaemonFrame::finish, std::uint32_t(node), nullptr);
             return daemon_lost(node, "cannot be reached: who answers in its place is " +
@@ -252,13 +254,6 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
 
 std::unique_ptr<Reach> reach_through_torus(const config::Settings& settings, TorusPlan plan) {
     return std::make_unique<TorusReach>(settings, std::move(plan));
-}
-
-std::optional<int> find_host(const std::vector<std::string>& hosts, const std::string& name) {
-    const auto short_name = [](const std::string& host) { return host.substr(0, host.find('.')); };
-    for (std::size_t node = 0; node < hosts.size(); ++node)
-        if (hosts[node] == name || short_name(hosts[node]) == short_name(name)) return int(node);
-    return std::nullopt;
 }
 
 }  // namespace torusmp::check

@@ -19,14 +19,11 @@ struct TorusPlan {
     std::string program;             // torus-check and torus-run, as the hosts know them
     std::string torus_run;
     // Whether the links of the settings tell who is whose neighbour. Otherwise each host tries all
-    // others by their names.
+    // others by their names, or, if the agent takes addresses, those that answer on its links.
     bool links_known = true;
 };
 
 // `settings` must outlive it.
 std::unique_ptr<Reach> reach_through_torus(const config::Settings& settings, TorusPlan plan);
-
-// Which of the hosts a name means, with or without the domain.
-std::optional<int> find_host(const std::vector<std::string>& hosts, const std::string& name);
 
 }  // namespace torusmp::check

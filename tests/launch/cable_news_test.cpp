@@ -34,7 +34,9 @@ class Scene {
                 std::chrono::system_clock::time_point(12h) +
                     std::chrono::duration_cast<std::chrono::system_clock::duration>(passed_)};
     }
-    void report(int rank, const routing::LinkNews& report) { REQUIRE(news_.heard(rank, report, now())); }
+    void report(int rank, const routing::LinkNews& report) {
+        REQUIRE(news_.heard(rank, report, now()));
+    }
     // Both ends of the link from rank 0 up to rank 1, which goes on over rank 2.
     void die(const std::string& why = "no carrier") {
         report(0, {up, 1, State::dead, {}, why});
@@ -244,16 +246,33 @@ TEST_CASE("Without a launcher one end prints what becomes of a link, and not for
     CHECK(alone.said.back() == "more of links that die and come back is not printed");
 }
 
+TEST_CASE("What kernels notice of a living cable is news once, whichever end notices first") {
+    using Kind = LinkTrouble::Kind;
+    Scene scene(Grid({3, 3}));
+    const auto first = [&](int node, Kind kind, const char* device) {
+        return scene.news().is_first(node, {kind, device, "sends 1 MB/s"});
+    };
+    CHECK(first(1, Kind::slowness, "d1m"));  // to d1p of node 0
+    CHECK_FALSE(first(0, Kind::slowness, "d1p"));
+    CHECK_FALSE(first(1, Kind::slowness, "d1m"));
+    CHECK(first(0, Kind::damage, "d1p"));
+    CHECK_FALSE(first(1, Kind::damage, "d1m"));
+    CHECK(first(1, Kind::slowness, "d1p"));
+    CHECK(first(0, Kind::slowness, "d0p"));
+    CHECK(first(0, Kind::slowness, "eth9"));  // no cable of the torus
+    CHECK(first(0, Kind::slowness, "eth9"));
+    CHECK_FALSE(scene.news().next());
+}
+
 TEST_CASE(
     "A report of a link comes out as it went in, and one that is cut short or lies does not") {
     const routing::LinkNews report{down, 7, State::detour, {{up, 2}, {{2, -1}, 7}}, "no carrier"};
     const auto bytes = encode(report);
     CHECK(decode_link_news(bytes, 8) == report);
     CHECK_FALSE(decode_link_news(bytes, 7));
-    const std::size_t without_text = bytes.size() - report.why.size();
-    for (std::size_t length = 0; length < without_text; ++length)
+    for (std::size_t length = 0; length < bytes.size(); ++length)
         CHECK_FALSE(decode_link_news(std::span(bytes).first(length), 8));
-    for (const std::size_t at : {0, 8, 12, 16}) {  // direction, state, count of hops, a hop
+    for (const std::size_t at : {0, 8, 12, 20}) {  // direction, state, count of hops, a hop
         auto lying = bytes;
         lying[at + 3] = std::byte(0x7f);
         CHECK_FALSE(decode_link_news(lying, 8));

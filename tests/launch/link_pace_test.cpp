@@ -45,10 +45,8 @@ std::multiset<std::string> told(Host& host, int intervals, double load) {
     LinkPace pace;
     std::multiset<std::string> devices;
     for (int i = 0; i < intervals; ++i)
-        for (const std::string& what : pace.add(host.interval_of(load), interval)) {
-            const auto at = what.find("over ") + 5;
-            devices.insert(what.substr(at, what.find(',') - at));
-        }
+        for (const auto& [device, what] : pace.add(host.interval_of(load), interval))
+            devices.insert(device);
     return devices;
 }
 
@@ -111,7 +109,8 @@ TEST_CASE("Slow links: a message says both rates") {
     CHECK(pace.add(sent, interval).empty());
     CHECK(pace.add(sent, interval).empty());
     CHECK(pace.add(sent, interval) ==
-          std::vector<std::string>{"sends 4.0 MB/s over eth1, 118 MB/s over its other links"});
+          std::map<std::string, std::string>{
+              {"eth1", "sends 4.0 MB/s over eth1, 118 MB/s over its other links"}});
     CHECK(pace.add(sent, interval).empty());
 }
 

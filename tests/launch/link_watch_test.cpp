@@ -5,8 +5,9 @@
 #include <catch2/catch.hpp>
 
 using torusmp::base::LinkCounters;
+using torusmp::launch::LinkTrouble;
 using torusmp::launch::LinkWatch;
-using Strings = std::vector<std::string>;
+using Troubles = std::vector<LinkTrouble>;
 
 namespace link_watch_test {
 
@@ -28,10 +29,12 @@ TEST_CASE("Counters of links: what rises is told once for each link, and only of
     CHECK(watch.compare(kernel).empty());
     count("eth1", LinkCounters::rx_packets, 2000);
     count("eth1", LinkCounters::rx_errors, 7);
-    CHECK(watch.compare(kernel) == Strings{"counts 7 rx_errors in 2000 packets on eth1"});
+    CHECK(watch.compare(kernel) == Troubles{{LinkTrouble::Kind::damage, "eth1",
+                                             "counts 7 rx_errors in 2000 packets on eth1"}});
     count("eth1", LinkCounters::rx_errors, 7);
     count("eth2", LinkCounters::tx_dropped, 300);
-    CHECK(watch.compare(kernel) == Strings{"counts 300 tx_dropped in 0 packets on eth2"});
+    CHECK(watch.compare(kernel) == Troubles{{LinkTrouble::Kind::damage, "eth2",
+                                             "counts 300 tx_dropped in 0 packets on eth2"}});
     count("eth2", LinkCounters::rx_errors, 7);
     CHECK(watch.compare(kernel).empty());
     // A few among very many are what any cable has.
@@ -65,7 +68,8 @@ TEST_CASE("Speed of links: connections are added up by device, whichever come an
         const auto news = watch.compare(all, indices, 5s);
         CAPTURE(look);
         if (look == 3)
-            CHECK(news == Strings{"sends 2.5 MB/s over eth1, 100 MB/s over its other links"});
+            CHECK(news == Troubles{{LinkTrouble::Kind::slowness, "eth1",
+                                    "sends 2.5 MB/s over eth1, 100 MB/s over its other links"}});
         else
             CHECK(news.empty());
     }

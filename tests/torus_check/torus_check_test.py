@@ -207,12 +207,28 @@ class NoManagement(CheckTest):
         self.expect_no_process()
         self.assertIn("all are good", self.check(*through, config=file).stdout)
 
+    def test_the_torus_is_discovered_by_the_addresses_on_its_cables(self):
+        self.up("3x2", "--no-management", "--no-routes", "--ipv6-only", ipv4=False, management=False)
+        through = self.only_by_address()
+        file = self.path("found.toml")
+        hosts = ",".join(self.plan.host(node) for node in self.plan.nodes())
+        tool("cut", self.testbed, "0:0+")
+        done = self.check("--discover", file, "--hosts", hosts, *through, config="", status=1)
+        self.assertIn(f"{len(self.plan.cables) - 1} cables, 1 with faults", done.stdout)
+        self.expect_no_process()
+        tool("heal", self.testbed)
+        self.assertIn("all are good", self.check(*through, config=file).stdout)
+        self.expect_no_process()
+        for device in ("d0p", "d0m", "d1p", "d1m"):
+            tool("cut", self.testbed, f"3:{device}")
+        done = self.check("--discover", file, "--hosts", hosts, *through, config="", status=1)
+        self.assertIn(f"{self.plan.host(3)}", done.stderr)
+        self.expect_no_process()
+
     def test_options_that_cannot_work_say_so(self):
         self.before = []
         for words, said in ((["--discover", "-", "--hosts", "a,b", "--here", "c", "--set", "launch.through=torus"],
                              "--here c"),
-                            (["--discover", "-", "--hosts", "a,b", "--here", "a", "--set", "launch.through=torus",
-                              "--agent", "ssh {address}"], "{address}"),
                             (["--discover", "-", "--hosts", "a,b", "--here", "a"], "launch.through=torus")):
             done = self.check(*words, config="", status=2)
             self.assertIn(said, done.stderr)

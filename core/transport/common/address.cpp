@@ -10,95 +10,69 @@
 #include <memory>
 #include <stdexcept>
 
+#include "base/packing.h"
 #include "base/socket_address.h"
 
 namespace torusmp::transport {
 namespace {
 
-constexpr std::uint32_t magic = 0x61646431;  // "add1"
+constexpr std::uint32_t magic = 0x61646432;  // "add2"
 constexpr std::size_t most_endpoints = 64;
 constexpr std::size_t most_addresses = 32;
-constexpr std::size_t longest_name = 255;
 
-class Writer {
-  public:
-    template <class T>
-    void number(T value) {
-        const auto bytes = std::as_bytes(std::span(&value, 1));
-        out.insert(out.end(), bytes.begin(), bytes.end());
-    }
-    void text(const std::string& value) {
-        const std::string cut = value.substr(0, longest_name);
-        number(std::uint8_t(cut.size()));
-        const auto bytes = std::as_bytes(std::span(cut));
-        out.insert(out.end(), bytes.begin(), bytes.end());
-    }
-    void address(const DeviceAddress& address) {
-        number(std::uint8_t(address.v6 ? 6 : 4));
-        number(std::uint8_t(address.prefix));
-        number(std::uint8_t(address.on_loopback ? 1 : 0));
-        number(address.bytes);
-    }
-    void endpoint(const Endpoint& endpoint) {
-        number(endpoint.port);
-        number(endpoint.listens_on);
-        text(endpoint.device);
-        const std::size_t count = std::min(endpoint.addresses.size(), most_addresses);
-        number(std::uint8_t(count));
-        for (std::size_t i = 0; i < count; ++i) address(endpoint.addresses[i]);
-    }
-    std::vector<std::byte> out;
+// As a DeviceAddress travels; bytes only, so that there are no gaps.
+struct AddressRecord {
+    std::uint8_t family;
+    std::uint8_t prefix;
+    std::uint8_t on_loopback;
+    std::array<std::uint8_t, 16> bytes;
 };
 
-class Reader {
-  public:
-    explicit Reader(std::span<const std::byte> bytes) : left_(bytes) {}
+void pack(base::Packer& packer, const Endpoint& endpoint) {
+    std::vector<AddressRecord> records;
+    for (const DeviceAddress& address : endpoint.addresses)
+        if (records.size() < most_addresses)
+            records.push_back({std::uint8_t(address.v6 ? 6 : 4), std::uint8_t(address.prefix),
+                               std::uint8_t(address.on_loopback ? 1 : 0), address.bytes});
+    packer.add(endpoint.port).add(endpoint.listens_on).add(endpoint.device);
+    packer.add(std::uint64_t(records.size())).append(std::as_bytes(std::span(records)));
+}
 
-    template <class T>
-    T number() {
-        T value{};
-        const auto from = take(sizeof value);
-        std::memcpy(&value, from.data(), sizeof value);
-        return value;
-    }
-    std::string text() {
-        const auto from = take(number<std::uint8_t>());
-        return {reinterpret_cast<const char*>(from.data()), from.size()};
-    }
-    Endpoint endpoint() {
-        Endpoint endpoint;
-        endpoint.port = number<std::uint32_t>();
-        endpoint.listens_on = number<std::uint32_t>();
-        endpoint.device = text();
-        const std::size_t count = number<std::uint8_t>();
-        if (count > most_addresses) refuse();
-        for (std::size_t i = 0; i < count; ++i) endpoint.addresses.push_back(address());
-        return endpoint;
-    }
-    DeviceAddress address() {
-        const int family = number<std::uint8_t>();
-        DeviceAddress address;
-        address.v6 = family == 6;
-        address.prefix = number<std::uint8_t>();
-        address.on_loopback = number<std::uint8_t>() != 0;
-        address.bytes = number<std::array<std::uint8_t, 16>>();
-        if ((family != 4 && family != 6) || address.prefix > (address.v6 ? 128 : 32)) refuse();
-        return address;
-    }
-    bool empty() const { return left_.empty(); }
-    [[noreturn]] static void refuse() {
-        throw std::runtime_error("a peer's address is not one of this version");
-    }
+[[noreturn]] void refuse() {
+    throw std::runtime_error("a peer's address is not one of this version");
+}
 
-  private:
-    std::span<const std::byte> take(std::size_t bytes) {
-        if (bytes > left_.size()) refuse();
-        const auto taken = left_.first(bytes);
-        left_ = left_.subspan(bytes);
-        return taken;
+Endpoint unpack_endpoint(base::Unpacker& unpacker) {
+    Endpoint endpoint;
+    endpoint.port = unpacker.get<std::uint32_t>();
+    endpoint.listens_on = unpacker.get<std::uint32_t>();
+    endpoint.device = unpacker.text();
+    const auto records = unpacker.records<AddressRecord>();
+    if (records.size() > most_addresses) refuse();
+    for (const AddressRecord& record : records) {
+        DeviceAddress& address = endpoint.addresses.emplace_back();
+        address.v6 = record.family == 6;
+        address.prefix = record.prefix;
+        address.on_loopback = record.on_loopback != 0;
+        address.bytes = record.bytes;
+        if ((record.family != 4 && record.family != 6) || address.prefix > (address.v6 ? 128 : 32))
+            refuse();
     }
-    std::span<const std::byte> left_;
-};
+    return endpoint;
+}
+
+Address unpack(base::Unpacker& unpacker) {
+    if (unpacker.get<std::uint32_t>() != magic) refuse();
+    Address address;
+    for (std::byte& byte : address.id) byte = std::byte(unpacker.get<std::uint8_t>());
+    address.host = unpacker.text();
+    address.anywhere = unpack_endpoint(unpacker);
+    const std::size_t count = unpacker.count(1);
+    if (count > most_endpoints) refuse();
+    for (std::size_t i = 0; i < count; ++i) address.endpoints.push_back(unpack_endpoint(unpacker));
+    if (!unpacker.rest().empty()) refuse();
+    return address;
+}
 
 std::optional<DeviceAddress> read_address(const ifaddrs& entry) {
     const auto found = base::address_from(entry.ifa_addr);
@@ -133,28 +107,21 @@ const Endpoint& Address::endpoint(std::uint32_t port) const {
 }
 
 std::vector<std::byte> Address::encode() const {
-    Writer writer;
-    writer.number(magic);
-    writer.number(id);
-    writer.text(host);
-    writer.endpoint(anywhere);
-    writer.number(std::uint8_t(endpoints.size()));
-    for (const Endpoint& endpoint : endpoints) writer.endpoint(endpoint);
-    return writer.out;
+    base::Packer packer;
+    packer.add(magic).append(id).add(host);
+    pack(packer, anywhere);
+    packer.add(std::uint64_t(endpoints.size()));
+    for (const Endpoint& endpoint : endpoints) pack(packer, endpoint);
+    return packer.take();
 }
 
 Address Address::decode(std::span<const std::byte> bytes) {
-    Reader reader(bytes);
-    if (reader.number<std::uint32_t>() != magic) Reader::refuse();
-    Address address;
-    address.id = reader.number<Id>();
-    address.host = reader.text();
-    address.anywhere = reader.endpoint();
-    const std::size_t count = reader.number<std::uint8_t>();
-    if (count > most_endpoints) Reader::refuse();
-    for (std::size_t i = 0; i < count; ++i) address.endpoints.push_back(reader.endpoint());
-    if (!reader.empty()) Reader::refuse();
-    return address;
+    try {
+        base::Unpacker unpacker(bytes);
+        return unpack(unpacker);
+    } catch (const base::PackingError&) {
+        refuse();
+    }
 }
 
 namespace {

@@ -101,6 +101,12 @@ void CableNews::gone(routing::Rank rank) {
     }
 }
 
+bool CableNews::is_first(int node, const LinkTrouble& trouble) {
+    if (!ranks_) return true;
+    const auto cable = config::cable_at(settings_, node, trouble.device);
+    return !cable || troubles_.insert({*cable, trouble.kind}).second;
+}
+
 std::optional<CableNews::Clock::time_point> CableNews::next() const {
     std::optional<Clock::time_point> next;
     for (const auto& [link, cable] : cables_)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks tell of cables, said once: one line when a cable dies and one when it is back, however
 // many links it carries and although both ends of each report. A cable that comes and goes is said
-// to do so, and then only counted until it has been quiet for a while.
+// to do so, and then only counted until it has been quiet for a while. What kernels at both ends
+// notice of a cable that lives is news once.
 //
 // Nothing is said at once: with the first report of a fault come others, of the far end, of what
 // carries the links now, or of a host that died, whose cables nobody asks about.
@@ -19,8 +20,9 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "routing/link_news.h"
+#include "programs/torus_run/streams/messages.h"
 #include "routing/detours.h"
+#include "routing/link_news.h"
 
 namespace torusmp::launch {
 
@@ -50,6 +52,9 @@ class CableNews {
     bool heard(routing::Rank rank, const routing::LinkNews& news, Moment now);
     // A rank that is dead: nothing is wrong with the cables of its links.
     void gone(routing::Rank rank);
+
+    // Whether nobody has told of this trouble with the cable yet, at either end.
+    bool is_first(int node, const LinkTrouble& trouble);
 
     // The lines that are due.
     std::vector<std::string> due(Clock::time_point now);
@@ -86,6 +91,7 @@ class CableNews {
     const std::optional<routing::Torus> ranks_;  // nothing: no torus of nodes, no cables
     std::map<routing::Link, Cable> cables_;
     std::set<routing::Rank> gone_;
+    std::set<std::pair<routing::Link, LinkTrouble::Kind>> troubles_;
 };
 
 }  // namespace torusmp::launch

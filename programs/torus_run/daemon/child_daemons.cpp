@@ -9,12 +9,18 @@
 #include "job/settings.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/streams/link_address.h"
+#include "programs/torus_run/streams/neighbours.h"
 
 namespace torusmp::launch {
 namespace {
 
 // An agent like ssh costs the starting host some CPU time and memory until it is logged in.
 constexpr int most_at_a_time = 32;
+
+std::chrono::milliseconds patience_of_looking(std::chrono::nanoseconds timeout) {
+    constexpr std::chrono::milliseconds longest{2000};
+    return std::min(longest, std::chrono::duration_cast<std::chrono::milliseconds>(timeout / 4));
+}
 
 }  // namespace
 
@@ -66,11 +72,22 @@ void ChildDaemons::look_for(const std::vector<int>& nodes) {
     const config::Settings settings =
         config::load_for_rank(job::schema(), {}, tree_.job.environment);
     for (const int node : without_a_cable(settings, self_, nodes)) dead_.insert(node);
-    if (!wants_address(agent_)) return;
-    constexpr std::chrono::milliseconds longest{2000};
-    const auto patience =
-        std::min(longest, std::chrono::duration_cast<std::chrono::milliseconds>(timeout_ / 4));
-    addresses_.merge(link_addresses(settings, self_, nodes, patience));
+    if (wants_address(agent_))
+        addresses_.merge(link_addresses(settings, self_, nodes, patience_of_looking(timeout_)));
+    nobody_ =
+        fmt::format("nothing answers on the link to it from host {}; torus-check tests the cables",
+                    hosts_[std::size_t(self_)]);
+}
+
+// A host that does not answer in time is found by another neighbour.
+void ChildDaemons::look_who_is_there() {
+    if (std::exchange(looked_, true)) return;
+    try {
+        addresses_ = find_neighbours(hosts_, agent_, patience_of_looking(timeout_));
+        nobody_ = "it answers on no link of host " + hosts_[std::size_t(self_)];
+    } catch (const AgentError& error) {
+        nobody_ = error.what();
+    }
 }
 
 void ChildDaemons::start_some() {
@@ -80,6 +97,7 @@ void ChildDaemons::start_some() {
     for (auto room = most_at_a_time - greeting; room > 0 && !waiting_.empty(); --room) {
         if (const auto unseen = std::exchange(unseen_, {}); over_links() && !unseen.empty())
             look_for(unseen);
+        if (tree_.unknown_links && self_ >= 0) look_who_is_there();
         const int node = waiting_.back();
         waiting_.pop_back();
         start_one(node);
@@ -88,16 +106,14 @@ void ChildDaemons::start_some() {
 
 void ChildDaemons::start_one(int node) {
     const std::string& host = hosts_[std::size_t(node)];
-    const bool by_address = over_links() && wants_address(agent_);
+    const bool by_address =
+        (over_links() && wants_address(agent_)) || (tree_.unknown_links && self_ >= 0);
     if (over_links() && dead_.contains(node))
         return listener_.daemon_lost(
             node, fmt::format("cannot be reached: no cable to it from host {} has a carrier",
                               hosts_[std::size_t(self_)]));
     if (by_address && !addresses_.contains(node))
-        return listener_.daemon_lost(
-            node, fmt::format("cannot be reached: nothing answers on the link to it from host {}; "
-                              "torus-check tests the cables",
-                              hosts_[std::size_t(self_)]));
+        return listener_.daemon_lost(node, "cannot be reached: " + nobody_);
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(timeout_).count();
     const std::vector<std::string> command =
         agent_command(agent_, host, {torus_run_, "--daemon", std::to_string(milliseconds)},

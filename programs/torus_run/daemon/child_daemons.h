@@ -65,6 +65,7 @@ class ChildDaemons : private Link::Listener {
     void start_some();
     void start_one(int node);
     void look_for(const std::vector<int>& nodes);
+    void look_who_is_there();
     bool over_links() const;
 
     Loop& loop_;
@@ -79,6 +80,8 @@ class ChildDaemons : private Link::Listener {
     std::set<int> begun_;                   // those that wait, or have been started
     std::vector<int> unseen_;               // of those that wait: not looked for yet
     std::set<int> dead_;                    // no living cable leads to them
+    bool looked_ = false;                   // who is at the ends of unknown links
+    std::string nobody_;                    // why a neighbour has no address
     std::map<int, std::string> addresses_;  // of neighbours, on the links to them
     std::vector<std::unique_ptr<Link>> links_;
 };

@@ -132,10 +132,11 @@ void Coordinator::stop(int code) {
     kill_now_ = true;
 }
 
-void Coordinator::link_trouble(int node, const std::string& what) {
-    outputs_.say(
-        fmt::format("torus-run: warning: the kernel of host {} {}; torus-check tests the cables\n",
-                    job_.hosts[std::size_t(node)].name, what));
+void Coordinator::link_trouble(int node, const LinkTrouble& trouble) {
+    if (cables_.is_first(node, trouble))
+        outputs_.say(fmt::format(
+            "torus-run: warning: the kernel of host {} {}; torus-check tests the cables\n",
+            job_.hosts[std::size_t(node)].name, trouble.what));
 }
 
 void Coordinator::user_signal(int signal) {

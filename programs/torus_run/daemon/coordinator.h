@@ -48,9 +48,8 @@ class Coordinator {
     // A host that can no longer be reached; `why` completes "host qcd001 ...". Ranks on it are
     // dead, and so are those of hosts that are reached only through it.
     void host_lost(int node, const std::string& why, const std::vector<int>& behind = {});
-    // What the kernel of a node counts on one of its links, "12 rx_errors in 81733 packets on
-    // eth1".
-    void link_trouble(int node, const std::string& what);
+    // What the kernel of a node has noticed of one of its links.
+    void link_trouble(int node, const LinkTrouble& trouble);
     void user_signal(int signal);
     // Ranks that come are kept in their first exchange until go_on().
     void hold() { held_ = true; }

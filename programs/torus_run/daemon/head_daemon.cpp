@@ -144,8 +144,8 @@ class Head : private Attention::Listener,
         child_daemons_.tick(now, pulse_.asleep());
         child_daemons_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
-        for (const std::string& what : links_.look(now))
-            coordinator_.link_trouble(head_node(job_), what);
+        for (const LinkTrouble& trouble : links_.look(now))
+            coordinator_.link_trouble(head_node(job_), trouble);
         monitor_.tick(now);
         coordinator_.tick(now);
         outputs_.pump();
@@ -225,7 +225,7 @@ class Head : private Attention::Listener,
             case DaemonFrame::unheard:
                 return unheard(node);
             case DaemonFrame::link_trouble:
-                return coordinator_.link_trouble(node, body.text());
+                return coordinator_.link_trouble(node, decode_trouble(frame.body));
             case DaemonFrame::sample:
                 return monitor_.take(node, decode_sample(frame.body), false);
             case DaemonFrame::lost:

@@ -37,9 +37,9 @@ std::optional<double> others(const std::map<std::string, LinkPace::Sent>& sent,
 
 }  // namespace
 
-std::vector<std::string> LinkPace::add(const std::map<std::string, Sent>& sent,
-                                       std::chrono::microseconds interval) {
-    std::vector<std::string> news;
+std::map<std::string, std::string> LinkPace::add(const std::map<std::string, Sent>& sent,
+                                                 std::chrono::microseconds interval) {
+    std::map<std::string, std::string> news;
     for (const auto& [device, its] : sent) {
         const auto usual = others(sent, device);
         const bool is_slow = usual && its.bytes >= fewest_bytes &&
@@ -47,8 +47,8 @@ std::vector<std::string> LinkPace::add(const std::map<std::string, Sent>& sent,
         int& times = slow_for_[device];
         times = is_slow ? times + 1 : 0;
         if (times >= intervals_of_slowness && told_.insert(device).second)
-            news.push_back(fmt::format("sends {} over {}, {} over its other links",
-                                       megabytes(rate(its)), device, megabytes(*usual)));
+            news[device] = fmt::format("sends {} over {}, {} over its other links",
+                                       megabytes(rate(its)), device, megabytes(*usual));
     }
     return news;
 }

@@ -22,10 +22,10 @@ class LinkPace {
         std::chrono::microseconds busy{};  // there were bytes to send, and room for them
     };
 
-    // What was sent by each device during one interval. Clauses for those that have been slow for
-    // several intervals, each once: "sends 3.1 MB/s over eth1, 118 MB/s over its other links".
-    std::vector<std::string> add(const std::map<std::string, Sent>& sent,
-                                 std::chrono::microseconds interval);
+    // What was sent by each device during one interval. By device, a clause for each that has been
+    // slow for several intervals, once: "sends 3.1 MB/s over eth1, 118 MB/s over its other links".
+    std::map<std::string, std::string> add(const std::map<std::string, Sent>& sent,
+                                           std::chrono::microseconds interval);
 
   private:
     std::map<std::string, int> slow_for_;  // intervals, one after the other

@@ -76,14 +76,14 @@ void LinkWatch::add_devices(Sample& sample) {
     }
 }
 
-std::vector<std::string> LinkWatch::look(Clock::time_point now) {
+std::vector<LinkTrouble> LinkWatch::look(Clock::time_point now) {
     if (devices_.empty() || now < next_) return {};
     next_ = now + interval;
     const auto passed = std::exchange(last_, now);
-    std::vector<std::string> news;
+    std::vector<LinkTrouble> news;
     const auto ask = [&](auto&& about) {
         try {
-            for (std::string& what : about()) news.push_back(std::move(what));
+            for (LinkTrouble& trouble : about()) news.push_back(std::move(trouble));
         } catch (const std::system_error&) {
         }
     };
@@ -97,7 +97,7 @@ std::vector<std::string> LinkWatch::look(Clock::time_point now) {
     return news;
 }
 
-std::vector<std::string> LinkWatch::compare(const std::vector<base::TcpTraffic>& now,
+std::vector<LinkTrouble> LinkWatch::compare(const std::vector<base::TcpTraffic>& now,
                                             const std::map<std::string, unsigned>& indices,
                                             std::chrono::microseconds interval) {
     std::map<unsigned, LinkPace::Sent> sent;
@@ -114,11 +114,14 @@ std::vector<std::string> LinkWatch::compare(const std::vector<base::TcpTraffic>&
     for (const auto& [device, index] : indices)
         if (const auto found = sent.find(index); found != sent.end())
             by_device[device] = found->second;
-    return pace_.add(by_device, interval);
+    std::vector<LinkTrouble> news;
+    for (auto& [device, what] : pace_.add(by_device, interval))
+        news.push_back({LinkTrouble::Kind::slowness, device, what});
+    return news;
 }
 
-std::vector<std::string> LinkWatch::compare(const std::map<std::string, LinkCounters>& now) {
-    std::vector<std::string> news;
+std::vector<LinkTrouble> LinkWatch::compare(const std::map<std::string, LinkCounters>& now) {
+    std::vector<LinkTrouble> news;
     for (const std::string& device : devices_) {
         const auto found = now.find(device);
         if (found == now.end()) continue;
@@ -126,8 +129,9 @@ std::vector<std::string> LinkWatch::compare(const std::map<std::string, LinkCoun
         if (before != before_.end()) {
             const LinkCounters counted = found->second.since(before->second);
             if (is_news(counted) && told_.insert(device).second)
-                news.push_back(fmt::format("counts {} in {} packets on {}", counted.describe(),
-                                           counted.packets(), device));
+                news.push_back({LinkTrouble::Kind::damage, device,
+                                fmt::format("counts {} in {} packets on {}", counted.describe(),
+                                            counted.packets(), device)});
         }
         before_[device] = found->second;
     }

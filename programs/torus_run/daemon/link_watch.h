@@ -17,6 +17,7 @@
 #include "config/settings.h"
 #include "programs/torus_run/daemon/link_pace.h"
 #include "programs/torus_run/monitor/records.h"
+#include "programs/torus_run/streams/messages.h"
 
 namespace torusmp::launch {
 
@@ -28,16 +29,16 @@ class LinkWatch {
     // The links of a node of these settings; none if the file names none.
     LinkWatch(const config::Settings& settings, int node);
 
-    // What is new of the kernel, if it is time to look: clauses like "counts 12 rx_errors in 81733
-    // packets on eth1". A kernel that does not answer is no news.
-    std::vector<std::string> look(Clock::time_point now);
+    // What is new of the kernel, if it is time to look: "counts 12 rx_errors in 81733 packets on
+    // eth1". A kernel that does not answer is no news.
+    std::vector<LinkTrouble> look(Clock::time_point now);
     // For those who watch the job: what each device has counted since it was first looked at.
     void add_devices(Sample& sample);
     // The same as look() for what the kernel has counted by now.
-    std::vector<std::string> compare(const std::map<std::string, base::LinkCounters>& now);
+    std::vector<LinkTrouble> compare(const std::map<std::string, base::LinkCounters>& now);
     // And for connections that it has by now, `interval` after those of the last call. indices: of
     // the devices.
-    std::vector<std::string> compare(const std::vector<base::TcpTraffic>& now,
+    std::vector<LinkTrouble> compare(const std::vector<base::TcpTraffic>& now,
                                      const std::map<std::string, unsigned>& indices,
                                      std::chrono::microseconds interval);
 

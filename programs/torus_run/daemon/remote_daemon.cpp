@@ -96,11 +96,8 @@ class RemoteDaemon : private Attention::Listener,
         }
         if (!ranks_) return;
         ranks_->tick(now, pulse_.asleep());
-        for (const std::string& what : links_->look(now)) {
-            Packer packer;
-            packer.add(what);
-            tell_head(DaemonFrame::link_trouble, share(packer.take()));
-        }
+        for (const LinkTrouble& trouble : links_->look(now))
+            tell_head(DaemonFrame::link_trouble, share(encode(trouble)));
     }
 
     // It may only be stopped, and read this later.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "config/geometry.h"
@@ -12,6 +14,19 @@
 #include "core/transport/machine.h"
 
 namespace torusmp::launch {
+namespace {
+
+// What completes "host qcd001", so that it completes "hosts qcd001 and qcd002".
+std::string of_several(const std::string& clause) {
+    static constexpr std::pair<std::string_view, std::string_view> verbs[] = {
+        {"is", "are"}, {"has", "have"}, {"runs", "run"}, {"answers", "answer"}};
+    const std::size_t end = std::min(clause.find(' '), clause.size());
+    for (const auto& [of_one, of_more] : verbs)
+        if (clause.compare(0, end, of_one) == 0) return std::string(of_more) + clause.substr(end);
+    return clause;
+}
+
+}  // namespace
 
 Preflight::Preflight(const Job& job)
     : job_(job), answers_(job.hosts.size()), open_(int(job.hosts.size())) {}
@@ -61,7 +76,7 @@ Preflight::Grouped Preflight::group() const {
     for (int node = 0; node < int(answers_.size()); ++node) {
         const Answer& answer = answers_[std::size_t(node)];
         if (!answer.failure.empty()) {
-            add(node, " " + answer.failure +
+            add(node, answer.failure +
                           (answer.behind == 0
                                ? std::string()
                                : fmt::format("; {} more host{} reached over it", answer.behind,
@@ -112,7 +127,9 @@ bool Preflight::share_a_machine() const {
 
 CableVerdict Preflight::verdict() const {
     std::vector<std::string> problems;
-    for (const auto& [problem, nodes] : group()) problems.push_back(cite(nodes) + problem);
+    for (const auto& [problem, nodes] : group())
+        problems.push_back(cite(nodes) + (problem.starts_with(':') ? "" : " ") +
+                           (nodes.size() > 1 ? of_several(problem) : problem));
     std::vector<config::MachineFault> faults;
     if (problems.empty()) faults = machine_faults(problems);
     if (problems.empty()) return judge_cables(job_.settings, job_.size(), faults);

@@ -84,6 +84,28 @@ class Echo {
     unsigned index_ = 0;
 };
 
+// Asks over all these links again and again, and calls heard(link, address) for each answer, until
+// done() or for so long.
+template <class Heard, class Done>
+void hear_echoes(const std::vector<Echo>& links, milliseconds patience, Heard&& heard,
+                 Done&& done) {
+    std::vector<pollfd> ready;
+    for (const Echo& link : links) ready.push_back({link.fd(), POLLIN, 0});
+    const auto end = Clock::now() + patience;
+    auto next = Clock::now();
+    while (!links.empty() && !done() && Clock::now() < end) {
+        if (Clock::now() >= next) {
+            for (const Echo& link : links) link.ask();
+            next = Clock::now() + ask_again;
+        }
+        const auto wait = std::chrono::ceil<milliseconds>(std::min(next, end) - Clock::now());
+        poll(ready.data(), ready.size(), int(std::max<long long>(wait.count(), 0)));
+        for (const Echo& link : links)
+            if (std::string address = link.answer(); !address.empty())
+                heard(link, std::move(address));
+    }
+}
+
 // Calls use(neighbour, device) for each link to one of these.
 template <class Use>
 void for_each_link(const config::Settings& settings, int node, const std::vector<int>& neighbours,
@@ -133,22 +155,31 @@ std::map<int, std::string> link_addresses(const config::Settings& settings, int 
         links.push_back(std::move(link));
         asked.insert(other);
     });
-    std::vector<pollfd> ready;
-    for (const Echo& link : links) ready.push_back({link.fd(), POLLIN, 0});
-    const auto end = Clock::now() + patience;
-    auto next = Clock::now();
-    while (!links.empty() && found.size() < asked.size() && Clock::now() < end) {
-        if (Clock::now() >= next) {
-            for (const Echo& link : links) link.ask();
-            next = Clock::now() + ask_again;
-        }
-        const auto wait = std::chrono::ceil<milliseconds>(std::min(next, end) - Clock::now());
-        poll(ready.data(), ready.size(), int(std::max<long long>(wait.count(), 0)));
-        for (const Echo& link : links)
-            if (std::string address = link.answer(); !address.empty())
-                found.emplace(link.node(), std::move(address));
-    }
+    hear_echoes(
+        links, patience,
+        [&](const Echo& link, std::string address) {
+            found.emplace(link.node(), std::move(address));
+        },
+        [&] { return found.size() == asked.size(); });
     return found;
+}
+
+std::vector<std::string> addresses_on_links(milliseconds patience) {
+    std::vector<Echo> links;
+    for (const config::Device& device : config::this_host().devices)
+        if (Echo link(int(links.size()), device.name);
+            !device.loopback && has_carrier(device.name) && link.usable())
+            links.push_back(std::move(link));
+    std::map<int, std::string> found;
+    hear_echoes(
+        links, patience,
+        [&](const Echo& link, std::string address) {
+            found.emplace(link.node(), std::move(address));
+        },
+        [&] { return found.size() == links.size(); });
+    std::vector<std::string> addresses;
+    for (auto& [link, address] : found) addresses.push_back(std::move(address));
+    return addresses;
 }
 
 }  // namespace torusmp::launch

@@ -24,4 +24,9 @@ std::map<int, std::string> link_addresses(const config::Settings& settings, int 
                                           const std::vector<int>& neighbours,
                                           std::chrono::milliseconds patience);
 
+// "fe80::1%eth1" of whoever answers first within `patience` on each device of this host that sees a
+// carrier, for those who do not know which of them are links, and to whom. Waits no longer than it
+// must.
+std::vector<std::string> addresses_on_links(std::chrono::milliseconds patience);
+
 }  // namespace torusmp::launch

@@ -83,6 +83,7 @@ std::vector<std::byte> encode(const HostOrder& order) {
     packer.add(order.geometry).add(order.routes);
     packer.add(order.parents)
         .add(order.over_links)
+        .add(order.unknown_links)
         .add(order.hosts)
         .add(order.agent)
         .add(order.torus_run);
@@ -99,6 +100,7 @@ HostOrder decode_order(std::span<const std::byte> bytes) {
     order.routes = unpacker.get<bool>();
     order.parents = unpacker.numbers();
     order.over_links = unpacker.get<bool>();
+    order.unknown_links = unpacker.get<bool>();
     order.hosts = unpacker.texts();
     order.agent = unpacker.text();
     order.torus_run = unpacker.text();
@@ -141,6 +143,21 @@ HostFacts decode_facts(std::span<const std::byte> bytes) {
     facts.problems = unpacker.texts();
     facts.description = unpacker.text();
     return facts;
+}
+
+std::vector<std::byte> encode(const LinkTrouble& trouble) {
+    Packer packer;
+    packer.add(std::uint32_t(trouble.kind)).add(trouble.device).add(trouble.what);
+    return packer.take();
+}
+
+LinkTrouble decode_trouble(std::span<const std::byte> bytes) {
+    Unpacker unpacker(bytes);
+    LinkTrouble trouble;
+    trouble.kind = LinkTrouble::Kind(unpacker.get<std::uint32_t>());
+    trouble.device = unpacker.text();
+    trouble.what = unpacker.text();
+    return trouble;
 }
 
 std::vector<std::byte> encode(const HostEnd& end) {

@@ -17,7 +17,7 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 6;
+inline constexpr std::uint32_t daemon_protocol = 7;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
@@ -52,7 +52,7 @@ enum class DaemonFrame : std::uint32_t {
     done,          // HostEnd
     alive,
     unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
-    link_trouble,  // text: what the kernel counts on a link
+    link_trouble,  // LinkTrouble
     sample,        // Sample of its ranks, see monitor/records.h
     probe_output,  // bytes
     probe_ended,   // text: how
@@ -101,7 +101,8 @@ struct HostOrder {
     bool routes = false;   // describe the routes of the kernel too
     // How the hosts are reached: for each node the node that starts its daemon, -1: the head.
     std::vector<int> parents;
-    bool over_links = false;  // over the cables of the torus, from neighbour to neighbour
+    bool over_links = false;     // over the cables of the torus, from neighbour to neighbour
+    bool unknown_links = false;  // the same, and each host finds out which hosts its links lead to
     std::vector<std::string> hosts;
     std::string agent, torus_run;
 };
@@ -128,6 +129,19 @@ struct HostFacts {
 
 std::vector<std::byte> encode(const HostFacts& facts);
 HostFacts decode_facts(std::span<const std::byte> bytes);
+
+// What a host's kernel has noticed of one of its links while a job runs.
+struct LinkTrouble {
+    enum class Kind : std::uint32_t { damage, slowness };
+    Kind kind{};
+    std::string device;
+    std::string what;  // completes "the kernel of host qcd001"; names the device
+
+    friend bool operator==(const LinkTrouble&, const LinkTrouble&) = default;
+};
+
+std::vector<std::byte> encode(const LinkTrouble& trouble);
+LinkTrouble decode_trouble(std::span<const std::byte> bytes);
 
 struct HostEnd {
     std::vector<int> left_behind, stuck;  // pids

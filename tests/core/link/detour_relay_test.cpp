@@ -98,6 +98,31 @@ TEST_CASE("a rank on a detour that stops delays what passes it, and loses nothin
     REQUIRE(job.quiet());
 }
 
+TEST_CASE("nobody is given up for a cable that is back while a rank on the way computes",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 25));
+    CAPTURE(seed);
+    Batch batch;
+    Job job(detour_torus({4}, seed));
+    job.cut_link(0, {0, +1});
+    job.settle();  // until there is no hope for that cable
+    // From now on rank 3 passes nothing on: rank 2 does not hear that the first cable is back, and
+    // for the second there is no hope either.
+    job.stop(3);
+    batch.start(job, 1, 2, 20);
+    job.cut_link(1, {0, +1});
+    for (std::uint64_t n = 0; n < seed % 4; ++n) job.turn();
+    job.revive_link(0, {0, +1});
+    job.settle();
+    REQUIRE_FALSE(batch.complete());
+    job.go_on(3);
+    job.settle();
+    INFO(job.report());
+    REQUIRE(batch.complete());
+    batch.require_right();
+    REQUIRE(job.quiet());
+}
+
 TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 25));

@@ -91,7 +91,7 @@ TEST_CASE("ranks that have heard the same news know the same, in whatever order 
     std::vector<std::pair<Link, std::uint32_t>> news;
     for (int n = 0; n < 30; ++n)
         news.emplace_back(Link{routing::Rank(random.below(18)), int(random.below(3))},
-                          std::uint32_t(random.below(40)));
+                          std::uint32_t(random.below(80)));
     LinkStates here(torus), there(torus);
     std::set<std::uint64_t> digests{0};
     std::uint64_t life = 0;
@@ -114,6 +114,7 @@ TEST_CASE("ranks that have heard the same news know the same, in whatever order 
     REQUIRE(here.versions() == there.versions());
     REQUIRE(here.detours().parts().dead() == there.detours().parts().dead());
     REQUIRE(here.hopes().dead() == there.hopes().dead());
+    REQUIRE(here.rest().dead() == there.rest().dead());
 }
 
 TEST_CASE("a link lives, dies, is given up, hoped for and back: each follows the one before",
@@ -124,13 +125,25 @@ TEST_CASE("a link lives, dies, is given up, hoped for and back: each follows the
         std::uint32_t next = LinkStates::died(version);
         REQUIRE(next > version);
         const std::uint32_t death = next;
-        for (int tries = 0; tries < 20; ++tries) {
+        for (int tries = 0; tries < 40; ++tries) {
             version = next;
             REQUIRE(LinkStates::is_dead(version));
             REQUIRE(LinkStates::life(version) == death);
             REQUIRE(LinkStates::died(version) == version);
             next = LinkStates::is_hopeless(version) ? LinkStates::with_hope(version)
                                                     : LinkStates::without_hope(version);
+            const std::uint32_t given_up = LinkStates::given_up(version);
+            REQUIRE((given_up != version) == LinkStates::is_hopeless(version));
+            if (given_up != version) {
+                REQUIRE_FALSE(LinkStates::is_given_up(version));
+                REQUIRE(LinkStates::is_given_up(given_up));
+                REQUIRE(LinkStates::is_hopeless(given_up));
+                REQUIRE(LinkStates::given_up(given_up) == given_up);
+                REQUIRE(LinkStates::without_hope(given_up) == given_up);
+                REQUIRE(LinkStates::with_hope(given_up) == next);
+                REQUIRE(LinkStates::life(given_up) == death);
+                REQUIRE(given_up < next);
+            }
             REQUIRE(next >= version);
             if (next == version) break;  // it has been given up so often that it is hoped for
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/torus_bench/predict.h"
+#include "bench/predict/command.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
