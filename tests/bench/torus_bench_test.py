@@ -407,7 +407,7 @@ class BadInput(Program):
 
     def test_command_lines(self):
         self.refused([], "expected latency, bandwidth, sweep, aggregate, relay, overlap, "
-                         "collectives, simulate, predict, fit or plot")
+                         "efficiency, collectives, simulate, predict, fit, plot or report")
         self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["collectives", "--operation", "shuffle"], "'shuffle'", "reduce_scatter")
         self.refused(["collectives", "--algorithm", "tree"], "'tree' is no algorithm of allreduce", "disjoint")
