@@ -80,7 +80,7 @@ void mesh(Rows& rows, const ReportRecord& record) {
         static constexpr const char* theirs[] = {"not told", "not told", "400 MB/s"};
         rows.add(fmt::format("sum of a node's links, {}-D", n), theirs[n - 1],
                  last_of(node, fmt::format("{}-D exchange", n), "a node"), "MB/s",
-                 fmt::format("a torus of {} dimensions", n));
+                 fmt::format("node, on a torus with {} dimensions or more", n));
     }
     rows.add(
         "broadcast of a few bytes (they: 4x8x8)", "about 200 us",

@@ -53,8 +53,8 @@ std::string crossed(const std::vector<int>& extents) {
 
 void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
     std::vector<std::vector<int>> tori = growing_tori(machine.torus);
-    // Of a cluster's file all ranks start, or one rank here.
-    if (machine.hosts && tori.size() > 2) tori.erase(tori.begin() + 1, tori.end() - 1);
+    // Of a cluster's file all ranks start: smaller tori would want files of their own.
+    if (machine.hosts) tori.erase(tori.begin(), tori.end() - 1);
     // As large a lattice as all the tori divide, for the fixed size; even extents on each rank.
     std::vector<int> fixed = four(tori.back());
     for (int& extent : fixed) extent = extent == 1 ? 8 : 4 * extent;
@@ -65,7 +65,7 @@ void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
             if (scaled)
                 for (std::size_t d = 0; d < lattice.size(); ++d) lattice[d] = 4 * grid[d];
             Words launcher = machine.launcher;
-            if (!machine.hosts || product(extents) == 1) launcher = {"--torus", crossed(extents)};
+            if (!machine.hosts) launcher = {"--torus", crossed(extents)};
             parts.push_back(
                 {fmt::format("wilson {} {}", scaled ? "scaled" : "fixed", product(extents)),
                  "wilson against ranks",
@@ -73,7 +73,7 @@ void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
                  {"--grid", crossed(grid), "--lattice", crossed(lattice), "--tolerance", "0"},
                  launcher,
                  3,
-                 scaled ? "a lattice of 4^4 on each rank" : "one lattice, " + crossed(fixed)});
+                 scaled ? "4^4 a rank" : crossed(fixed)});
         }
 }
 

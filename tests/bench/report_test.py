@@ -81,9 +81,9 @@ class Report(Reports):
         old = self.read()
         for row in old["parts"][0]["result"]["rows"]:
             for figure in row["figures"]:
-                # No machine is ever so slow.
-                figure["samples"] = [1e9 * s for s in figure["samples"]]
-                figure["median"] *= 1e9
+                # No machine is ever so slow, or so steady.
+                figure["samples"] = [1e12] * 9
+                figure["median"] = 1e12
         (self.work / "old.json").write_text(json.dumps(old))
         self.report("--only", "latency", "--compare", "old.json")
         page = (self.work / "report.html").read_text()
