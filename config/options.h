@@ -16,6 +16,7 @@
 #include <boost/program_options.hpp>
 #include <functional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "config/load.h"
@@ -51,6 +52,8 @@ boost::program_options::variables_map parse_options(
 // Throws ConfigError for a --set that is not KEY=VALUE.
 LoadRequest request_from(const boost::program_options::variables_map& given);
 
+// "0.1.0 (commit 1a2b3c4)", the commit where it is known.
+std::string version_text();
 // "NAME (torusmp) VERSION", with the commit that was built, if that is known.
 void print_version(std::string_view name);
 

@@ -6,8 +6,12 @@
 
 namespace torusmp::config {
 
+std::string version_text() {
+    return TORUSMP_VERSION_TEXT;
+}
+
 void print_version(std::string_view name) {
-    fmt::print("{} (torusmp) {}\n", name, TORUSMP_VERSION_TEXT);
+    fmt::print("{} (torusmp) {}\n", name, version_text());
 }
 
 }  // namespace torusmp::config

@@ -190,9 +190,14 @@ std::vector<double> seconds_of_links(const Context& context, std::size_t bytes, 
     return seconds;
 }
 
+std::string name_of_link(const routing::Direction& link) {
+    return fmt::format("{}{}", link.dimension, link.sign > 0 ? '+' : '-');
+}
+
 // What each link carries, a line for each rank that receives and a column for each of its links,
 // and then the slowest with its share of what the others carry.
-std::vector<std::string> describe_links(const Context& context, std::size_t bytes, int dimensions) {
+std::vector<std::string> describe_links(const Context& context, std::size_t bytes, int dimensions,
+                                        std::vector<LinkRate>& link_rates) {
     const int directions = 2 * context.torus.dimensions();
     const std::vector<double> seconds = seconds_of_links(context, bytes, dimensions);
     std::vector<double> carried(seconds.size(), 0.0);  // MB/s; 0: no link
@@ -201,6 +206,10 @@ std::vector<std::string> describe_links(const Context& context, std::size_t byte
         if (seconds[i] <= 0) continue;
         carried[i] = double(bytes) / megabyte / seconds[i];
         rates.push_back({carried[i], int(i)});
+        const int receiver = int(i) / directions;
+        const auto link = routing::Direction::from_index(int(i) % directions);
+        link_rates.push_back(
+            {receiver, *context.torus.neighbour(receiver, link), name_of_link(link), carried[i]});
     }
     if (rates.empty()) return {};
     std::sort(rates.begin(), rates.end());
@@ -219,8 +228,7 @@ std::vector<std::string> describe_links(const Context& context, std::size_t byte
         if (!any) continue;
         columns.push_back(i);
         const auto link = routing::Direction::from_index(i);
-        lines.back() += fmt::format(fmt::runtime(cell),
-                                    fmt::format("{}{}", link.dimension, link.sign > 0 ? '+' : '-'));
+        lines.back() += fmt::format(fmt::runtime(cell), name_of_link(link));
     }
     for (int r = 0; r < ranks(); ++r) {
         std::string& line = lines.emplace_back(fmt::format(fmt::runtime(cell), r));
@@ -235,11 +243,10 @@ std::vector<std::string> describe_links(const Context& context, std::size_t byte
     const int receiver = place / directions;
     const auto link = routing::Direction::from_index(place % directions);
     lines.push_back(fmt::format(
-        "* Slowest link at {}: rank {} to rank {}, which receives on its {}{}, with {} MB/s: "
+        "* Slowest link at {}: rank {} to rank {}, which receives on its {}, with {} MB/s: "
         "{:.0f} % of the {} MB/s that half of the links exceed; the fastest has {}.",
-        what, *context.torus.neighbour(receiver, link), receiver, link.dimension,
-        link.sign > 0 ? '+' : '-', shorten(slowest), 100 * slowest / usual, shorten(usual),
-        shorten(rates.back().first)));
+        what, *context.torus.neighbour(receiver, link), receiver, name_of_link(link),
+        shorten(slowest), 100 * slowest / usual, shorten(usual), shorten(rates.back().first)));
     return lines;
 }
 
@@ -319,7 +326,7 @@ Table measure_aggregate(const Context& context) {
         context.progress.step("each link");
         const std::size_t largest =
             *std::max_element(context.options.sizes.begin(), context.options.sizes.end());
-        for (std::string& line : describe_links(context, largest, dimensions))
+        for (std::string& line : describe_links(context, largest, dimensions, table.link_rates))
             table.notes.push_back(std::move(line));
     }
     return table;

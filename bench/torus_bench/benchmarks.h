@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "bench/torus_bench/figures.h"
+#include "bench/figures/figures.h"
 #include "bench/torus_bench/options.h"
 #include "bench/torus_bench/progress.h"
 #include "routing/torus.h"
@@ -27,6 +27,7 @@ Table measure_sweep(const Context& context);
 Table measure_aggregate(const Context& context);
 Table measure_relay(const Context& context);
 Table measure_overlap(const Context& context);
+Table measure_efficiency(const Context& context);
 Table measure_collectives(const Context& context);
 
 // Two ranks that talk while the others stand by: rank 0 and its partner.

@@ -49,12 +49,6 @@ std::string system_name() {
     return fmt::format("{} {}", machine.sysname, machine.release);
 }
 
-const std::string& text_of(const std::vector<Fact>& facts, std::string_view name) {
-    for (const Fact& fact : facts)
-        if (fact.name == name) return fact.text;
-    throw std::logic_error(fmt::format("there is no fact '{}'", name));
-}
-
 }  // namespace
 
 std::vector<Fact> gather_facts(const config::Settings& settings, const routing::Torus& torus) {
@@ -74,34 +68,6 @@ std::vector<Fact> gather_facts(const config::Settings& settings, const routing::
         {"ranks_per_core", fmt::format("{:.3g}", load), true},
         {"oversubscribed", load > 1 ? "true" : "false", true},
     };
-}
-
-std::string describe(const std::vector<Fact>& facts) {
-    const auto get = [&](std::string_view name) { return text_of(facts, name); };
-    std::string text =
-        fmt::format("torusmp {}, QMP {}, {}\n", get("version"), get("qmp"), get("date"));
-    text += fmt::format("{}, {} cores, {}\n", get("cpu"), get("cores"), get("system"));
-    text += fmt::format(
-        "{} ranks, torus {}, transport {}{}\n", get("ranks"), get("torus"), get("transport"),
-        get("oversubscribed") == "true"
-            ? fmt::format("; oversubscribed, {} ranks a core", get("ranks_per_core"))
-            : "");
-    return text;
-}
-
-std::string summarize(const std::vector<Fact>& facts) {
-    const auto get = [&](std::string_view name) { return text_of(facts, name); };
-    const auto has = [&](std::string_view name) {
-        return std::any_of(facts.begin(), facts.end(),
-                           [&](const Fact& fact) { return fact.name == name; });
-    };
-    if (!has("cpu")) return fmt::format("torusmp {}", get("version"));
-    // What compare-peers has recorded.
-    if (!has("torus"))
-        return fmt::format("{} cores ({}), {}", get("cores"), get("cpu"), get("system"));
-    return fmt::format("{} ranks on {} cores ({}), torus {}, transport {}, torusmp {}",
-                       get("ranks"), get("cores"), get("cpu"), get("torus"), get("transport"),
-                       get("version"));
 }
 
 }  // namespace torusmp::bench

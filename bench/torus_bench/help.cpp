@@ -49,10 +49,20 @@ po::options_description command_line_options() {
          "predict: the machine, a file or a name, or list, which shows those")  //
         ("calls", po::value<int>()->default_value(1)->value_name("N"),
          "predict: so many calls of a collective without a barrier between, as collectives "
-         "measures them; the time of each")                                                //
-        ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")  //
-        ("csv", po::value<std::string>()->value_name("FILE"), "write the table there")     //
-        ("plot", po::value<std::string>()->value_name("FILE.svg"), "draw the figures there");
+         "measures them; the time of each")                                                   //
+        ("json", po::value<std::string>()->value_name("FILE"), "write all samples there")     //
+        ("csv", po::value<std::string>()->value_name("FILE"), "write the table there")        //
+        ("plot", po::value<std::string>()->value_name("FILE.svg"), "draw the figures there")  //
+        ("output,o",
+         po::value<std::string>()->default_value("report.html")->value_name("FILE.html"),
+         "report: the page; the samples go to the same name with .json, or to --json")  //
+        ("budget", po::value<double>()->default_value(300)->value_name("S"),
+         "report: time for all of it, unless --seconds says that of a figure")  //
+        ("only", po::value<std::string>()->value_name("PARTS"),
+         "report: parts, with commas; * stands for anything")  //
+        ("compare", po::value<std::string>()->value_name("OLD.json"),
+         "report: draw the figures of an older one beside, and list what changed beyond noise")  //
+        ("again", po::bool_switch(), "report: measure anew what its file has already");
     config::add_common_options(options);
     return options;
 }
@@ -87,6 +97,8 @@ std::string help_text() {
             "             first of --sizes, bandwidth with the last\n"
             "  overlap    how much computation fits beside a message in flight, and what\n"
             "             communication costs in processor time\n"
+            "  efficiency throughput over the processor time of both ends, idle and beside a busy\n"
+            "             thread on each; and what a send and a receive cost the processor\n"
             "  collectives  the time of a call of each operation, by each --algorithm: broadcast, "
             "sum (of\n"
             "             doubles, on every rank), reduce, scatter, gather, allgather, "
@@ -100,7 +112,10 @@ std::string help_text() {
             "beside\n"
             "  fit        makes a model from --json files of latency, bandwidth and relay; it is "
             "printed\n"
-            "  plot       draws --json files again, several in one picture\n\n"
+            "  plot       draws --json files again, several in one picture\n"
+            "  report     all of these on this machine, as a page of HTML with pictures; started "
+            "again, it\n"
+            "             goes on where it was cut off\n\n"
          << command_line_options()
          << "\n"
             "Without a torus, aggregate and collectives run on 2x2x2, relay on a line of 7 and the "
@@ -121,7 +136,9 @@ std::string help_text() {
             "  torus-bench simulate --torus 6x8x8 --from 100 --json steps.json\n"
             "  torus-bench predict --torus 8x8x16 --model gige-mvia --plot predicted.svg\n"
             "  torus-bench fit latency.json bandwidth.json relay.json > machine.json\n"
-            "  torus-bench plot old.json new.json --plot both.svg\n\n"
+            "  torus-bench plot old.json new.json --plot both.svg\n"
+            "  torus-bench report --config cluster.toml -o report.html\n"
+            "  torus-bench report -o new.html --compare report.json --only 'latency*,sweep'\n\n"
             "Exit code: 0 measured, 1 failed, 2 wrong usage or settings and nothing was started.\n";
     return text.str();
 }

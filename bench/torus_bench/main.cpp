@@ -6,23 +6,24 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bench/figures/facts_text.h"
+#include "bench/figures/figures.h"
+#include "bench/figures/read_figures.h"
+#include "bench/figures/svg.h"
+#include "bench/predict/command.h"
+#include "bench/report/record.h"
+#include "bench/report/report.h"
 #include "bench/torus_bench/benchmarks.h"
 #include "bench/torus_bench/facts.h"
-#include "bench/torus_bench/figures.h"
 #include "bench/torus_bench/link_traffic.h"
 #include "bench/torus_bench/options.h"
-#include "bench/torus_bench/predict.h"
 #include "bench/torus_bench/qmp_objects.h"
-#include "bench/torus_bench/read_figures.h"
 #include "bench/torus_bench/simulate.h"
 #include "bench/torus_bench/start.h"
-#include "bench/torus_bench/svg.h"
 #include "config/geometry.h"
 #include "config/load.h"
 #include "config/options.h"
@@ -56,37 +57,27 @@ Table run_benchmark(const Context& context) {
             return measure_relay(context);
         case Command::overlap:
             return measure_overlap(context);
+        case Command::efficiency:
+            return measure_efficiency(context);
         case Command::collectives:
             return measure_collectives(context);
         case Command::simulate:
         case Command::predict:
         case Command::fit:
         case Command::plot:
+        case Command::report:
             break;  // measures nothing: see run()
     }
     throw std::logic_error("a command without a benchmark");
 }
 
-// Whole or not at all, even if the disk is full.
-void write_file(const std::string& name, const std::string& text) {
-    const std::string temporary = name + ".tmp";
-    std::ofstream out(temporary, std::ios::binary);
-    out << text;
-    out.close();
-    std::error_code error;
-    if (out) std::filesystem::rename(temporary, name, error);
-    if (out && !error) return;
-    std::filesystem::remove(temporary, error);
-    throw std::runtime_error(fmt::format("cannot write {}", name));
-}
-
-void report(const Options& options, const std::vector<Fact>& facts, const Table& table,
-            const std::vector<LinkTraffic>& links) {
+void print_and_write(const Options& options, const std::vector<Fact>& facts, const Table& table,
+                     const std::vector<LinkTraffic>& links) {
     fmt::print("\n{}{}{}", as_text(table), links.empty() ? "" : "\n", as_text(links));
     if (!options.json.empty())
-        write_file(options.json, as_json(name_of(options.command), facts, table, links));
-    if (!options.csv.empty()) write_file(options.csv, as_csv(table));
-    if (!options.plot.empty()) write_file(options.plot, as_svg(table, summarize(facts)));
+        write_whole(options.json, as_json(name_of(options.command), facts, table, links));
+    if (!options.csv.empty()) write_whole(options.csv, as_csv(table));
+    if (!options.plot.empty()) write_whole(options.plot, as_svg(table, summarize(facts)));
 }
 
 // Draws again what was recorded; several files in one picture.
@@ -94,8 +85,8 @@ void draw_again(const Options& options) {
     std::vector<Recorded> recorded;
     for (const std::string& file : options.files) recorded.push_back(read_figures(file));
     const Table table = overlay(options.files, recorded);
-    if (!options.csv.empty()) write_file(options.csv, as_csv(table));
-    write_file(options.plot, as_svg(table, summarize(recorded.front().facts)));
+    if (!options.csv.empty()) write_whole(options.csv, as_csv(table));
+    write_whole(options.plot, as_svg(table, summarize(recorded.front().facts)));
 }
 
 // What starts no ranks.
@@ -103,7 +94,7 @@ void run_alone(const Options& options) {
     check_files(options);
     switch (options.command) {
         case Command::simulate:
-            return report(options, {{"version", TORUSMP_VERSION}}, simulate(options), {});
+            return print_and_write(options, {{"version", TORUSMP_VERSION}}, simulate(options), {});
         case Command::predict: {
             if (options.model == "list") {
                 fmt::print("{}", models_text());
@@ -113,8 +104,8 @@ void run_alone(const Options& options) {
                 Progress progress(isatty(STDERR_FILENO) == 1);
                 return predict(options, progress);
             }();
-            return report(options, {{"version", TORUSMP_VERSION}, {"model", options.model}}, table,
-                          {});
+            return print_and_write(
+                options, {{"version", TORUSMP_VERSION}, {"model", options.model}}, table, {});
         }
         case Command::fit:
             fmt::print("{}", fit(options));
@@ -140,7 +131,7 @@ void measure_as_rank(const Options& options, const Started& started) {
         return run_benchmark({options, torus, progress});
     }();
     const std::vector<LinkTraffic> links = counts.gather();
-    if (rank() == 0) report(options, facts, table, links);
+    if (rank() == 0) print_and_write(options, facts, table, links);
 }
 
 // A single rank cannot end a job in an orderly way: the others would wait for it.
@@ -177,6 +168,13 @@ int run(int argc, char** argv) {
     if (options.list_algorithms) {
         fmt::print("{}", algorithms_text(options.operations));
         return config::exit_ok;
+    }
+    if (options.command == Command::report) {
+        if (started)
+            throw config::UsageError(
+                "report: found a launcher above it, expected none: it starts the ranks of each "
+                "part itself");
+        return report(options);
     }
     if (starts_nothing(options.command)) {
         run_alone(options);

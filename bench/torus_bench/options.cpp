@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -20,18 +21,20 @@ namespace {
 namespace po = boost::program_options;
 using config::UsageError;
 
-constexpr std::array<std::pair<std::string_view, Command>, 11> commands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 13> commands = {{
     {"latency", Command::latency},
     {"bandwidth", Command::bandwidth},
     {"sweep", Command::sweep},
     {"aggregate", Command::aggregate},
     {"relay", Command::relay},
     {"overlap", Command::overlap},
+    {"efficiency", Command::efficiency},
     {"collectives", Command::collectives},
     {"simulate", Command::simulate},
     {"predict", Command::predict},
     {"fit", Command::fit},
     {"plot", Command::plot},
+    {"report", Command::report},
 }};
 
 constexpr std::size_t largest_message = std::size_t(1) << 30;
@@ -44,8 +47,8 @@ std::optional<Command> command_named(std::string_view text) {
 
 Command read_command(const std::vector<std::string>& words) {
     constexpr std::string_view expected =
-        "latency, bandwidth, sweep, aggregate, relay, overlap, collectives, simulate, predict, fit "
-        "or plot";
+        "latency, bandwidth, sweep, aggregate, relay, overlap, efficiency, collectives, simulate, "
+        "predict, fit, plot or report";
     if (words.empty())
         throw UsageError(
             fmt::format("what to measure is missing: expected {}; see --help", expected));
@@ -207,8 +210,7 @@ void read_collectives(const po::variables_map& given, Options& options) {
 void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
     options.raw = given["raw"].as<bool>();
-    if (options.raw && (command == Command::relay || command == Command::overlap ||
-                        command >= Command::collectives))
+    if (options.raw && (command == Command::relay || command >= Command::overlap))
         throw UsageError(
             fmt::format("--raw: {} has no bare socket to compare with: expected "
                         "latency, bandwidth, sweep or aggregate",
@@ -221,10 +223,11 @@ void read_special(const po::variables_map& given, Options& options) {
     }
     if (given.count("wire")) {
         options.wire = given["wire"].as<double>();
-        if (command != Command::aggregate || !(*options.wire > 0))
-            throw UsageError("--wire: expected MB/s above 0, and aggregate");
+        const bool drawn = command == Command::aggregate || command == Command::report;
+        if (!drawn || !(*options.wire > 0))
+            throw UsageError("--wire: expected MB/s above 0, and aggregate or report");
     }
-    if (starts_nothing(command) && given.count("np"))
+    if (starts_nothing(command) && command != Command::report && given.count("np"))
         throw UsageError(fmt::format("--np: {} starts no ranks", name_of(command)));
     if (given.count("model")) {
         if (command != Command::predict)
@@ -243,6 +246,40 @@ void read_special(const po::variables_map& given, Options& options) {
         options.sizes = perturbed(options.sizes, read_number(given, "perturb", 0, 1024));
 }
 
+void check_file_name(const std::string& option, const std::string& name) {
+    if (name.empty()) throw UsageError(fmt::format("{} is empty: expected a file name", option));
+}
+
+void read_report(const po::variables_map& given, Options& options) {
+    const bool is_report = options.command == Command::report;
+    for (const char* name : {"output", "budget", "only", "compare", "again"})
+        if (given.count(name) && !given[name].defaulted() && !is_report)
+            throw UsageError(
+                fmt::format("--{}: found {}, expected report", name, name_of(options.command)));
+    options.seconds_given = !given["seconds"].defaulted();
+    if (!is_report) return;
+    for (const char* name : {"sizes", "plot", "csv", "peer"})
+        if (given.count(name))
+            throw UsageError(fmt::format(
+                "--{}: report chooses that itself; expected --only, --budget or --seconds", name));
+    options.budget = given["budget"].as<double>();
+    if (!(options.budget > 0) || options.budget > 86400)
+        throw UsageError(
+            fmt::format("--budget {}: expected seconds above 0 and up to 86400", options.budget));
+    options.output = given["output"].as<std::string>();
+    check_file_name("--output", options.output);
+    if (options.json.empty())
+        options.json = std::filesystem::path(options.output).replace_extension(".json");
+    if (options.json == options.output)
+        throw UsageError(
+            fmt::format("--output {}: the samples would go to the same file: expected "
+                        "another name, like report.html",
+                        options.output));
+    if (given.count("only")) options.only = words_of("only", given["only"].as<std::string>());
+    if (given.count("compare")) options.compare = given["compare"].as<std::string>();
+    options.again = given["again"].as<bool>();
+}
+
 void read_launch(const po::variables_map& given, Options& options) {
     options.settings = config::request_from(given);
     auto& words = options.for_launcher;
@@ -256,10 +293,6 @@ void read_launch(const po::variables_map& given, Options& options) {
     if (given.count("set"))
         for (const std::string& setting : given["set"].as<std::vector<std::string>>())
             words.insert(words.end(), {"--set", setting});
-}
-
-void check_file_name(const std::string& option, const std::string& name) {
-    if (name.empty()) throw UsageError(fmt::format("{} is empty: expected a file name", option));
 }
 
 }  // namespace
@@ -331,6 +364,7 @@ Options parse_command_line(int argc, const char* const* argv) {
             *file = given[name].as<std::string>();
             check_file_name(fmt::format("--{}", name), *file);
         }
+    read_report(given, options);
     return options;
 }
 

@@ -23,13 +23,15 @@ enum class Command {
     aggregate,
     relay,
     overlap,
+    efficiency,
     collectives,
     simulate,
     predict,
     fit,
-    plot
+    plot,
+    report
 };
-// Those that start no ranks.
+// Those that are no ranks.
 constexpr bool starts_nothing(Command command) {
     return command >= Command::simulate;
 }
@@ -63,6 +65,14 @@ struct Options {
     std::string json;                     // file; empty: none
     std::string plot;
     std::string csv;
+
+    // report
+    std::string output;             // the page
+    double budget = 300;            // seconds for the whole of it
+    bool seconds_given = false;     // then the budget does not matter
+    std::vector<std::string> only;  // parts; empty: all
+    std::string compare;            // an older record; empty: none
+    bool again = false;             // measure what is recorded already, too
 };
 
 Options parse_command_line(int argc, const char* const* argv);

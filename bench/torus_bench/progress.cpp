@@ -10,6 +10,10 @@
 namespace torusmp::bench {
 
 Progress::~Progress() {
+    clear();
+}
+
+void Progress::clear() {
     if (!shown_) return;
     fmt::print(stderr, "\r\033[K");
     std::fflush(stderr);
@@ -21,8 +25,9 @@ void Progress::expect(std::size_t steps) {
     start_ = Clock::now();
 }
 
-void Progress::step(const std::string& name) {
-    const std::size_t done = begun_++;
+void Progress::step(const std::string& name, std::size_t steps) {
+    const std::size_t done = begun_;
+    begun_ += steps;
     if (!shown_) return;
     fmt::print(stderr, "\r\033[Kmeasuring {}: {}", name,
                base::progress_text(done, steps_, Clock::now() - start_));

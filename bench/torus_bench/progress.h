@@ -20,8 +20,10 @@ class Progress {
 
     // So many steps, each about as long as the others, are ahead.
     void expect(std::size_t steps);
-    // The next one begins: "4 KiB, 2-D".
-    void step(const std::string& name);
+    // The next one begins: "4 KiB, 2-D". steps: as many of them as it is long.
+    void step(const std::string& name, std::size_t steps = 1);
+    // Makes room for a line of text.
+    void clear();
 
   private:
     using Clock = std::chrono::steady_clock;

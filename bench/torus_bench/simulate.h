@@ -4,7 +4,7 @@
 // Starts no ranks and sends nothing; called from main() alone.
 #pragma once
 
-#include "bench/torus_bench/figures.h"
+#include "bench/figures/figures.h"
 #include "bench/torus_bench/options.h"
 
 namespace torusmp::bench {

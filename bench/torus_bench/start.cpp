@@ -30,14 +30,6 @@ bool is_set(const char* name) {
     return value && *value;
 }
 
-// Beside this program where it is installed, one folder over in the build tree, or in PATH.
-std::string find_torus_run() {
-    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const fs::path& candidate : {here / "torus-run", here.parent_path() / "bin/torus-run"})
-        if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    return "torus-run";
-}
-
 void check_writable(const std::string& option, const std::string& file) {
     if (file.empty()) return;
     const fs::path path(file);
@@ -70,6 +62,13 @@ std::vector<std::string> launcher_words(const Options& options) {
 
 }  // namespace
 
+std::string find_torus_run() {
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+    for (const fs::path& candidate : {here / "torus-run", here.parent_path() / "bin/torus-run"})
+        if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    return "torus-run";
+}
+
 std::optional<Started> started_as_rank() {
     Started started;
     if (const char* mark = std::getenv(marker)) {
@@ -89,6 +88,7 @@ void check_files(const Options& options) {
     check_writable("--json", options.json);
     check_writable("--plot", options.plot);
     check_writable("--csv", options.csv);
+    check_writable("--output", options.output);
 }
 
 void start_ranks(const Options& options, int argc, const char* const* argv) {

@@ -20,6 +20,9 @@ std::optional<Started> started_as_rank();
 // Throws config::UsageError for a file to be written that cannot be.
 void check_files(const Options& options);
 
+// Beside this program where it is installed, one folder over in the build tree, or in PATH.
+std::string find_torus_run();
+
 // Does not return. Refuses wrong settings and files that cannot be written before anything starts:
 // throws config::ConfigError or config::UsageError; std::runtime_error if there is no torus-run.
 [[noreturn]] void start_ranks(const Options& options, int argc, const char* const* argv);

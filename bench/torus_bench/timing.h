@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "bench/torus_bench/figures.h"
+#include "bench/figures/figures.h"
 
 namespace torusmp::bench {
 

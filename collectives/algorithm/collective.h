@@ -65,7 +65,7 @@ class Collective : public Schedule {
         part_ = by_hosts.get();
         waiting_.reset();
         take(*this);
-        begin(name, call);
+        begin(name, call, area_inside(hosts));
     }
 
   private:

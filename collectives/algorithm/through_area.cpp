@@ -5,13 +5,16 @@ namespace torusmp::collectives {
 
 // As for a message that does not fit its receive.
 void ThroughArea::misfit(int from, const Area::Slot& slot, std::size_t expected) {
-    const core::Rank rank = group().rank_of(from);
     const std::uint64_t sizes = ~(~std::uint64_t{0} << 40);
     const std::size_t found = slot.what & sizes;
     if ((slot.what & ~sizes) != kind_ || found == expected)
-        return messages_->break_off(core::Error::mismatch, rank);
-    messages_->break_off(found > expected ? core::Error::truncated : core::Error::mismatch, rank,
-                         found, expected);
+        return messages_->break_off(core::Error::mismatch, group().rank_of(from));
+    misfit(from, found, expected);
+}
+
+void ThroughArea::misfit(int from, std::size_t found, std::size_t expected) {
+    messages_->break_off(found > expected ? core::Error::truncated : core::Error::mismatch,
+                         group().rank_of(from), found, expected);
 }
 
 }  // namespace torusmp::collectives

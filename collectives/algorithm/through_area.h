@@ -26,6 +26,7 @@ class ThroughArea : public Algorithm {
         gather,
         allgather,
         alltoall,
+        alltoallv,
         reduce_scatter
     };
     // To be called in start(). root: -1: there is none.
@@ -83,6 +84,8 @@ class ThroughArea : public Algorithm {
     const std::byte* contents_of(int from, std::size_t bytes) const {
         return area().contents(from, messages_->call(), bytes);
     }
+    // What it has left for this member has another size than expected: the call breaks off.
+    void misfit(int from, std::size_t found, std::size_t expected);
     // Calls take(member, what it has left) for all others in turn, as far as it is there. True: it
     // was called for all.
     template <class Take>

@@ -8,6 +8,7 @@ void Alltoall::start(void* in, const Blocks& in_blocks, const void* out, const B
     arguments_ = {static_cast<std::byte*>(in), in_blocks, static_cast<const std::byte*>(out),
                   out_blocks};
     const bool even = in_blocks.is_even() && out_blocks.is_even();
+    // Of uneven ones nobody knows all sizes, so the choice is that of the smallest.
     const std::size_t block = even ? out_blocks.size(0) : 0;
     run("alltoall", {-1, even ? block : Call::any_bytes},
         {.group = group(),

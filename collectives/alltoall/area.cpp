@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its blocks for the others, one after the other, and takes its own from
-// theirs.
+// theirs. Where blocks have sizes of their own, a table of where each ends stands in front of them;
+// a member whose blocks do not fit sends them, and says so there, since the others do not know.
+#include <cstdint>
+#include <vector>
+
 #include "collectives/algorithm/through_area.h"
 #include "collectives/alltoall/alltoall.h"
 
@@ -12,16 +16,25 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     using AlgorithmOf::AlgorithmOf;
 
     void start() override {
-        begin_call(Kind::alltoall);
-        block_ = call_.out_blocks.size(0);
-        all_ = block_ * std::size_t(size() - 1);
-        if (block_ != 0)
+        even_ = call_.in_blocks.is_even() && call_.out_blocks.is_even();
+        begin_call(even_ ? Kind::alltoall : Kind::alltoallv);
+        block_ = even_ ? call_.out_blocks.size(0) : 0;
+        all_ = block_ * others();
+        from_ = 0;
+        sends_ = false;
+        receives_.clear();
+        if (const std::size_t own = call_.out_blocks.size(member()); own != 0)
             std::memcpy(call_.in + call_.in_blocks.offset(member()),
-                        call_.out + call_.out_blocks.offset(member()), block_);
+                        call_.out + call_.out_blocks.offset(member()), own);
     }
 
   private:
+    // What a member says that sends its blocks; others say how many bytes they have left.
+    static constexpr std::uint64_t sends = std::uint64_t{1} << 33;
+    using End = std::uint32_t;
+
     bool move() override {
+        if (!even_) return (has_left() || leave_uneven()) && take_uneven() && messages_ended();
         return (has_left() || leave_blocks()) &&
                take_all(all_, [this](int from, const std::byte* blocks) {
                    if (block_ != 0)
@@ -38,11 +51,87 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         leave_for_all(all_);
         return true;
     }
-    // Of the block for `to` among those that `from` leaves: it has none for itself.
+
+    bool leave_uneven() {
+        const Blocks& blocks = call_.out_blocks;
+        const std::size_t all = table_bytes() + blocks.total(size()) - blocks.size(member());
+        sends_ = all > Area::largest;
+        std::byte* const room = claim(sends_ ? 0 : all);
+        if (room == nullptr) return false;
+        std::size_t end = 0;
+        for (int to = 0; to < size(); ++to) {
+            if (to == member()) continue;
+            const std::size_t bytes = blocks.size(to);
+            const std::byte* const block = call_.out + blocks.offset(to);
+            if (sends_) {
+                if (bytes != 0) post_send(to, {block, bytes});
+                continue;
+            }
+            if (bytes != 0) std::memcpy(room + table_bytes() + end, block, bytes);
+            end += bytes;
+            const auto end_here = End(end);
+            std::memcpy(room + index_of(to, member()) * sizeof(End), &end_here, sizeof end_here);
+        }
+        leave_for_all(sends_ ? sends : all);
+        return true;
+    }
+    bool take_uneven() {
+        for (; from_ < size(); ++from_) {
+            if (from_ == member()) continue;
+            const auto said = said_by(from_);
+            if (!said) return false;
+            const std::size_t bytes = call_.in_blocks.size(from_);
+            std::byte* const to = call_.in + call_.in_blocks.offset(from_);
+            if (*said == sends) {
+                if (bytes != 0) post_receive(from_, {to, bytes});
+                continue;
+            }
+            const std::byte* const left = contents_of(from_, *said);
+            const std::size_t index = index_of(member(), from_);
+            const std::size_t begin = index == 0 ? 0 : end_of(left, index - 1);
+            const std::size_t found = end_of(left, index) - begin;
+            if (found != bytes) {
+                misfit(from_, found, bytes);
+                return false;
+            }
+            if (bytes != 0) std::memcpy(to, left + table_bytes() + begin, bytes);
+        }
+        return true;
+    }
+    void post_send(int to, core::Buffer block) {
+        use_requests(others(), others());
+        send(index_of(to, member()), block, group().rank_of(to));
+    }
+    void post_receive(int from, core::Buffer block) {
+        use_requests(others(), others());
+        receive(index_of(from, member()), block, group().rank_of(from));
+        receives_.push_back(from);
+    }
+    bool messages_ended() {
+        for (int to = 0; sends_ && to < size(); ++to)
+            if (to != member() && call_.out_blocks.size(to) != 0 && !sent(index_of(to, member())))
+                return false;
+        for (const int from : receives_)
+            if (!received(index_of(from, member()))) return false;
+        return !failed();
+    }
+
+    std::size_t others() const { return std::size_t(size() - 1); }
+    std::size_t table_bytes() const { return others() * sizeof(End); }
+    static std::size_t end_of(const std::byte* left, std::size_t index) {
+        End end = 0;
+        std::memcpy(&end, left + index * sizeof end, sizeof end);
+        return end;
+    }
+    // Of the block for `to` among those of `from`: it has none for itself.
     static std::size_t index_of(int to, int from) { return std::size_t(to < from ? to : to - 1); }
 
-    std::size_t block_ = 0;
+    bool even_ = true;
+    std::size_t block_ = 0;  // of even ones
     std::size_t all_ = 0;
+    int from_ = 0;               // whose blocks come next
+    bool sends_ = false;         // this member's blocks do not fit
+    std::vector<int> receives_;  // from members whose do not
 };
 
 }  // namespace

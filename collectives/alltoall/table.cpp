@@ -21,9 +21,6 @@ bool on_links(const Group& group) {
 bool is_even(const Conditions& c) {
     return c.even;
 }
-bool is_even_and_fits_area(const Conditions& c) {
-    return c.even && fits_area(c);
-}
 bool is_near_and_fits(const Conditions& c) {
     const bool too_large = c.bytes * std::size_t(c.group.size()) > rings_up_to;
     return !too_large && (c.bytes <= detours_up_to || on_links(c.group));
@@ -40,12 +37,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
          .help = "How an alltoall goes, by the size of a block.",
          .defaults = "host: area<4KiB pairs; crowded: area<4KiB pairs; links: rings<1MiB pairs",
          .example = "links: rings<64KiB pairs"},
-        {{{.name = "area",
-           .help = "left where each rank takes its own",
-           .applies = is_even_and_fits_area,
-           .instead = "lines",
-           .area = true},
-          area},
+        {{area_row("left where each rank takes its own", "lines"), area},
          {{.name = "rings",
            .help = "from neighbour to neighbour",
            .applies = is_even,

@@ -62,6 +62,7 @@ class Area {
     Area(const Area&) = delete;
     Area& operator=(const Area&) = delete;
 
+    const Group& group() const { return group_; }
     // Whether groups like this one can have areas.
     static bool fits(const Group& group);
 
@@ -87,8 +88,9 @@ class Area {
 
     // ---- of calls that have begun, once the area is there ----
     // Where this member's contents for a call go; null: the others are not done with what stands
-    // there.
+    // there, or a call of ours that is still under way may want that slot first.
     std::byte* claim(std::uint64_t call, std::size_t bytes) {
+        if (call > active_.front() + (bytes > inline_bytes ? room_mask_ : mask_)) return nullptr;
         std::uint64_t& written = written_[call & mask_];
         if (written > others_done_ && !others_are_past(written)) return nullptr;
         if (bytes > inline_bytes) {

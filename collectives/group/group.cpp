@@ -41,10 +41,9 @@ Group::Group(core::Runtime& runtime, std::vector<Rank> members, core::Context co
     });
     if (direct_)
         situation_ = runtime.options().oversubscribed ? Situation::crowded : Situation::host;
-    // Parts of other collectives begin in no common order, which an area wants.
-    if (kind != Kind::whole && kind != Kind::ordered) return;
-    ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
-    if (Area::fits(*this))
+    if (kind == Kind::whole || kind == Kind::ordered)
+        ledger_ = std::make_unique<Ledger>(*this, core::Tag(kind));
+    if (kind != Kind::leaders && Area::fits(*this))
         area_ = std::make_unique<Area>(*this, tags_.beside(0), Area::slots_of(size()));
 }
 

@@ -167,7 +167,9 @@ class Group {
 struct Hosts {
     explicit Hosts(Group& group);
 
-    // The numbers of the parts of collectives over hosts, see Schedule::nest().
+    // The numbers of the parts of collectives over hosts, see Schedule::nest(). Those inside a host
+    // come first: in the area of the host's members each part of a call has a number of its own.
+    static constexpr std::uint64_t parts_inside = 2;
     enum Part : int {
         broadcast_inside = 1,
         reduce_inside,

@@ -4,7 +4,7 @@
 namespace torusmp::collectives::scatter {
 
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> area, optimal, apart;
+extern AlgorithmMaker<Arguments> area, optimal, apart, one;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
@@ -16,7 +16,8 @@ const AlgorithmsFor<Arguments>& algorithms() {
         {{area_row("small blocks left where each rank takes its own", "apart"), area},
          {{.name = "optimal", .help = "over all links of the root at once, furthest first"},
           optimal},
-         {{.name = "apart", .help = "a message to each rank"}, apart}});
+         {{.name = "apart", .help = "a message to each rank"}, apart},
+         {{.name = "one", .help = "one message at a time leaves the root, to compare with"}, one}});
     return table;
 }
 

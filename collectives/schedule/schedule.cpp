@@ -13,8 +13,10 @@ Schedule::~Schedule() = default;
 void Schedule::fix() {
     fixed_tag_ = group().tags().next_fixed();
     fixed_calls_ = 0;
-    if (group().area() != nullptr)
-        fixed_area_ = std::make_unique<Area>(group(), group().tags().beside(*fixed_tag_),
+    Group* inside = &group();
+    if (Hosts* const hosts = group().hosts()) inside = &hosts->local;
+    if (inside->area() != nullptr)
+        fixed_area_ = std::make_unique<Area>(*inside, inside->tags().beside(*fixed_tag_),
                                              Area::slots_of_one, group().tags().fixed_before());
 }
 
@@ -23,9 +25,21 @@ void Schedule::forget_fixed() {
     fixed_area_.reset();
 }
 
+const Schedule& Schedule::outermost() const {
+    const Schedule* schedule = this;
+    while (schedule->whole_ != nullptr) schedule = schedule->whole_;
+    return *schedule;
+}
+
 Area* Schedule::area() const {
+    if (!nested_) return fixed_tag_ ? fixed_area_.get() : group().area();
+    Area* const area = outermost().messages_.area();
+    return area != nullptr && &area->group() == &group() ? area : nullptr;
+}
+
+Area* Schedule::area_inside(const Hosts& hosts) const {
     if (nested_) return nullptr;
-    return fixed_tag_ ? fixed_area_.get() : group().area();
+    return fixed_tag_ ? fixed_area_.get() : hosts.local.area();
 }
 
 void Schedule::set_asleep(bool asleep) {
@@ -48,9 +62,17 @@ void Schedule::keep(const Call& call) {
 
 void Schedule::begin(std::string_view name, const Call& call, Area* area) {
     reset(name);
-    if (nested_) return;  // the schedule that this is a part of has been checked, and advances it
+    if (nested_) {  // the schedule that this is a part of has been checked, and advances it
+        if (area != nullptr)
+            messages_.use_area(area, outermost().messages_.call() + std::uint64_t(number_ - 1));
+        return;
+    }
     if (area != nullptr) {
-        messages_.use_area(area, fixed_tag_ ? fixed_calls_ : group().tags().count());
+        // The whole enters before its parts and leaves behind them, so that it does not matter in
+        // which order those of several calls begin.
+        const std::uint64_t number = fixed_tag_ ? fixed_calls_ : group().tags().count();
+        messages_.use_area(area,
+                           &area->group() == &group() ? number : number * Hosts::parts_inside);
         area->enter(messages_.call());
     }
     keep(call);
@@ -80,6 +102,7 @@ void Schedule::reset(std::string_view name) {
 
 void Schedule::nest(Schedule& part, int number) {
     part.nested_ = true;
+    part.whole_ = this;
     part.number_ = number;
     parts_.push_back(&part);
 }
@@ -124,7 +147,7 @@ bool Schedule::advance() {
     if (!finished) return false;
     messages_.use_none();
     if (Area* const area = messages_.area()) {
-        area->leave(messages_.call());
+        if (!nested_) area->leave(messages_.call());
         messages_.use_area(nullptr, 0);
     }
     if (entered_) group().ledger().leave(messages_.tag());

@@ -85,8 +85,11 @@ class Schedule : public core::Task, protected Steps {
     // messages(), or its own.
     void take(Steps& steps) { steps_ = &steps; }
     Messages& messages() { return messages_; }
-    // Where calls of this schedule may go through; null: there is none, or this is a part.
+    // Where calls of this schedule may go through; null: there is none. A part goes through the
+    // area of its host that the whole has entered.
     Area* area() const;
+    // The same for the parts of a call over hosts.
+    Area* area_inside(const Hosts& hosts) const;
     // From now on this schedule starts and advances `part` as a part of its own. number: tells
     // parts on one group apart, 1 to 7; parts that have parts of their own leave these bits 0, so
     // 8, 16 or 24; 0: it does the work of this very schedule.
@@ -96,6 +99,7 @@ class Schedule : public core::Task, protected Steps {
 
   private:
     void forget_fixed();
+    const Schedule& outermost() const;
     core::Waits::Collective open() const;
     void add_peers(core::Waits::Collective& open) const;
     void keep(const Call& call);
@@ -114,7 +118,8 @@ class Schedule : public core::Task, protected Steps {
     std::uint64_t fixed_calls_ = 0;
     std::vector<Schedule*> parts_;
     bool nested_ = false;
-    int number_ = 0;  // as a part
+    const Schedule* whole_ = nullptr;  // what this is a part of
+    int number_ = 0;                   // as a part
     Call call_{};
     std::string_view elements_;
     std::size_t element_ = 0;

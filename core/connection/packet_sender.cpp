@@ -119,8 +119,7 @@ void PacketSender::enqueue(Connection& connection, Outgoing& item, Queue queue) 
     backlog_.push_back(&connection);
 }
 
-// Messages first, then the streams in turns.
-bool PacketSender::flush(Connection& connection) {
+bool PacketSender::flush_messages(Connection& connection) {
     bool moved = false;
     collect_grants(connection);
     while (!connection.messages.empty() && connection.may_enter()) {
@@ -128,6 +127,19 @@ bool PacketSender::flush(Connection& connection) {
         item->emit(connection);
         moved = true;
     }
+    return moved;
+}
+
+// A fault found on the way leaves the connection down and its queues empty.
+bool PacketSender::make_way(Connection& connection) {
+    if (connection.down) return false;
+    flush_messages(connection);
+    return !connection.down && connection.messages.empty() && connection.may_enter();
+}
+
+// Messages first, then the streams in turns.
+bool PacketSender::flush(Connection& connection) {
+    bool moved = flush_messages(connection);
     while (connection.messages.empty() && !connection.streams.empty() && connection.may_enter()) {
         Outgoing* item = connection.streams.pop();
         if (!item->emit(connection)) connection.streams.push(*item);

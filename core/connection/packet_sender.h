@@ -61,6 +61,14 @@ class PacketSender {
     void send_bytes(Connection& connection, Peer& peer, PacketKind kind, transport::ConstBytes body,
                     std::uint32_t context, Tag tag);
 
+    // Whether a packet of ours may leave at once: nothing waits, and there is a credit. Credits of
+    // a direct connection that have come home since the last poll are taken first, so one who sends
+    // and does not poll has to queue only where the other end is really behind.
+    bool may_leave(Connection& connection) {
+        return (connection.messages.empty() && connection.may_enter()) ||
+               (!connection.link && make_way(connection));
+    }
+
     // ---- queues ----
     enum class Queue { message, stream };
     void enqueue(Connection& connection, Outgoing& item, Queue queue);
@@ -90,6 +98,8 @@ class PacketSender {
 
   private:
     bool flush(Connection& connection);
+    bool flush_messages(Connection& connection);
+    [[gnu::noinline]] bool make_way(Connection& connection);
     // Credits that return with a packet. On links they never do: the packet may have to wait behind
     // one that is held until credits return, and those may be stuck behind a held packet at the
     // other end.

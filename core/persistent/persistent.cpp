@@ -69,8 +69,9 @@ void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
             return writes_.begin(request, ready.receive_handle, ready.memory, true);
     }
     if (buffer.bytes < commons_.options.eager_limit) {
-        if (!connection.messages.empty() || !connection.may_enter())
-            return messages_.queue(request, peer, connection);
+        if (!sender_.may_leave(connection))
+            return peer.dead ? sends_.finish(request, Error::unreachable)
+                             : messages_.queue(request, peer, connection);
         PacketHeader header = sender_.header_to(peer, PacketKind::flow_eager, buffer.bytes);
         header.sequence = peer.send_sequence++;
         header.context = flow.label;

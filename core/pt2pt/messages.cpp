@@ -22,8 +22,8 @@ bool Messages::send_at_once(transport::ConstBytes message, Rank dest, Context co
     Peer& peer = connections_.peer(dest);
     Connection* const connection = peer.via;
     if (message.size() >= commons_.options.eager_limit || connection == nullptr || peer.dead ||
-        !connection->messages.empty() || !connection->may_enter() ||
-        !announcements_.count_sent(dest, context, tag)) [[unlikely]]
+        !sender_.may_leave(*connection) || !announcements_.count_sent(dest, context, tag))
+        [[unlikely]]
         return false;
     sender_.transmit_eager(*connection, peer, context, tag, message);
     return true;
@@ -44,8 +44,9 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
         buffer.bytes >= commons_.options.eager_limit || mode == SendMode::synchronous;
     if (!large) {
         Connection& connection = link != nullptr ? *link : connections_.to(peer);
-        if (!connection.messages.empty() || !connection.may_enter())
-            return queue(request, peer, connection);
+        if (!sender_.may_leave(connection))
+            return peer.dead ? sends_.finish(request, Error::unreachable)
+                             : queue(request, peer, connection);
         PacketHeader header = sender_.header_to(peer, PacketKind::eager, buffer.bytes);
         header.sequence = peer.send_sequence++;
         header.context = context;

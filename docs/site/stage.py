@@ -20,7 +20,8 @@ def main(sources, out, *made):
     sources, out = pathlib.Path(sources).resolve(), pathlib.Path(out)
     places = {(sources / path).resolve(): name for path, name in ELSEWHERE.items()}
     places |= {page.resolve(): page.name for page in sorted((sources / "docs").glob("*.md"))}
-    pictures = {picture.resolve(): picture.name for picture in (sources / "docs").glob("*.svg")}
+    pictures = {picture.resolve(): picture.name for kind in ("*.svg", "*.png")
+                for picture in (sources / "docs").glob(kind)}
     texts = {name: page.read_text() for page, name in places.items()}
     texts["licence.md"] = "# Licence\n\n    " + texts["licence.md"].replace("\n", "\n    ")
     for page in made:

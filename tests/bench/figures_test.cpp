@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/torus_bench/figures.h"
+#include "bench/figures/figures.h"
 
 using namespace torusmp::bench;
 

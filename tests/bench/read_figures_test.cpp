@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/json.h"
-#include "bench/torus_bench/read_figures.h"
-#include "bench/torus_bench/svg.h"
+#include "bench/figures/read_figures.h"
+#include "bench/figures/svg.h"
 
 using namespace torusmp::bench;
 using Catch::Contains;

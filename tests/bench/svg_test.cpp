@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/torus_bench/svg.h"
+#include "bench/figures/svg.h"
 
 using namespace torusmp::bench;
 

@@ -110,14 +110,18 @@ bool Job::turn() {
     return true;
 }
 
-// No event is left: ranks that can still move something by themselves do.
+// No event is left: ranks that can still move something by themselves do. What they leave in memory
+// that they share is no event and ends no task, so those that looked before look again.
 bool Job::sweep() {
+    constexpr int looks = 2;
     bool moved = false;
-    for (std::size_t i = 0; i < alive_.size(); ++i)
-        if (alive_[i] && !stopped_[i] && (*this)[Rank(i)].progress()) {
-            make_ready(i);
+    for (std::size_t i = 0; i < looks * alive_.size() && (!moved || i % alive_.size() != 0); ++i) {
+        const std::size_t rank = i % alive_.size();
+        if (alive_[rank] && !stopped_[rank] && (*this)[Rank(rank)].progress()) {
+            make_ready(rank);
             moved = true;
         }
+    }
     return moved || !world().idle();
 }
 

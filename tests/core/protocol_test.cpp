@@ -295,6 +295,44 @@ TEST_CASE("the short way of a send takes no message that must wait, is large or 
     CHECK(announced.status().bytes == small.size());
 }
 
+TEST_CASE("a sender that does not poll uses the credits that have come home meanwhile",
+          "[core][protocol]") {
+    std::vector<std::byte> small(40), room(40);
+    SendRequest waits, send;
+    JobOptions options = line(1, ways[0], ways[0]);
+    options.dims = {2};
+    options.direct = true;
+    Job job(options);
+    const auto fill_credits = [&] {
+        int sent = 0;
+        while (job[0].send_at_once(small, 1, 7, 1)) ++sent;
+        return sent;
+    };
+    // The sender computes from here on; the other end takes what has come, and gives credits back.
+    const auto other_end = [&] {
+        job.stop(0);
+        job.settle();
+    };
+    job[0].send(send, Buffer(small.data(), small.size()), 1, 7, 1);
+    job.settle();  // they are connected
+    REQUIRE(fill_credits() > 0);
+    other_end();
+    CHECK(fill_credits() > 0);
+    // Those that wait leave first.
+    job[0].send(waits, Buffer(small.data(), small.size()), 1, 7, 1);
+    REQUIRE_FALSE(waits.complete());
+    other_end();
+    CHECK(fill_credits() > 0);
+    CHECK(waits.complete());
+    job.go_on(0);
+    job.settle();
+    while (job[1].probe(0, 7, 1)) {
+        ReceiveRequest receive;
+        job[1].receive_block(receive, room, 0, 7, 1);
+        REQUIRE(receive.complete());
+    }
+}
+
 TEST_CASE("messages by named cables of a ring of two use each, and match in order",
           "[core][protocol]") {
     for (const bool large : {false, true}) {

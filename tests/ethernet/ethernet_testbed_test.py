@@ -69,21 +69,25 @@ class LossyCable(CableTest):
         self.run_here(TRANSPORT_TEST, "[contract]")
 
 
-class Jobs(TestbedTest):
+class TorusTest(TestbedTest):
     """A torus of hosts."""
+    torus = "2x2x2"
 
     def setUp(self):
         super().setUp()
         self.testbed = self.name()
-        tool("up", "2x2x2", "--name", self.testbed)
+        tool("up", self.torus, "--name", self.testbed)
 
-    def job(self, *settings):
-        words = [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec"]
+    def job(self, *settings, agent="ip netns exec", path=None):
+        words = [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", agent]
         for setting in settings:
             words += ["--set", setting]
+        environment = dict(os.environ, PATH=f"{path}:{os.environ['PATH']}") if path else None
         return subprocess.run([*words, JOB, "--messages", "300"], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=PATIENCE)
+                              text=True, timeout=PATIENCE, env=environment)
 
+
+class Jobs(TorusTest):
     def test_messages_go_in_frames(self):
         for settings in ([], ["transport.checksum=true"]):
             done = self.job("transport.use=ethernet", *settings)
@@ -91,23 +95,61 @@ class Jobs(TestbedTest):
             self.assertEqual(done.stderr, "")
 
 
+def folder_with_helper(test):
+    """A folder that everybody may enter, with a helper that may open sockets."""
+    if os.environ.get("TESTBED_WAS_USER"):
+        test.skipTest("this takes a user beside root")
+    # Not on a file system that ignores capabilities.
+    folder = tempfile.mkdtemp(prefix="torus-ethernet-test-")
+    test.addCleanup(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    helper = shutil.copy(HELPER, folder)
+    os.chmod(helper, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+    done = subprocess.run(["setcap", "cap_net_raw=ep", helper], capture_output=True, text=True)
+    if done.returncode:
+        test.skipTest(f"files get no capabilities here: {done.stderr.strip()}")
+    return folder
+
+
+class UserJobs(TorusTest):
+    """Jobs of a user without privilege."""
+    torus = "2x2"
+
+    def setUp(self):
+        self.programs = folder_with_helper(self)
+        done = subprocess.run([*NOBODY, TORUS_RUN, "--version"], capture_output=True, text=True)
+        if done.returncode:
+            self.skipTest(f"other users cannot run what was built here: {done.stderr.strip()}")
+        super().setUp()
+
+        # Starts node daemons, and so ranks, as that user.
+        self.agent = os.path.join(self.programs, "agent")
+        with open(self.agent, "w") as script:
+            script.write(f'#!/bin/sh\nhost=$1\nshift\nexec ip netns exec "$host" {" ".join(NOBODY)} "$@"\n')
+        os.chmod(self.agent, 0o755)
+
+    def test_messages_go_in_frames_where_the_helper_may_open_sockets(self):
+        done = self.job("transport.use=ethernet", agent=self.agent, path=self.programs)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "")
+
+    def test_without_the_helper_the_job_says_what_to_run(self):
+        os.remove(os.path.join(self.programs, "torus-ethernet"))
+        done = self.job("transport.use=ethernet", agent=self.agent)
+        if done.returncode == 0:
+            self.skipTest("a helper is installed where this build looks for it")
+        self.assertIn("setcap cap_net_raw=ep", done.stderr)
+        self.assertIn("or set transport.use to auto", done.stderr)
+
+
 class Helper(CableTest):
     """A user without privilege, and the program that opens sockets."""
 
     def setUp(self):
-        if os.environ.get("TESTBED_WAS_USER"):
-            self.skipTest("this takes a user beside root")
-        super().setUp()
-        # Not on a file system that ignores capabilities.
-        self.programs = tempfile.mkdtemp(prefix="torus-ethernet-test-")
-        self.addCleanup(shutil.rmtree, self.programs)
-        os.chmod(self.programs, 0o755)
-        self.helper = shutil.copy(HELPER, self.programs)
+        self.programs = folder_with_helper(self)
+        self.helper = os.path.join(self.programs, "torus-ethernet")
         self.test = shutil.copy(ETHERNET_TEST, self.programs)
-        os.chmod(self.helper, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
-        done = subprocess.run(["setcap", "cap_net_raw=ep", self.helper], capture_output=True, text=True)
-        if done.returncode:
-            self.skipTest(f"files get no capabilities here: {done.stderr.strip()}")
+        super().setUp()
 
     def nobody(self, *words):
         name, device = self.ends[0]

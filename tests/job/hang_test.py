@@ -100,8 +100,9 @@ class Job:
 
     @staticmethod
     def read(stream, to):
-        for line in stream:
-            to.put(line.rstrip("\n"))
+        with stream:
+            for line in stream:
+                to.put(line.rstrip("\n"))
         to.put(None)
 
     def await_places(self, deadline):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of the testbed: testbed_test.py TORUS_INFO [CLASS]."""
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -71,6 +72,16 @@ class UpAndDown(TestbedTest):
                                 capture_output=True).stdout
         self.assertIn("tbf", shaped)
         self.assertIn("100Mbit", shaped)
+        self.assertRegex(shaped, r"burst 128Kb ")
+        tool("down", name)
+        self.expect_no_trace(name)
+
+    def test_a_link_lets_no_more_pass_at_once_than_the_plan_says(self):
+        name = self.name()
+        tool("up", "2", "--name", name, "--mbit", "20", "--burst", "20000")
+        shaped = subprocess.run(["tc", "-n", Plan(name, [2]).host(0), "-j", "qdisc", "show", "dev", "d0p"],
+                                text=True, capture_output=True).stdout
+        self.assertAlmostEqual(json.loads(shaped)[0]["options"]["burst"], 20000, delta=100)
         tool("down", name)
         self.expect_no_trace(name)
 

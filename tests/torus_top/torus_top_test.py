@@ -336,12 +336,30 @@ class Served(Case):
             self.assertEqual(sum(s.value for s in families["torusmp_rank_state"].samples), 4)
         except ModuleNotFoundError:
             self.assertIn("torusmp_rank_cpu_seconds_total{", metrics)
+        self.check_dashboard(metrics)
         with self.assertRaises(urllib.error.HTTPError) as refused:
             self.get(where, {"Host": "elsewhere.example"})
         self.assertEqual(refused.exception.code, 403)
         refused.exception.close()
         self.finish()
         self.until(lambda: json.loads(self.get(where + "api/state"))["exit_code"] == 0)
+
+    def check_dashboard(self, metrics):
+        """The dashboard asks for metrics and labels that there are."""
+        names = set(re.findall(r"^(\w+)(?=[{ ])", metrics, re.M)) | set(re.findall(r"(\w+)=\"", metrics))
+        names |= {"job", "instance"}  # Prometheus adds these
+        dashboard = json.loads((SOURCE / "examples/monitoring/grafana-dashboard.json").read_text())
+        asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+        self.assertGreater(len(asked), 5)
+        for expression in asked:
+            words = re.findall(r"\btorusmp_\w+", expression)
+            self.assertTrue(words, expression)
+            for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", expression):
+                words += labels.replace(" ", "").split(",")
+            self.assertLessEqual(set(words), names, expression)
+        for panel in dashboard["panels"]:
+            for target in panel["targets"]:
+                self.assertLessEqual(set(re.findall(r"{{(\w+)}}", target.get("legendFormat", ""))), names)
 
     def test_a_port_that_is_taken(self):
         self.start_job("traffic", 2)

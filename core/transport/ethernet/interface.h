@@ -44,7 +44,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     void prepare_sleep() override;
     void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
-    int descriptor() override { return epoll_.get(); }
+    int descriptor() override { return connections_.descriptor(); }
     void wake() noexcept override { connections_.wake(); }
 
     // What all sessions of this interface have counted.
@@ -89,9 +89,9 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     const std::vector<PortOptions> ports_;
     std::map<std::uint32_t, Device> devices_;  // by port
     tcp::TcpInterface connections_;
-    base::Descriptor epoll_;
     Alarm alarm_;
     bool is_alarm_set_ = false;
+    Clock::time_point confirm_at_ = Clock::time_point::max();  // what is owed, if still asleep then
     std::vector<std::unique_ptr<EthernetChannel>> channels_;
     // Replaced; until the end of a poll, which may be about to use them.
     std::vector<std::unique_ptr<EthernetChannel>> replaced_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "core/transport/common/crc32c.h"
 #include "core/transport/tcp/channel.h"
@@ -20,6 +21,27 @@ constexpr unsigned most_singles = 4;
 // From this size on a payload is worth a system call of its own rather than a copy.
 constexpr std::size_t worth_a_call = 4096;
 constexpr std::size_t most_queued = 64u << 10;  // bytes of small frames that wait for company
+// Up to this size a copy costs less than what the kernel takes longer over a list of parts.
+constexpr std::size_t most_joined = 256;
+
+// One system call for all parts, of so many bytes together.
+ssize_t give(int socket, std::span<iovec> parts, std::size_t bytes) {
+    constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    if (parts.size() == 1) return ::send(socket, parts[0].iov_base, bytes, flags);
+    if (bytes <= most_joined) {
+        std::array<std::byte, most_joined> whole;
+        std::size_t at = 0;
+        for (const iovec& part : parts) {
+            std::memcpy(whole.data() + at, part.iov_base, part.iov_len);
+            at += part.iov_len;
+        }
+        return ::send(socket, whole.data(), bytes, flags);
+    }
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    return sendmsg(socket, &message, flags);
+}
 
 }  // namespace
 
@@ -96,10 +118,7 @@ void TcpChannel::send_gathered(const FrameHead& head, ConstBytes front, ConstByt
     };
     add(out_.front(), out_.size());
     for (const ConstBytes& part : frame) add(part.data(), part.size());
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = count;
-    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = give(socket_.get(), {parts.data(), count}, bytes);
     std::size_t taken = sent > 0 ? std::size_t(sent) : 0;
     if (taken == bytes) [[likely]]
         return out_.clear();
@@ -274,16 +293,14 @@ bool TcpChannel::flush_some() {
         new_piece = add_piece();
     }
     if (count == 0) return false;
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = count;
-    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const std::size_t offered = old_piece + queued + new_piece;
+    const ssize_t sent = give(socket_.get(), {parts.data(), count}, offered);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         fail(fmt::format("sending failed: {}", std::strerror(errno)));
         return false;
     }
     std::size_t taken = sent > 0 ? std::size_t(sent) : 0;
-    const bool all = taken == old_piece + queued + new_piece;
+    const bool all = taken == offered;
     const auto take = [&](std::size_t most) {
         const std::size_t part = std::min(taken, most);
         taken -= part;

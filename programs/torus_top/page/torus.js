@@ -58,10 +58,11 @@ function drawTorus() {
       if (back && back.to !== number) back = null;
       items.push({ depth: (place.depth + places.get(next.rank).depth) / 2, link: [place, places.get(next.rank), next.wraps, d, out, back] });
     }
-  for (const place of places.values()) items.push({ depth: place.depth + 1e-3, place });
-  items.sort((a, b) => a.depth - b.depth);
-  for (const item of items) item.place ? drawRank(context, item.place, size) : drawLink(context, item.link, point, dims, size, dark);
-  torusView.places = [...places.values()];
+  const farther = (a, b) => a.depth - b.depth;
+  for (const item of items.sort(farther)) drawLink(context, item.link, point, dims, size, dark);
+  // Over all links: a number that a link crosses cannot be read.
+  torusView.places = [...places.values()].sort(farther);
+  for (const place of torusView.places) drawRank(context, place, size);
   canvas.dataset.ranks = String(places.size);
 }
 

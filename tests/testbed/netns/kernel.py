@@ -116,11 +116,12 @@ def devices_in(namespace):
 
 # ---- shaping ----
 
-def shape_lines(device, mbit):
-    """tbf: bursts of 2 ms, but never below a few of the 64 KiB segments that TCP hands down whole."""
+def shape_lines(device, mbit, burst=None):
+    """tbf: bursts of 2 ms, but never below a few of the 64 KiB segments that TCP hands down whole, unless the
+    plan says how much: tbf then cuts the segments itself."""
     if not mbit:
         return []
-    burst = max(128 << 10, int(mbit * 1e6 / 8 * 0.002))
+    burst = burst or max(128 << 10, int(mbit * 1e6 / 8 * 0.002))
     return [f"qdisc replace dev {device} root tbf rate {int(mbit * 1e6)}bit burst {burst} limit {burst + (2 << 20)}"]
 
 

@@ -84,11 +84,11 @@ def direction_name(dimension, sign):
 
 class Plan:
     def __init__(self, name, dims, *, open_dims=(), mbit=None, mtu=9000, routes=True, management=True,
-                 ipv4=True, ranks_per_node=None):
+                 ipv4=True, ranks_per_node=None, burst=None):
         self.name, self.dims = name, list(dims)
         self.open_dims = sorted(set(open_dims))
         self.mbit, self.mtu, self.routes, self.management = mbit, mtu, routes, management
-        self.ipv4, self.ranks_per_node = ipv4, ranks_per_node
+        self.ipv4, self.ranks_per_node, self.burst = ipv4, ranks_per_node, burst
         self.check()
         self.torus = Torus(self.dims, [d not in self.open_dims for d in range(len(self.dims))])
         self.cables = self.planned_cables()
@@ -235,12 +235,14 @@ class Plan:
     def to_json(self):
         return {"name": self.name, "dims": self.dims, "open": self.open_dims, "mbit": self.mbit,
                 "mtu": self.mtu, "routes": self.routes, "management": self.management, "ipv4": self.ipv4,
-                "ranks_per_node": self.ranks_per_node, "cables": self.cables, "faults": self.faults}
+                "ranks_per_node": self.ranks_per_node, "burst": self.burst, "cables": self.cables,
+                "faults": self.faults}
 
     @staticmethod
     def from_json(saved):
         plan = Plan(saved["name"], saved["dims"], open_dims=saved["open"], mbit=saved["mbit"],
                     mtu=saved["mtu"], routes=saved["routes"], management=saved["management"],
-                    ipv4=saved["ipv4"], ranks_per_node=saved["ranks_per_node"])
+                    ipv4=saved["ipv4"], ranks_per_node=saved["ranks_per_node"],
+                    burst=saved.get("burst"))
         plan.cables, plan.faults = saved["cables"], saved["faults"]
         return plan

@@ -325,7 +325,7 @@ def shaping(plan, node, device, before=None):
     """tc lines that take a device from the faults it had `before` (None: it is new) to those it has now."""
     now = plan.faults.get(f"{node}:{device}", {})
     rate, loss = now.get("rate", plan.mbit), now.get("loss")
-    lines = kernel.shape_lines(device, rate) + kernel.loss_lines(device, loss)
+    lines = kernel.shape_lines(device, rate, plan.burst) + kernel.loss_lines(device, loss)
     if not rate and before and before.get("rate", plan.mbit):
         lines.append(f"qdisc del dev {device} root")
     if not loss and before and before.get("loss"):

@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include "base/json.h"
+#include "bench/predict/command.h"
 #include "bench/predict/model.h"
-#include "bench/torus_bench/predict.h"
 
 namespace torusmp::bench {
 namespace {

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/torus_bench/figures.h"
+#include "base/json.h"
+#include "bench/figures/figures.h"
 
 namespace torusmp::bench {
 
@@ -13,9 +14,12 @@ struct Recorded {
     std::string command;
     std::vector<Fact> facts;
     Table table;
+    std::vector<LinkTraffic> links = {};
 };
 
-// Throws std::runtime_error that names the file, what was found and what was expected.
+// Throws std::runtime_error that says what was found and what was expected.
+Recorded recorded_of(const base::Json& json);
+// The same of a file, which the error names.
 Recorded read_figures(const std::string& file);
 
 // Several files in one: the curves of each, named by its file. Throws std::runtime_error for tables

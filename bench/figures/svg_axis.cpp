@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/torus_bench/svg_axis.h"
+#include "bench/figures/svg_axis.h"
 
 #include <fmt/format.h>
 

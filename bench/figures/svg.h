@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "bench/torus_bench/figures.h"
+#include "bench/figures/figures.h"
 
 namespace torusmp::bench {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/torus_bench/figures.h"
+#include "bench/figures/figures.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,9 @@ struct Layout {
     std::vector<bool> opens_group;
 };
 
-std::string row_text(const Table& table, const Row& row) {
+}  // namespace
+
+std::string row_name(const Table& table, const Row& row) {
     if (!row.label.empty()) return row.label;
     return table.key == "bytes" ? size_text(row.bytes) : std::to_string(row.bytes);
 }
@@ -40,10 +42,12 @@ std::string cell_text(const Column& column, double value) {
     return column.count && std::isfinite(value) ? fmt::format("{:.0f}", value) : shorten(value);
 }
 
+namespace {
+
 Layout lay_out(const Table& table) {
     Layout layout;
     for (const Row& row : table.rows) {
-        layout.sizes.push_back(row_text(table, row));
+        layout.sizes.push_back(row_name(table, row));
         layout.size_width = std::max(layout.size_width, layout.sizes.back().size());
     }
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -99,7 +103,9 @@ std::string group_line(const Table& table, Layout& layout) {
     return any ? out + "\n" : "";
 }
 
-std::string quoted(std::string_view text) {
+}  // namespace
+
+std::string json_quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\')
@@ -111,6 +117,8 @@ std::string quoted(std::string_view text) {
     }
     return out + "\"";
 }
+
+namespace {
 
 // JSON knows no infinity; a figure that could not be computed is null.
 std::string json_number(double value) {
@@ -134,8 +142,8 @@ std::string json_figure(const Figure& figure) {
 }
 
 std::string json_row(const std::string& key, const Row& row) {
-    return fmt::format("\n  {{{}:{},\"figures\":{},\"x\":{},\"beside\":{}}}", quoted(key),
-                       row.label.empty() ? std::to_string(row.bytes) : quoted(row.label),
+    return fmt::format("\n  {{{}:{},\"figures\":{},\"x\":{},\"beside\":{}}}", json_quoted(key),
+                       row.label.empty() ? std::to_string(row.bytes) : json_quoted(row.label),
                        json_list(row.figures, json_figure), row.bytes, row.beside);
 }
 
@@ -143,8 +151,8 @@ std::string json_link(const LinkTraffic& link) {
     return fmt::format(
         "\n  {{\"rank\":{},\"direction\":{},\"device\":{},\"peer\":{},\"bytes_sent\":{},"
         "\"bytes_received\":{},\"packets_sent\":{}}}",
-        link.rank, quoted(link.direction), quoted(link.device), link.peer, link.bytes_sent,
-        link.bytes_received, link.packets_sent);
+        link.rank, json_quoted(link.direction), json_quoted(link.device), link.peer,
+        link.bytes_sent, link.bytes_received, link.packets_sent);
 }
 
 constexpr std::size_t most_link_lines = 64;
@@ -193,13 +201,20 @@ std::string each_direction(const std::vector<LinkTraffic>& links) {
 std::string json_column(const Column& column) {
     return fmt::format(
         "{{\"group\":{},\"name\":{},\"unit\":{},\"draw\":{},\"colour\":{},\"count\":{}}}",
-        quoted(column.group), quoted(column.name), quoted(column.unit),
-        quoted(name_of(column.draw)), column.colour, column.count);
+        json_quoted(column.group), json_quoted(column.name), json_quoted(column.unit),
+        json_quoted(name_of(column.draw)), column.colour, column.count);
 }
 
 std::string json_level(const Level& level) {
-    return fmt::format("{{\"name\":{},\"unit\":{},\"value\":{},\"colour\":{}}}", quoted(level.name),
-                       quoted(level.unit), json_number(level.value), level.colour);
+    return fmt::format("{{\"name\":{},\"unit\":{},\"value\":{},\"colour\":{}}}",
+                       json_quoted(level.name), json_quoted(level.unit), json_number(level.value),
+                       level.colour);
+}
+
+std::string json_link_rate(const LinkRate& link) {
+    return fmt::format("\n  {{\"receiver\":{},\"sender\":{},\"direction\":{},\"rate\":{}}}",
+                       link.receiver, link.sender, json_quoted(link.direction),
+                       json_number(link.rate));
 }
 
 // As RFC 4180 has it.
@@ -279,18 +294,18 @@ std::string as_json(std::string_view command, const std::vector<Fact>& facts, co
                     const std::vector<LinkTraffic>& links) {
     std::string ran_on = "{";
     for (const Fact& fact : facts)
-        ran_on += fmt::format("{}{}:{}", ran_on.size() > 1 ? "," : "", quoted(fact.name),
-                              fact.number ? fact.text : quoted(fact.text));
+        ran_on += fmt::format("{}{}:{}", ran_on.size() > 1 ? "," : "", json_quoted(fact.name),
+                              fact.number ? fact.text : json_quoted(fact.text));
     return fmt::format(
         "{{\"tool\":\"torus-bench\",\"command\":{},\n \"ran_on\":{}}},\n \"title\":{},\n "
         "\"key\":{},\"x_label\":{},\"y_label\":{},\"linear\":{},\n \"levels\":{},\n "
-        "\"columns\":{},\n \"rows\":{},\n \"notes\":{},\n \"links\":{}}}\n",
-        quoted(command), ran_on, quoted(table.title), quoted(table.key), quoted(table.x_label),
-        quoted(table.y_label), table.linear, json_list(table.levels, json_level),
-        json_list(table.columns, json_column),
+        "\"columns\":{},\n \"rows\":{},\n \"notes\":{},\n \"link_rates\":{},\n \"links\":{}}}\n",
+        json_quoted(command), ran_on, json_quoted(table.title), json_quoted(table.key),
+        json_quoted(table.x_label), json_quoted(table.y_label), table.linear,
+        json_list(table.levels, json_level), json_list(table.columns, json_column),
         json_list(table.rows, [&](const Row& row) { return json_row(table.key, row); }),
-        json_list(table.notes, [](const std::string& note) { return quoted(note); }),
-        json_list(links, json_link));
+        json_list(table.notes, [](const std::string& note) { return json_quoted(note); }),
+        json_list(table.link_rates, json_link_rate), json_list(links, json_link));
 }
 
 }  // namespace torusmp::bench

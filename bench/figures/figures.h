@@ -46,6 +46,14 @@ struct Level {
     int colour = 0;
 };
 
+// What came over one link while all of them were busy, at its receiver.
+struct LinkRate {
+    int receiver = 0;
+    int sender = 0;
+    std::string direction;  // of the receiver: "0+"
+    double rate = 0;        // MB/s
+};
+
 struct Table {
     // What the rows' numbers or labels are: "bytes", printed as a size, or "hops", "torus" ...
     std::string key = "bytes";
@@ -58,6 +66,7 @@ struct Table {
     std::string x_label = {};
     bool linear = false;  // both axes of the drawing; else logarithmic
     std::vector<Level> levels = {};
+    std::vector<LinkRate> link_rates = {};
 };
 
 // What every ratio means.
@@ -92,10 +101,17 @@ std::string as_text(const std::vector<LinkTraffic>& links);
 std::string as_json(std::string_view command, const std::vector<Fact>& facts, const Table& table,
                     const std::vector<LinkTraffic>& links = {});
 
+// As a text of JSON.
+std::string json_quoted(std::string_view text);
+
 // A line a row: what the rows are, then of each column its median, least and greatest sample.
 std::string as_csv(const Table& table);
 
 std::string_view name_of(Column::Draw draw);
+
+// "16 KiB", "3", "broadcast": what stands before a row of the printed table, and in it.
+std::string row_name(const Table& table, const Row& row);
+std::string cell_text(const Column& column, double value);
 
 // Three significant digits, never an exponent.
 std::string shorten(double value);

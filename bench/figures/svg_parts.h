@@ -6,13 +6,17 @@
 #include <string>
 #include <string_view>
 
-#include "bench/torus_bench/figures.h"
+#include "bench/figures/figures.h"
 
 namespace torusmp::bench {
 
 inline constexpr double svg_width = 920;
 inline constexpr double svg_top = 64;  // below title and subtitle
 
+// As text of XML and HTML.
+std::string escape(std::string_view text);
+// What is plain ASCII in tables is written properly in pictures and pages: "us".
+std::string unit_text(std::string_view unit);
 // The beginning of the file, with title, subtitle and styles.
 std::string svg_head(const std::string& title, const std::string& subtitle, double left,
                      double height);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/torus_bench/predict.h"
+#include "bench/predict/command.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ using routing::Torus;
 
 constexpr int most_predicted_ranks = 4096;
 // All-to-all moves so many bytes in all before it is left out, unless somebody asks for it.
-constexpr double most_of_alltoall = 1 << 26;
+constexpr double most_of_alltoall = 1 << 27;
 
 Torus torus_to_predict(const Options& options) {
     const config::Settings settings = config::load(job::schema(), options.settings);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/torus_bench/svg_parts.h"
+#include "bench/figures/svg_parts.h"
 
 #include <fmt/format.h>
 
@@ -24,23 +24,6 @@ constexpr std::array<Paint, 7> paints = {{{"#0072b2", "#4aa8e0"},
 // Where colours come round again, other marks tell curves apart.
 constexpr std::size_t marks = 3;
 
-std::string escape(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '&')
-            out += "&amp;";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '"')
-            out += "&quot;";
-        else if (static_cast<unsigned char>(c) >= 0x20)
-            out += c;
-    }
-    return out;
-}
-
 // Follows the reader's choice of light or dark; where nobody chooses, light.
 std::string style() {
     std::string light, dark;
@@ -62,6 +45,27 @@ std::string style() {
 }
 
 }  // namespace
+
+std::string escape(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '&')
+            out += "&amp;";
+        else if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '"')
+            out += "&quot;";
+        else if (static_cast<unsigned char>(c) >= 0x20)
+            out += c;
+    }
+    return out;
+}
+
+std::string unit_text(std::string_view unit) {
+    return unit == "us" ? "\u00b5s" : std::string(unit);
+}
 
 std::string svg_head(const std::string& title, const std::string& subtitle, double left,
                      double height) {

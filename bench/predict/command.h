@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "bench/torus_bench/figures.h"
+#include "bench/figures/figures.h"
 #include "bench/torus_bench/options.h"
 #include "bench/torus_bench/progress.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/torus_bench/read_figures.h"
+#include "bench/figures/read_figures.h"
 
 #include <fmt/format.h>
 
@@ -83,6 +83,29 @@ Fact fact_of(const std::string& name, const Json& value) {
     }
 }
 
+LinkTraffic traffic_of(const Json& json) {
+    const auto count = [&](std::string_view name) {
+        return member(json, name, Json::Kind::number).number;
+    };
+    return {int(count("rank")),
+            text_of(json, "direction"),
+            text_of(json, "device"),
+            int(count("peer")),
+            std::uint64_t(count("bytes_sent")),
+            std::uint64_t(count("bytes_received")),
+            std::uint64_t(count("packets_sent"))};
+}
+
+LinkRate rate_of(const Json& json) {
+    const auto number = [&](std::string_view name) {
+        return member(json, name, Json::Kind::number).number;
+    };
+    return {int(number("receiver")), int(number("sender")), text_of(json, "direction"),
+            number("rate")};
+}
+
+}  // namespace
+
 Recorded recorded_of(const Json& json) {
     Recorded recorded;
     recorded.command = text_of(json, "command");
@@ -104,10 +127,13 @@ Recorded recorded_of(const Json& json) {
         table.rows.push_back(row_of(row, table.key, table.columns.size()));
     for (const Json& note : member(json, "notes", Json::Kind::list).items)
         table.notes.push_back(note.text);
+    // Older files have none.
+    if (const Json* rates = json.find("link_rates"))
+        for (const Json& rate : rates->items) table.link_rates.push_back(rate_of(rate));
+    if (const Json* links = json.find("links"))
+        for (const Json& link : links->items) recorded.links.push_back(traffic_of(link));
     return recorded;
 }
-
-}  // namespace
 
 Recorded read_figures(const std::string& file) {
     std::ifstream in(file, std::ios::binary);

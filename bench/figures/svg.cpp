@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/torus_bench/svg.h"
+#include "bench/figures/svg.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/torus_bench/svg_axis.h"
-#include "bench/torus_bench/svg_parts.h"
+#include "bench/figures/svg_axis.h"
+#include "bench/figures/svg_parts.h"
 
 namespace torusmp::bench {
 namespace {
@@ -42,10 +42,6 @@ struct Panel {
     SvgAxis x, y;
 };
 
-// What is plain ASCII in tables is written properly here.
-std::string unit_text(std::string_view unit) {
-    return unit == "us" ? "\u00b5s" : std::string(unit);
-}
 std::string label_text(std::string text) {
     if (text.size() >= 4 && text.substr(text.size() - 4) == ", us")
         text.replace(text.size() - 2, 2, "\u00b5s");

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "bench/torus_bench/svg_axis.h"
-#include "bench/torus_bench/svg_parts.h"
+#include "bench/figures/svg_axis.h"
+#include "bench/figures/svg_parts.h"
 
 namespace torusmp::bench {
 

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bench/report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "bench/figures/facts_text.h"
+#include "bench/figures/svg.h"
+#include "bench/figures/svg_parts.h"
+#include "bench/report/changes.h"
+#include "bench/report/derived.h"
+#include "bench/report/papers.h"
+#include "routing/torus.h"
+
+namespace torusmp::bench {
+namespace {
+
+constexpr std::string_view style = R"(<style>
+:root{color-scheme:light dark;--text:#222;--quiet:#666;--page:#fff;--line:#d8d8d8;--good:#006b4f;--bad:#a33c00}
+@media (prefers-color-scheme:dark){:root{--text:#ddd;--quiet:#999;--page:#161616;--line:#444;--good:#20c090;--bad:#f08030}}
+body{font-family:sans-serif;color:var(--text);background:var(--page);max-width:960px;margin:2em auto;padding:0 1em;line-height:1.45}
+h1,h2{line-height:1.2}h2{margin-top:2.2em;border-bottom:1px solid var(--line)}
+figure{margin:1em 0}figure svg{max-width:100%;height:auto;display:block}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.88em;margin:.6em 0}
+th,td{padding:.15em .7em;border-bottom:1px solid var(--line);text-align:right}
+th:first-child,td:first-child,.words td{text-align:left}th{font-weight:600}th[colspan]{text-align:center}
+.wide{overflow-x:auto}.quiet,figcaption,.note{color:var(--quiet);font-size:.9em}
+.good{color:var(--good)}.bad{color:var(--bad)}.failure{color:var(--bad)}
+pre,code{font-size:.88em;overflow-x:auto}summary{cursor:pointer}nav a{margin-right:1em}a{color:inherit}
+</style>
+)";
+
+std::string element(std::string_view name, std::string_view text) {
+    return fmt::format("<{0}>{1}</{0}>\n", name, escape(text));
+}
+
+std::string id_of(std::string_view name) {
+    std::string id;
+    for (const char c : name)
+        id += std::isalnum(static_cast<unsigned char>(c)) ? char(std::tolower(c)) : '-';
+    return id;
+}
+
+// An SVG file inside the page: without what only a file begins with.
+std::string figure(const std::string& id, const std::string& svg) {
+    const auto begin = svg.find("<svg");
+    if (begin == std::string::npos) return "";
+    return fmt::format("<figure id=\"{}\">\n{}</figure>\n", id_of(id), svg.substr(begin));
+}
+
+// ---- Tables ----
+
+std::string group_heads(const Table& table) {
+    std::string out;
+    bool any = false;
+    for (std::size_t c = 0; c < table.columns.size();) {
+        std::size_t end = c + 1;
+        while (end < table.columns.size() && table.columns[end].group == table.columns[c].group)
+            ++end;
+        any |= !table.columns[c].group.empty();
+        out += fmt::format("<th colspan=\"{}\">{}</th>", end - c, escape(table.columns[c].group));
+        c = end;
+    }
+    return any ? "<tr><th></th>" + out + "</tr>\n" : "";
+}
+
+std::string table_as_html(const Table& table) {
+    std::string out = "<div class=\"wide\"><table>\n<thead>" + group_heads(table) + "<tr>";
+    out += fmt::format("<th>{}</th>", escape(table.key == "bytes" ? "size" : table.key));
+    for (const Column& column : table.columns)
+        out += fmt::format("<th>{}{}</th>", escape(column.name),
+                           column.unit.empty() ? "" : "<br>" + escape(unit_text(column.unit)));
+    out += "</tr></thead>\n<tbody>\n";
+    for (const Row& row : table.rows) {
+        if (row.beside) continue;
+        out += fmt::format("<tr><td>{}</td>", escape(row_name(table, row)));
+        for (std::size_t c = 0; c < table.columns.size(); ++c)
+            out += fmt::format("<td>{}</td>", cell_text(table.columns[c], row.figures[c].value));
+        out += "</tr>\n";
+    }
+    out += "</tbody></table></div>\n";
+    if (table.notes.empty()) return out;
+    out += "<pre class=\"note\">";
+    for (const std::string& note : table.notes) out += escape(note) + "\n";
+    return out + "</pre>\n";
+}
+
+// ---- Sections ----
+
+using Parts = std::vector<const RecordedPart*>;
+
+class Page {
+  public:
+    explicit Page(const PageInput& input) : input_(input) {}
+
+    std::string text() {
+        std::string body = head() + changes();
+        for (const std::string& name : sections()) body += section(name);
+        return body + papers() + foot();
+    }
+
+  private:
+    std::vector<std::string> sections() const {
+        std::vector<std::string> names;
+        for (const RecordedPart& part : input_.record.parts)
+            if (std::find(names.begin(), names.end(), part.section) == names.end())
+                names.push_back(part.section);
+        return names;
+    }
+
+    const std::vector<Fact>* facts() const {
+        for (const RecordedPart& part : input_.record.parts)
+            if (part.result.facts.size() > 2) return &part.result.facts;
+        return nullptr;
+    }
+
+    std::string subtitle(const RecordedPart& part) const {
+        if (part.result.facts.size() > 2) return summarize(part.result.facts);
+        return facts() == nullptr ? "torusmp " + input_.record.version : summarize(*facts());
+    }
+
+    std::string head() const {
+        const ReportRecord& record = input_.record;
+        std::string title = "torusmp: " + record.machine;
+        std::string out = fmt::format(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n{}"
+            "</head>\n<body>\n",
+            escape(title), style);
+        out += element("h1", title);
+        out += "<table class=\"words\" id=\"machine\"><tbody>\n";
+        const auto line = [&](std::string_view name, std::string_view text) {
+            out += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(name), escape(text));
+        };
+        line("version", record.version);
+        line("begun", record.began);
+        if (const auto* known = facts())
+            for (const Fact& fact : *known)
+                if (fact.name != "version" && fact.name != "date") line(fact.name, fact.text);
+        line("time for a figure", shorten(record.seconds) + " s");
+        out += "</tbody></table>\n";
+        if (record.parts.size() < input_.planned)
+            out += fmt::format(
+                "<p class=\"failure\" id=\"unfinished\">Not whole: {} of {} parts. The same "
+                "command "
+                "goes on.</p>\n",
+                record.parts.size(), input_.planned);
+        out += fmt::format(
+            "<p class=\"quiet\">All samples: <code>{}</code>. Curves are medians, bands reach from "
+            "the least to the greatest sample. Ratios are of times: below 1, torusmp is "
+            "ahead.</p>\n",
+            escape(input_.samples));
+        out += "<nav>";
+        if (input_.before != nullptr) out += "<a href=\"#changes\">Changes</a> ";
+        for (const std::string& name : sections())
+            out += fmt::format("<a href=\"#{}\">{}</a> ", id_of("section " + name), escape(name));
+        return out + "<a href=\"#papers\">The papers</a></nav>\n";
+    }
+
+    // ---- What has changed ----
+    std::string changes() const {
+        if (input_.before == nullptr) return "";
+        std::string rows;
+        std::size_t compared = 0;
+        for (const RecordedPart& part : input_.record.parts) {
+            const RecordedPart* const old = input_.before->find(part.name);
+            if (old == nullptr || !old->failure.empty() || !part.failure.empty()) continue;
+            ++compared;
+            for (const Change& change : changes_between(old->result.table, part.result.table))
+                rows += fmt::format(
+                    "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{} {}</td><td>{} {}</td><td>{:.2f} "
+                    "{}</td></tr>\n",
+                    change.ratio < 1 ? "good" : "bad", escape(part.name), escape(change.what),
+                    shorten(change.before), escape(unit_text(change.unit)), shorten(change.now),
+                    escape(unit_text(change.unit)), change.ratio,
+                    change.ratio < 1 ? "faster" : "slower");
+        }
+        std::string out =
+            fmt::format("<h2 id=\"changes\">Changes since {}</h2>\n", escape(input_.before_name));
+        out += fmt::format(
+            "<p class=\"quiet\">That was torusmp {} of {}, on {}. {} parts are in both. Listed is "
+            "what lies beyond the noise: all samples of one run above all of the other. Ratio: of "
+            "the times, now to before.</p>\n",
+            escape(input_.before->version), escape(input_.before->began),
+            escape(input_.before->machine), compared);
+        if (rows.empty()) return out + "<p>Nothing changed beyond the noise.</p>\n";
+        return out +
+               "<div class=\"wide\"><table class=\"words\"><thead><tr><th>part</th><th>what</th>"
+               "<th>before</th><th>now</th><th>ratio</th></tr></thead>\n<tbody>\n" +
+               rows + "</tbody></table></div>\n";
+    }
+
+    // ---- One section ----
+    std::string section(const std::string& name) const {
+        std::string out =
+            fmt::format("<h2 id=\"{}\">{}</h2>\n", id_of("section " + name), escape(name));
+        Parts parts;
+        for (const RecordedPart& part : input_.record.parts)
+            if (part.section == name) parts.push_back(&part);
+        for (const RecordedPart* part : parts)
+            if (!part->failure.empty())
+                out += fmt::format("<p class=\"failure\">{}: {}</p>\n", escape(part->name),
+                                   escape(part->failure));
+        parts.erase(std::remove_if(parts.begin(), parts.end(),
+                                   [](const RecordedPart* part) { return !part->failure.empty(); }),
+                    parts.end());
+        if (parts.empty()) return out;
+        if (parts.front()->result.command == "wilson") return out + wilson(parts);
+        if (parts.size() > 1 && !parts.front()->overlay.empty()) out += overlaid(parts);
+        for (const RecordedPart* part : parts) out += one(*part);
+        return out;
+    }
+
+    std::string overlaid(const Parts& parts) const {
+        std::vector<std::string> names;
+        std::vector<Recorded> recorded;
+        for (const RecordedPart* part : parts) {
+            names.push_back(part->name);
+            recorded.push_back(part->result);
+            // One curve of each is enough where there are several.
+            Table& table = recorded.back().table;
+            for (Column& column : table.columns)
+                if (column.draw == Column::Draw::dashes || column.group == "bare socket")
+                    column.draw = Column::Draw::no;
+        }
+        Table table = overlay(names, recorded);
+        table.title = parts.front()->overlay;
+        return figure("overlay " + parts.front()->section, as_svg(table, subtitle(*parts.front())));
+    }
+
+    std::string one(const RecordedPart& part) const {
+        const Table& table = part.result.table;
+        std::string out = figure("figure " + part.name, as_svg(drawn(part), subtitle(part)));
+        if (part.result.command == "sweep") {
+            const Table signature = signature_of(table);
+            out += figure("signature", as_svg(signature, subtitle(part)));
+            out += "<h3>Latency and saturation</h3>\n" + table_as_html(saturation_of(table));
+        }
+        if (!table.link_rates.empty()) out += map_of(part);
+        return out + details(part.name, part.command, table_as_html(table));
+    }
+
+    static std::string details(const std::string& name, const std::string& command,
+                               const std::string& table) {
+        return fmt::format(
+            "<details><summary>{}: the figures</summary>\n<p class=\"quiet\"><code>{}</code></p>\n"
+            "{}</details>\n",
+            escape(name), escape(command), table);
+    }
+
+    // With the older run's curves, where there is one.
+    Table drawn(const RecordedPart& part) const {
+        const RecordedPart* const old =
+            input_.before == nullptr ? nullptr : input_.before->find(part.name);
+        if (old == nullptr || !old->failure.empty() || part.result.table.key == dots_key ||
+            old->result.table.key != part.result.table.key)
+            return part.result.table;
+        Table table = overlay({"before", "now"}, {old->result, part.result});
+        table.title = part.result.table.title;
+        return table;
+    }
+
+    std::string map_of(const RecordedPart& part) const {
+        for (const Fact& fact : part.result.facts)
+            if (fact.name == "torus")
+                if (const auto torus = torus_described(fact.text))
+                    return figure(
+                        "map " + part.name,
+                        link_map_as_svg(*torus, part.result.table.link_rates, subtitle(part)));
+        return "";
+    }
+
+    // "3x3x2", "8openx4": as routing::Torus describes itself.
+    static std::optional<routing::Torus> torus_described(const std::string& text) {
+        std::vector<int> extents;
+        std::vector<bool> periodic;
+        for (const char* at = text.c_str(); *at != '\0';) {
+            int extent = 0;
+            const auto [end, error] = std::from_chars(at, text.c_str() + text.size(), extent);
+            if (error != std::errc{} || extent < 1) return std::nullopt;
+            extents.push_back(extent);
+            at = end;
+            periodic.push_back(std::string_view(at).substr(0, 4) != "open");
+            if (!periodic.back()) at += 4;
+            if (*at == 'x') ++at;
+        }
+        if (extents.empty()) return std::nullopt;
+        return routing::Torus(extents, periodic);
+    }
+
+    // Fixed and scaled size, each a curve over the ranks.
+    std::string wilson(const Parts& parts) const {
+        std::vector<std::string> names;
+        std::vector<std::vector<const Table*>> tables;
+        for (const RecordedPart* part : parts) {
+            if (names.empty() || names.back() != part->overlay) {
+                names.push_back(part->overlay);
+                tables.emplace_back();
+            }
+            tables.back().push_back(&part->result.table);
+        }
+        std::vector<Recorded> curves;
+        std::string details_of_all;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            curves.push_back({"wilson", {}, rows_of_all(tables[i]), {}});
+            details_of_all += element("h3", names[i]) + table_as_html(curves.back().table);
+        }
+        const Table table = overlay(names, curves);
+        return figure("figure wilson", as_svg(table, subtitle(*parts.front()))) +
+               details("wilson", parts.front()->command, details_of_all);
+    }
+
+    // ---- The papers ----
+    std::string papers() const {
+        std::string out =
+            "<h2 id=\"papers\">The papers beside it</h2>\n<p class=\"quiet\">Machines of 1995 to "
+            "2006 beside this one: shapes and ratios compare, absolute figures hardly. Where this "
+            "report has no figure, the last column says what would have; "
+            "<code>docs/papers.md</code> has what cannot be compared, and why.</p>\n"
+            "<div class=\"wide\"><table class=\"words\"><thead><tr><th>paper</th><th>what</th>"
+            "<th>theirs</th><th>here</th></tr></thead>\n<tbody>\n";
+        for (const PaperRow& row : papers_beside(input_.record))
+            out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td{}>{}</td></tr>\n",
+                               escape(row.paper), escape(row.what), escape(proper(row.theirs)),
+                               row.measured ? "" : " class=\"quiet\"", escape(proper(row.ours)));
+        return out + "</tbody></table></div>\n";
+    }
+
+    // "us" as people write it.
+    static std::string proper(std::string text) {
+        if (text.size() > 3 && text.substr(text.size() - 3) == " us")
+            text.replace(text.size() - 2, 2, unit_text("us"));
+        return text;
+    }
+
+    std::string foot() const {
+        double took = 0;
+        for (const RecordedPart& part : input_.record.parts) took += part.took;
+        return fmt::format(
+            "<p class=\"quiet\">Measured in {:.0f} s by torus-bench "
+            "report.</p>\n</body>\n</html>\n",
+            took);
+    }
+
+    const PageInput& input_;
+};
+
+}  // namespace
+
+std::string as_html(const PageInput& input) {
+    return Page(input).text();
+}
+
+}  // namespace torusmp::bench

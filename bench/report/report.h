@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// torus-bench report: runs everything that this machine can run and writes the page about it.
+//
+// Called by main() in a process that is no rank.
+#pragma once
+
+#include "bench/torus_bench/options.h"
+
+namespace torusmp::bench {
+
+// Throws config::UsageError and config::ConfigError before anything runs, std::runtime_error for
+// files. Returns an exit code.
+int report(const Options& options);
+
+}  // namespace torusmp::bench
