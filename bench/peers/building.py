@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from console import Problem, USAGE, progress
-from measures import PEERS
+from measures import BARE, PEERS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -57,13 +57,14 @@ def build_wilson(peer, prefix, folder):
     return program
 
 
-def build_raw(folder):
+def build_bare(library, folder):
+    """What runs over nothing but sockets: net_raw.c or net_ring.c."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         return None
-    program, source = Path(folder) / "exchange-raw", HERE
-    call([compiler, "-std=c99", "-O2", "-w", "-o", program, source / "exchange.c",
-          source / "job_costs.c", source / "timing.c", source / "net_raw.c"])
+    program, sources = Path(folder) / f"exchange-{library}", ("exchange", "job_costs", "timing",
+                                                              "bare", f"net_{library}")
+    call([compiler, "-std=c99", "-O2", "-w", "-o", program, *(HERE / f"{s}.c" for s in sources)])
     return None, program
 
 
@@ -104,10 +105,11 @@ def build_all(chosen, arguments, folder):
     for peer in PEERS:
         for name, program in build_peer(peer, folder).items():
             built[name][peer] = program
-    if any(m.raw for m in chosen):
-        raw = build_raw(folder)
-        if raw:
-            built["exchange"]["raw"] = raw
+    for library in BARE:
+        if any(library in m.libraries() for m in chosen):
+            bare = build_bare(library, folder)
+            if bare:
+                built["exchange"][library] = bare
     if any(m.test == "wilson" for m in chosen):
         if (tree / "examples/wilson/wilson").exists():
             built["wilson"]["ours"] = (launcher, tree / "examples/wilson/wilson")

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from testbeds import Shape
 
 PEERS = ("openmpi", "mpich")
-LIBRARIES = ("ours",) + PEERS + ("raw",)
+# What links give to whoever asks for nothing else: TCP, and Ethernet frames.
+BARE = {"raw": "bare sockets", "ring": "bare packet rings"}
+LIBRARIES = ("ours",) + PEERS + tuple(BARE)
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Measure:
     options: tuple = ()  # of the program, ("--grid", "2x2x2")
     raw: bool = False  # whether bare sockets can do it
     raw_target: float = None  # highest ratio to them that is good enough
+    ring: bool = False  # whether bare packet rings can do it
+    ring_target: float = None  # highest ratio to them that is good enough
     wire: float = None  # what the wire carries, MB/s of payload
     least: float = None  # of wire, that is good enough
     # (measure, share): at least that share of what ours does there; where less is better, at most
@@ -32,7 +36,8 @@ class Measure:
     program: str = "exchange"  # or "collectives", "messages", "threads", "wilson", "npb"
 
     def libraries(self):
-        return ("ours",) + (PEERS if self.peers else ()) + (("raw",) if self.raw else ())
+        bare = tuple(library for library in BARE if getattr(self, library))
+        return ("ours",) + (PEERS if self.peers else ()) + bare
 
 
 def powers(first, last):
@@ -132,6 +137,16 @@ def testbed_measures():
             least = 1 / 0.95 if (kind, size) == ("stream", 1 << 20) else None
             yield on(PAIR, f"tcp.bandwidth.{kind}.{size_name(size)}", f"{kind}:{size}", "MB/s",
                      more_is_better=True, raw=True, raw_target=least)
+    frames = {"settings": ("transport.use=ethernet",), "raw": True}
+    for size in (0, 8, 64, 512, 1024):
+        eight = {"raw_target": 0.5, "ring_target": 1.4} if size == 8 else {}
+        yield on(PAIR, f"eth.latency.{size}", f"latency:{size}", "us", ring=True, **frames, **eight)
+    yield on(PAIR, "eth.rate.8", "stream:8", "MB/s", more_is_better=True, ring=True, target=0.5,
+             **frames)
+    for kind in ("pingpong", "stream"):
+        for size in (8 << 10, 64 << 10, 1 << 20):
+            yield on(PAIR, f"eth.bandwidth.{kind}.{size_name(size)}", f"{kind}:{size}", "MB/s",
+                     more_is_better=True, **frames)
     for size in (64 << 10, 1 << 20):
         yield on(SLOW_CUBE, f"aggregate.links.{size_name(size)}", f"links:{size}", "MB/s",
                  more_is_better=True, raw=True, options=("--grid", "2x2x2"),

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from measures import LIBRARIES, PEERS
+from measures import BARE, LIBRARIES, PEERS
 
 
 def number(value):
@@ -51,8 +51,10 @@ def line_of(m, results, built):
 
     words += [f"{library}={word(library)}" for library in ("ours",) + PEERS]
     words.append(f"ratio={two_digits(ratio_of(m, values))}")
-    if m.raw:
-        words += [f"raw={word('raw')}", f"to_raw={two_digits(ratio_of(m, values, ('raw',)))}"]
+    for bare in BARE:
+        if bare in m.libraries():
+            words += [f"{bare}={word(bare)}",
+                      f"to_{bare}={two_digits(ratio_of(m, values, (bare,)))}"]
     if m.wire and "ours" in values:
         words.append(f"of_wire={two_digits(values['ours'] / m.wire)}")
     return " ".join(words)
@@ -66,9 +68,10 @@ def shortfall(m, results):
         return f"{m.name}: ratio {ratio:.2f}, wanted at most {m.target}"
     if m.limit is not None and values.get("ours", 0) > m.limit:
         return f"{m.name}: {number(values['ours'])} {m.unit}, wanted at most {m.limit} {m.unit}"
-    to_raw = ratio_of(m, values, ("raw",))
-    if m.raw_target is not None and to_raw is not None and to_raw > m.raw_target:
-        return f"{m.name}: ratio to bare sockets {to_raw:.2f}, wanted at most {m.raw_target:.2f}"
+    for bare, wanted in (("raw", m.raw_target), ("ring", m.ring_target)):
+        ratio = ratio_of(m, values, (bare,))
+        if wanted is not None and ratio is not None and ratio > wanted:
+            return f"{m.name}: ratio to {BARE[bare]} {ratio:.2f}, wanted at most {wanted:.2f}"
     if m.least is not None and "ours" in values and values["ours"] < m.least * m.wire:
         return f"{m.name}: {values['ours'] / m.wire:.2f} of the wire, wanted at least {m.least}"
     if m.beside and "ours" in values:
@@ -98,7 +101,7 @@ def machine():
 
 def plot_table(chosen, results, host):
     """The ratios as a table that torus-bench plot draws: a row a measure."""
-    others = [l for l in PEERS + ("raw",) if any((m.name, l) in results.samples for m in chosen)]
+    others = [l for l in PEERS + tuple(BARE) if any((m.name, l) in results.samples for m in chosen)]
     rows = []
     for m in chosen:
         values = summary(m, results)
@@ -106,7 +109,7 @@ def plot_table(chosen, results, host):
         if any(r is not None for r in ratios):
             rows.append({"measure": m.name, "x": 0, "beside": False, "figures": [
                 {"median": r, "best": r, "samples": [] if r is None else [r]} for r in ratios]})
-    columns = [{"group": "", "name": "bare socket" if l == "raw" else results.labels.get(l, l),
+    columns = [{"group": "", "name": BARE.get(l) or results.labels.get(l, l),
                 "unit": "", "draw": "points", "colour": i, "count": False}
                for i, l in enumerate(others)]
     return {"tool": "torus-bench", "command": "compare-peers", "ran_on": host,
@@ -130,7 +133,8 @@ def write_json(path, chosen, results, arguments, host):
             "name": m.name, "unit": m.unit, "ranks": m.ranks, "torus": m.torus,
             "more_is_better": m.more_is_better, "target_ratio": m.target, "limit": m.limit,
             "median": summary(m, results), "ratio": ratio_of(m, summary(m, results)),
-            "ratio_to_raw": ratio_of(m, summary(m, results), ("raw",)), "wire": m.wire,
+            "ratio_to_raw": ratio_of(m, summary(m, results), ("raw",)),
+            "ratio_to_ring": ratio_of(m, summary(m, results), ("ring",)), "wire": m.wire,
             "links_mbit": m.testbed.mbit if m.testbed else None,
             "samples": {l: results.samples[m.name, l] for l in LIBRARIES
                         if (m.name, l) in results.samples},

@@ -49,7 +49,7 @@ def jobs_of(chosen):
         # An operation that a peer cannot end in time must not take the others' figures along.
         if m.program == "collectives":
             alone = kind
-        key = (m.testbed, m.raw, m.ranks, m.torus, m.settings, m.options, m.program, m.peers, alone)
+        key = (m.testbed, m.raw, m.ring, m.ranks, m.torus, m.settings, m.options, m.program, m.peers, alone)
         jobs.setdefault(key, Job(m.ranks, m.torus, m.settings, m.test is None, m.testbed,
                                  m.options)).measures.append(m)
     return list(jobs.values())

@@ -137,7 +137,7 @@ class Testbed:
         self.agent.chmod(0o755)
 
     def write_raw_plan(self):
-        """See net_raw.c. Its axes count from the last dimension of the torus."""
+        """See bare.h. Its axes count from the last dimension of the torus."""
         extents = self.shape.extents()
         lines = [f"size {len(self.hosts)}", f"root {self.management[0]} {LINK_PORT - 1} {4 << 20}"]
         for rank, links in enumerate(self.links):
@@ -196,6 +196,8 @@ class Testbed:
         script = self.work / "raw"
         script.write_text("\n".join(lines + ["exit $status"]) + "\n")
         return ["sh", script]
+
+    start_ring = start_raw
 
 
 def ip(host, what):

@@ -7,14 +7,10 @@
 #include <utility>
 
 #include "job/hang/wait_graph.h"
+#include "job/hang/words.h"
 
 namespace torusmp::job {
 namespace {
-
-using core::any_source;
-using core::any_tag;
-using Operation = Waits::Operation;
-using Collective = Waits::Collective;
 
 bool is_receive(const Operation& it) {
     return it.kind == Operation::Kind::receive || it.kind == Operation::Kind::probe;

@@ -8,14 +8,10 @@
 #include <map>
 
 #include "base/units.h"
+#include "job/hang/words.h"
 
 namespace torusmp::job {
 namespace {
-
-using core::any_source;
-using core::any_tag;
-using Operation = Waits::Operation;
-using Collective = Waits::Collective;
 
 std::string bytes_text(std::uint64_t bytes) {
     constexpr std::uint64_t kilo = 1024, mega = kilo * kilo, giga = mega * kilo;

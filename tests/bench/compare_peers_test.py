@@ -132,13 +132,16 @@ class Testbeds(Comparison):
         super().setUp()
 
     def test_bare_sockets_and_the_wire_stand_beside_ours(self):
-        done = self.compare("--only", "tcp.latency.8", "--only", "relay.tcp.diagonal.4MiB",
-                            environment=self.without_mpi())
+        done = self.compare("--only", "tcp.latency.8", "--only", "eth.latency.8",
+                            "--only", "relay.tcp.diagonal.4MiB", environment=self.without_mpi())
         self.assert_ok(done)
         lines = [l for l in done.stdout.splitlines() if not l.startswith("#")]
         pair = next(l for l in lines if l.startswith("tcp.latency.8 "))
         self.assertRegex(pair, r"ours=[\d.]+us openmpi=absent mpich=absent ratio=none "
                                r"raw=[\d.]+us to_raw=[\d.]+$")
+        frames = next(l for l in lines if l.startswith("eth.latency.8 "))
+        self.assertRegex(frames, r"ours=[\d.]+us openmpi=absent mpich=absent ratio=none "
+                                 r"raw=[\d.]+us to_raw=[\d.]+ ring=[\d.]+us to_ring=[\d.]+$")
         diagonal = next(l for l in lines if l.startswith("relay.tcp.diagonal"))
         self.assertRegex(diagonal, r"ours=[\d.]+MB/s .* of_wire=[\d.]+$")
         testbeds = self.run_program(SOURCE / "tests/testbed/torus-netns", "list")

@@ -25,13 +25,13 @@ class CablesTest(TestbedTest):
         tool("up", dims, "--name", self.testbed)
         self.plan = Plan(self.testbed, [int(d) for d in dims.split("x")])
 
-    def start(self, *arguments, options=()):
+    def start(self, *arguments, traffic=("all",), timeout=TIMEOUT):
         """A job of cable_traffic; its messages go to self.errors."""
-        self.errors, output = self.path("errors"), self.path("output")
-        with open(output, "w") as out, open(self.errors, "w") as err:
+        self.errors, self.output = self.path("errors"), self.path("output")
+        with open(self.output, "w") as out, open(self.errors, "w") as err:
             self.job = subprocess.Popen(
                 [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
-                 "--set", f"transport.timeout={TIMEOUT}s", *options, CABLE_TRAFFIC, "all", self.path("ready"),
+                 "--set", f"transport.timeout={timeout}s", CABLE_TRAFFIC, *traffic, self.path("ready"),
                  self.path("stop"), *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         self.addCleanup(self.job.wait)
         self.addCleanup(self.job.kill)
@@ -139,6 +139,18 @@ class WhileAJobRuns(CablesTest):
                 self.expect(lines[0], "warning: " + re.escape(self.cable("1:1+")) + r" is dead since [0-9:]{8}: \S+ saw: "
                             r".+; the job goes around it, over .+")
                 self.expect(lines[1], re.escape(self.cable("1:1+")) + r" is back after [0-9.]+ m?s")
+
+    def test_a_cut_that_the_device_reports_does_not_wait_for_the_timeout(self):
+        self.up("3")
+        self.start(traffic=("ping", "1"), timeout=120)
+        self.wait_for_traffic()
+        tool("cut", self.testbed, "0:0+")
+        self.wait_for_line("is dead since .* goes around it")
+        self.stop()
+        self.assertEqual(len(self.end()), 1)
+        with open(self.output) as f:
+            longest, = re.findall(r"^longest ([0-9.]+) ms", f.read())
+        self.assertLess(float(longest), 60_000)
 
     def test_a_cable_dead_at_the_start_is_used_when_it_is_back_which_is_one_line_more(self):
         self.up("2x2")

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 #include <net/if.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -25,9 +23,10 @@ constexpr unsigned tend_mask = 63;
 // Of a ring: what a window holds, as much again for what carries no packets, and what was sent
 // twice.
 constexpr unsigned ring_frames = 2 * Session::window;
-// What can end a sleep: as many as are asked for at a time, more than the ports of a rank and two.
-constexpr std::size_t most_awaited = 32;
-constexpr std::uint64_t of_frames = 0, of_connections = 1;
+// How long who sleeps keeps back what it has to confirm: a frame that says nothing else would wake
+// the other end, which most likely gets an answer before long. Less than what that one waits before
+// it sends again.
+constexpr std::chrono::milliseconds confirmed_within(1);
 
 EthernetChannel& channel_of(Channel& connection) {
     return *static_cast<EthernetChannel*>(connection.owner);
@@ -46,13 +45,8 @@ EthernetInterface::EthernetInterface(const std::vector<PortOptions>& ports,
       options_(std::move(options)),
       most_frame_bytes_(options_.most_frame_bytes),
       ports_(ports),
-      connections_(ports, with(options_, *this)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    if (!epoll_)
-        throw std::runtime_error(
-            fmt::format("ethernet: cannot open epoll: {}", std::strerror(errno)));
-    watch(connections_.descriptor(), of_connections);
-    watch(alarm_.descriptor(), of_frames);
+      connections_(ports, with(options_, *this)) {
+    connections_.watch_for_companion(alarm_.descriptor());
     std::vector<Device*> all;
     for (const PortDevice& it : options_.devices) {
         const bool ours = std::any_of(ports.begin(), ports.end(), [&](const PortOptions& port) {
@@ -93,13 +87,8 @@ void EthernetInterface::open_devices(std::vector<Device*> devices) {
             continue;
         }
         device.session = sockets[i].session;
-        watch(device.ring->descriptor(), of_frames);
+        connections_.watch_for_companion(device.ring->descriptor());
     }
-}
-
-void EthernetInterface::watch(int descriptor, std::uint64_t what) {
-    epoll_event event{EPOLLIN, {.u64 = what}};
-    if (descriptor >= 0) epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event);
 }
 
 EthernetInterface::Device* EthernetInterface::device_of(std::uint32_t port) {
@@ -306,33 +295,38 @@ void EthernetInterface::prepare_sleep() {
     const auto now = Clock::now();
     tend(now);
     auto due = Clock::time_point::max();
+    bool owes = false;
     for (const auto& it : channels_) {
-        if (it->session_.owes()) it->session_.confirm();
+        owes |= it->session_.owes();
         due = std::min(due, it->session_.due(now));
     }
+    if (!owes) {
+        confirm_at_ = Clock::time_point::max();
+    } else if (confirm_at_ == Clock::time_point::max()) {
+        confirm_at_ = now + confirmed_within;
+    } else if (now >= confirm_at_) {
+        for (const auto& it : channels_)
+            if (it->session_.owes()) it->session_.confirm();
+        confirm_at_ = Clock::time_point::max();
+    }
+    due = std::min(due, confirm_at_);
     if (due != Clock::time_point::max()) {
         alarm_.set(due);
         is_alarm_set_ = true;
     }
     // The next poll must include the connections.
     look_mask_ = 0;
-    are_quiet_ = false;
 }
 
 // A sleep that a frame has ended says that nothing came by the connections; one that was ended
 // from elsewhere says nothing.
 void EthernetInterface::cancel_sleep() {
+    look_mask_ = connections_.slept_for_companion() ? most_look_mask : 0;
     connections_.cancel_sleep();
-    look_mask_ = std::exchange(are_quiet_, false) ? most_look_mask : 0;
 }
 
 void EthernetInterface::sleep(Clock::time_point deadline) {
-    std::array<epoll_event, most_awaited> events;
-    const int count =
-        epoll_wait(epoll_.get(), events.data(), int(events.size()), milliseconds_until(deadline));
-    are_quiet_ =
-        count > 0 && std::none_of(events.begin(), events.begin() + count,
-                                  [](const auto& it) { return it.data.u64 == of_connections; });
+    connections_.sleep(deadline);
 }
 
 }  // namespace torusmp::transport::ethernet

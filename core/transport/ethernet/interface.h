@@ -44,7 +44,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     void prepare_sleep() override;
     void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
-    int descriptor() override { return epoll_.get(); }
+    int descriptor() override { return connections_.descriptor(); }
     void wake() noexcept override { connections_.wake(); }
 
     // What all sessions of this interface have counted.
@@ -65,7 +65,6 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     };
 
     void open_devices(std::vector<Device*> devices);
-    void watch(int descriptor, std::uint64_t what);
     Device* device_of(std::uint32_t port);
     void make_dirty(EthernetChannel& channel);
     void flush_dirty();
@@ -90,9 +89,9 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     const std::vector<PortOptions> ports_;
     std::map<std::uint32_t, Device> devices_;  // by port
     tcp::TcpInterface connections_;
-    base::Descriptor epoll_;
     Alarm alarm_;
     bool is_alarm_set_ = false;
+    Clock::time_point confirm_at_ = Clock::time_point::max();  // what is owed, if still asleep then
     std::vector<std::unique_ptr<EthernetChannel>> channels_;
     // Replaced; until the end of a poll, which may be about to use them.
     std::vector<std::unique_ptr<EthernetChannel>> replaced_;
@@ -101,7 +100,6 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     int taken_ = 0;         // by notes, in the poll under way
     unsigned turn_ = 0;
     unsigned look_mask_ = 0;  // the connections are polled once in so many polls
-    bool are_quiet_ = false;  // at the end of the sleep nothing had come by them
     bool polling_ = false;
     Counters counted_;  // of sessions that have ended
 };

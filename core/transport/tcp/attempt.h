@@ -10,7 +10,7 @@
 namespace torusmp::transport::tcp {
 
 // What an epoll event refers to: a kind, in the low bits of a pointer or a number.
-enum Watched : std::uint64_t { channel, attempt, listener, monitor, bell, alarm };
+enum Watched : std::uint64_t { channel, attempt, listener, monitor, bell, alarm, companion };
 inline constexpr std::uint64_t kind_bits = 3;
 
 inline std::uint64_t mark(const void* object, Watched kind) {

@@ -127,6 +127,8 @@ int TcpInterface::look(Sink& sink) {
                 break;
             case Watched::bell:
                 break;  // rung to wake a sleeper; silenced before the next sleep
+            case Watched::companion:
+                break;
         }
     }
     return taken;
@@ -220,6 +222,17 @@ void TcpInterface::prepare_sleep() {
     sleeps_next_ = true;
     turn_ |= look_mask_;
     known_forgotten_ = forgotten_;
+}
+
+void TcpInterface::watch_for_companion(int descriptor) {
+    watch(descriptor, Watched::companion);
+}
+
+bool TcpInterface::slept_for_companion() const {
+    const auto& events = slept_until_;
+    return events.count > 0 && std::size_t(events.count) < events.list.size() &&
+           std::all_of(events.list.begin(), events.list.begin() + events.count,
+                       [](const epoll_event& it) { return it.data.u64 == Watched::companion; });
 }
 
 void TcpInterface::sleep(Clock::time_point deadline) {

@@ -61,6 +61,10 @@ class TcpInterface final : public Network<TcpChannel> {
         return holding_ != 0 || blocked_ != 0 || !dirty_.empty() || has_news() ||
                !replaced_.empty();
     }
+    // What ends its sleeps for the companion, which looks after it.
+    void watch_for_companion(int descriptor);
+    // Between sleep() and cancel_sleep(): whether that alone has ended the sleep.
+    bool slept_for_companion() const;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
     bool idle() const override;

@@ -102,6 +102,35 @@ TEST_CASE("a gap is closed before the timer knows of it", "[ethernet]") {
     check(network.b());
 }
 
+// Turns until a stream of packets, so many a turn and under way as a cable and credits allow, has
+// come.
+int turns_of_stream(std::uint64_t seed, CableFaults faults) {
+    constexpr std::uint32_t all = 20'000, under_way = 16, a_turn = 8;
+    FrameNetwork network(seed, faults);
+    network.meet();
+    End& from = network.a();
+    const End& to = network.b();
+    int turns = 0;
+    for (; to.got < all && turns < 100 * int(all); ++turns) {
+        for (auto n = a_turn; n > 0 && from.sent < all && from.sent - to.got < under_way; --n)
+            from.send_next(64);
+        network.turn();
+    }
+    CHECK(to.got == all);
+    CHECK_FALSE(to.wrong);
+    return turns;
+}
+
+TEST_CASE("a cable that loses one frame in a hundred carries most of what it carries without loss",
+          "[ethernet]") {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const int sound = turns_of_stream(seed, {});
+        const int lossy = turns_of_stream(seed, {.loss = 0.01});
+        INFO("seed " << seed << ": " << sound << " turns, with loss " << lossy);
+        CHECK(sound >= lossy * 0.7);
+    }
+}
+
 TEST_CASE("the last frame is sent again by the timer", "[ethernet]") {
     FrameNetwork network(4);
     REQUIRE(network.meet());
