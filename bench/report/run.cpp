@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
@@ -81,14 +82,16 @@ Ended run_program_whole(std::vector<std::string> words) {
     return ended;
 }
 
-// The last line that says something; launchers say what went wrong at the end.
+// What a program of ours said first in its own name; of any other its last line, as launchers say
+// what went wrong at the end.
 std::string last_words(const Ended& ended) {
-    std::size_t end = ended.text.find_last_not_of(" \n");
-    if (end == std::string::npos)
-        return fmt::format("exit code {}, and nothing was said", ended.code);
-    const std::size_t begin = ended.text.rfind('\n', end);
-    return ended.text.substr(begin == std::string::npos ? 0 : begin + 1,
-                             end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+    std::string last, line;
+    std::istringstream text(ended.text);
+    while (std::getline(text, line)) {
+        if (line.starts_with("torus-") && line.find(": ") != std::string::npos) return line;
+        if (line.find_first_not_of(' ') != std::string::npos) last = line;
+    }
+    return last.empty() ? fmt::format("exit code {}, and nothing was said", ended.code) : last;
 }
 
 Ended must_end_well(const std::vector<std::string>& words) {
