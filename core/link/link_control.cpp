@@ -248,6 +248,8 @@ bool LinkManager::confirm_writes(LinkEnd& end, std::uint32_t notices) {
     for (std::size_t i = 0; i < end.writes_.size(); ++i) open += end.counts(end.writes_[i]);
     if (fresh > open) return false;
     end.confirmed_ = notices;
+    // Core may send when it hears of one: by then all of them are out of what is to leave.
+    std::vector<std::uint64_t> complete = std::exchange(complete_, {});
     while (fresh != 0) {
         const bool done = end.writes_[0].done;
         const std::uint64_t cookie = end.writes_[0].cookie;
@@ -257,8 +259,12 @@ bool LinkManager::confirm_writes(LinkEnd& end, std::uint32_t notices) {
             --end.write_;
         else
             end.written_ = 0;
-        if (!done) transfers_.on_transfer(end.connection_, cookie, true);
+        if (!done) complete.push_back(cookie);
     }
+    for (const std::uint64_t cookie : complete)
+        transfers_.on_transfer(end.connection_, cookie, true);
+    complete.clear();
+    complete_ = std::move(complete);
     return true;
 }
 

@@ -162,6 +162,7 @@ class LinkManager {
     std::uint64_t settled_ = 0;  // digest of what settle() has followed
     std::uint64_t changes_seen_ = 0;
     std::array<Hop, std::size_t(2 * routing::max_dimensions)> hops_;
+    std::vector<std::uint64_t> complete_;  // room for confirm_writes()
 };
 
 }  // namespace torusmp::core
