@@ -472,7 +472,7 @@ class Testbeds(Program):
         return json.loads((self.work / "out.json").read_text()), done.stdout
 
     def test_a_bare_socket_stands_beside_us_on_the_same_link(self):
-        for what, columns in (("latency", 5), ("bandwidth", 9), ("sweep", 5)):
+        for what, columns in (("latency", 11), ("bandwidth", 9), ("sweep", 5)):
             document, printed = self.on_testbed("2", what, "--raw", "--sizes", "1:64KiB", "--step",
                                             "1024", testbed=("--open", "0"))
             with self.subTest(what=what):
