@@ -198,11 +198,24 @@ def cut_cable(job, dice):
 
 def cut_off(job, dice):
     """All cables of a node: no way is left to it."""
-    number = dice.randrange(len(job.testbed.hosts))
+    return cut_off_one(job, dice.randrange(len(job.testbed.hosts)))
+
+
+def cut_off_one(job, number):
     for dimension in range(len(job.testbed.extents)):
         for sign in "pm":
             sh(TESTBED, "cut", job.testbed.name, f"{number}:d{dimension}{sign}")
     return [rf"no way is left around the dead links between [^\n]*\brank {number}\b"]
+
+
+def cut_off_again(job, dice):
+    """All cables of a node, one of which was away before."""
+    number = dice.randrange(len(job.testbed.hosts))
+    sh(TESTBED, "cut", job.testbed.name, f"{number}:d0p")
+    time.sleep(dice.uniform(0, 0.3))
+    sh(TESTBED, "heal", job.testbed.name, f"{number}:d0p")
+    time.sleep(dice.uniform(0, 2))
+    return cut_off_one(job, number)
 
 
 def kill_node(job, dice):
@@ -246,8 +259,9 @@ FAULTS = {
     "outsider": attack("outsider"),
     "half-open": attack("half-open"),
     "replay": attack("replay"),
+    "cut off again": cut_off_again,
 }
-DEADLY = ("killed", "stopped", "device", "cut off", "node", "launcher")
+DEADLY = ("killed", "stopped", "device", "cut off", "cut off again", "node", "launcher")
 
 
 # ---- one fault ----
@@ -362,14 +376,14 @@ def run(arguments):
         return 1
     print(f"fault_testbeds: {arguments.faults} faults on {arguments.torus}, each job ended rightly and in time")
     for kind, seconds in times.items():
-        print(f"  {kind:9} {len(seconds):4} times, over after {sum(seconds) / len(seconds):.2f} s on "
+        print(f"  {kind:13} {len(seconds):4} times, over after {sum(seconds) / len(seconds):.2f} s on "
               f"average, {max(seconds):.2f} s at most")
     return 0
 
 
 def mended(testbed, kind):
     """The testbed as good as new; nothing where the next job needs another."""
-    if kind in ("device", "cable", "cut off"):
+    if kind in ("device", "cable", "cut off", "cut off again"):
         sh(TESTBED, "heal", testbed.name)
     if kind != "node":
         return testbed

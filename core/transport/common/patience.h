@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long a link whose cable has died is waited for. It is connected again at once, and the
-// channel then waits for the cable: the first one after a death says that there is none when the
-// timeout has passed; those after it wait for as long as it takes.
+// channel then waits for the cable. After a death one says that there is none when the timeout has
+// passed; those after it wait for as long as it takes. One that is closed before it has said so
+// leaves that to the next.
 //
 // A plain value, of one channel.
 #pragma once
@@ -15,6 +16,7 @@ namespace torusmp::transport {
 struct Patience {
     bool again = false;              // its port has had a channel before
     bool met = false;                // the two ends have met
+    bool told = false;               // one before it has said that there is no cable
     Clock::time_point not_before{};  // it is not tried earlier (ChannelOptions::pause)
     Clock::time_point give_up_at = Clock::time_point::max();
 
@@ -23,8 +25,9 @@ struct Patience {
                 std::chrono::nanoseconds timeout) {
         again = true;
         not_before = Clock::now() + pause;
-        const bool awaited_before = before.again && !before.met;
-        if (!awaited_before) give_up_at = not_before + timeout;
+        told = before.again && !before.met &&
+               (before.told || Clock::now() >= before.give_up_at);
+        if (!told) give_up_at = not_before + timeout;
     }
 };
 

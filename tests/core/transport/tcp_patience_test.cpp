@@ -12,6 +12,7 @@
 #include "base/descriptor.h"
 #include "base/socket_address.h"
 #include "besieged.h"
+#include "core/transport/common/patience.h"
 
 using namespace torusmp;
 using namespace torusmp::transport;
@@ -56,6 +57,31 @@ struct Hasty {
 constexpr std::chrono::milliseconds long_pause(100);  // beside the timeout
 
 }  // namespace
+
+TEST_CASE("after each death somebody says in time that there is no cable", "[tcp]") {
+    constexpr std::chrono::hours timeout(1);
+    Patience first;
+    first.again = first.met = true;
+    Patience held_down;
+    held_down.follow(first, timeout, timeout);
+    CHECK(held_down.give_up_at < Clock::now() + 2 * timeout);
+    // It is wanted at once and closed, before it could say so.
+    Patience wanted;
+    wanted.follow(held_down, {}, timeout);
+    CHECK(wanted.give_up_at <= Clock::now() + timeout);
+
+    wanted.give_up_at = Clock::now();
+    Patience after;
+    after.follow(wanted, {}, timeout);
+    CHECK(after.give_up_at == Clock::time_point::max());
+    Patience later;
+    later.follow(after, {}, timeout);
+    CHECK(later.give_up_at == Clock::time_point::max());
+    later.met = true;
+    Patience next;
+    next.follow(later, {}, timeout);
+    CHECK(next.give_up_at <= Clock::now() + timeout);
+}
 
 TEST_CASE("a peer that computes before it looks is waited for", "[tcp]") {
     Hasty hasty(GENERATE(false, true));
