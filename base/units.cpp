@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/units.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -99,6 +103,18 @@ std::optional<std::uint64_t> parse_quantity(std::string_view text, const Units& 
     return std::nullopt;
 }
 
+// In the largest unit of which they are a whole number.
+std::pair<std::uint64_t, std::string_view> whole_units(std::uint64_t bytes) {
+    static constexpr std::array<std::pair<std::uint64_t, std::string_view>, 4> units{
+        {{std::uint64_t(1) << 40, "TiB"},
+         {std::uint64_t(1) << 30, "GiB"},
+         {std::uint64_t(1) << 20, "MiB"},
+         {std::uint64_t(1) << 10, "KiB"}}};
+    for (const auto& [factor, name] : units)
+        if (bytes != 0 && bytes % factor == 0) return {bytes / factor, name};
+    return {bytes, "B"};
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
@@ -114,14 +130,13 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 }
 
 std::string format_size(std::uint64_t bytes) {
-    static constexpr std::array<std::pair<std::uint64_t, std::string_view>, 4> units{
-        {{std::uint64_t(1) << 40, "TiB"},
-         {std::uint64_t(1) << 30, "GiB"},
-         {std::uint64_t(1) << 20, "MiB"},
-         {std::uint64_t(1) << 10, "KiB"}}};
-    for (const auto& [factor, name] : units)
-        if (bytes != 0 && bytes % factor == 0) return std::to_string(bytes / factor).append(name);
-    return std::to_string(bytes) + "B";
+    const auto [count, unit] = whole_units(bytes);
+    return std::to_string(count).append(unit);
+}
+
+std::string describe_size(std::uint64_t bytes) {
+    const auto [count, unit] = whole_units(bytes);
+    return fmt::format("{} {}", count, unit);
 }
 
 std::optional<std::chrono::nanoseconds> parse_time(std::string_view text) {
@@ -139,6 +154,15 @@ std::string format_time(std::chrono::nanoseconds time) {
     for (const auto& [factor, name] : units)
         if (count % factor == 0) return std::to_string(count / factor).append(name);
     return std::to_string(count) + "ns";
+}
+
+std::string describe_duration(double seconds) {
+    if (seconds < 0.9995) return fmt::format("{:.0f} ms", std::max(seconds, 0.0) * 1000);
+    if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
+    const auto whole = std::int64_t(std::llround(seconds));
+    if (whole < 60) return fmt::format("{} s", whole);
+    if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+    return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
 }  // namespace torusmp::base

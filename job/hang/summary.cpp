@@ -13,20 +13,6 @@
 namespace torusmp::job {
 namespace {
 
-std::string bytes_text(std::uint64_t bytes) {
-    constexpr std::uint64_t kilo = 1024, mega = kilo * kilo, giga = mega * kilo;
-    if (bytes >= giga && bytes % giga == 0) return fmt::format("{} GiB", bytes / giga);
-    if (bytes >= mega && bytes % mega == 0) return fmt::format("{} MiB", bytes / mega);
-    if (bytes >= kilo && bytes % kilo == 0) return fmt::format("{} KiB", bytes / kilo);
-    return fmt::format("{} B", bytes);
-}
-
-std::string seconds_text(double seconds) {
-    if (seconds < 10) return fmt::format("{:.1f} s", seconds);
-    if (seconds < 600) return fmt::format("{:.0f} s", seconds);
-    return fmt::format("{:.0f} min", seconds / 60);
-}
-
 bool one(const std::vector<Rank>& ranks) {
     return ranks.size() == 1;
 }
@@ -67,18 +53,19 @@ std::string action(const Waits& waits, bool alike = false) {
     if (what.operation >= 0) {
         const Operation& it = waits.operations[std::size_t(what.operation)];
         const bool sends = it.kind == Operation::Kind::send;
-        if (sends) text += fmt::format(" of {}", bytes_text(it.bytes));
+        if (sends) text += fmt::format(" of {}", base::describe_size(it.bytes));
         if (!alike) text += fmt::format(" {} {}", sends ? "to" : "from", source_text(it.peer));
         text += tag_text(it) + group_text(waits, it.context);
         if (it.stage == Operation::Stage::moving)
-            text += fmt::format(" ({}of {} done)",
-                                it.done != 0 ? bytes_text(it.done) + " " : std::string("part "),
-                                bytes_text(it.bytes));
+            text += fmt::format(
+                " ({}of {} done)",
+                it.done != 0 ? base::describe_size(it.done) + " " : std::string("part "),
+                base::describe_size(it.bytes));
     } else if (what.collective >= 0) {
         const Collective& it = waits.collectives[std::size_t(what.collective)];
         if (it.root >= 0) text += fmt::format(", root {}", it.root);
         if (it.root >= 0 && it.bytes != Collective::any_bytes)
-            text += fmt::format(", {}", bytes_text(it.bytes));
+            text += fmt::format(", {}", base::describe_size(it.bytes));
         text += group_text(waits, it.context);
     } else if (!waits.queues.empty()) {
         text += alike ? ", for a credit"
@@ -141,7 +128,7 @@ std::string arrows(const std::vector<Rank>& circle) {
 // "sent tag 78, 4 B"
 std::string message_text(const Waits& waits, const Waits::Message& it) {
     return fmt::format("{} tag {}, {}{}", it.at_sender ? "sends" : "sent", it.tag,
-                       bytes_text(it.bytes), group_text(waits, it.context));
+                       base::describe_size(it.bytes), group_text(waits, it.context));
 }
 
 std::string mismatch_text(const Cause& cause, const Snapshot& snapshot) {
@@ -156,12 +143,12 @@ std::string mismatch_text(const Cause& cause, const Snapshot& snapshot) {
         return groups_differ && group != nullptr ? " on " + group->name
                                                  : group_text(waits, context);
     };
-    return fmt::format("rank {} {} {} from {}{}; rank {} {} tag {}, {}{}, at least {} ago",
-                       waits.rank,
-                       receive.kind == Operation::Kind::probe ? "probes for" : "receives", tag,
-                       source_text(receive.peer), named(receive.context), message.source,
-                       message.at_sender ? "sends" : "sent", message.tag, bytes_text(message.bytes),
-                       named(message.context), seconds_text(seconds));
+    return fmt::format(
+        "rank {} {} {} from {}{}; rank {} {} tag {}, {}{}, at least {} ago", waits.rank,
+        receive.kind == Operation::Kind::probe ? "probes for" : "receives", tag,
+        source_text(receive.peer), named(receive.context), message.source,
+        message.at_sender ? "sends" : "sent", message.tag, base::describe_size(message.bytes),
+        named(message.context), base::describe_duration(seconds));
 }
 
 std::string collective_text(const Waits& waits, int index) {
@@ -169,7 +156,8 @@ std::string collective_text(const Waits& waits, int index) {
     std::string text = fmt::format("rank {} called {}", waits.rank, call_of(waits));
     if (it.root >= 0) text += fmt::format(" with root {}", it.root);
     if (it.bytes != Collective::any_bytes)
-        text += fmt::format("{} {}", it.root >= 0 ? " and" : " with", bytes_text(it.bytes));
+        text +=
+            fmt::format("{} {}", it.root >= 0 ? " and" : " with", base::describe_size(it.bytes));
     return text;
 }
 
@@ -234,11 +222,12 @@ std::string live_text(const Cause& cause, const Snapshot& snapshot) {
         return fmt::format("{} {}: what {} {} for is on its way, for {} so far",
                            list_ranks(cause.ranks), deed(root, several, several),
                            several ? "they" : "it", several ? "wait" : "waits",
-                           seconds_text(cause.seconds));
+                           base::describe_duration(cause.seconds));
     return fmt::format(
         "{} wait{} for {}, which {}{}", list_ranks(cause.waiting), one(cause.waiting) ? "s" : "",
         list_ranks(cause.ranks), state_text(root, several),
-        cause.seconds > 0 ? fmt::format("; {} so far", seconds_text(cause.seconds)) : "");
+        cause.seconds > 0 ? fmt::format("; {} so far", base::describe_duration(cause.seconds))
+                          : "");
 }
 
 // Ranks that do the same share a line.
@@ -279,7 +268,7 @@ std::vector<std::string> table(const Snapshot& snapshot, std::size_t most) {
         const RankState& state = snapshot[std::size_t(row->ranks.front())];
         std::string text =
             fmt::format("{} {}", list_ranks(row->ranks), deed(state, !one(row->ranks), alike));
-        if (row->waits) text += fmt::format(", for {}", seconds_text(row->longest));
+        if (row->waits) text += fmt::format(", for {}", base::describe_duration(row->longest));
         lines.push_back(std::move(text));
     }
     return lines;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short names for what ranks wait for, for the sources of this folder.
+// Short names for what ranks wait for, and what is asked of it everywhere in this folder.
 #pragma once
 
 #include "core/waits/waits.h"
@@ -11,5 +11,15 @@ using core::any_source;
 using core::any_tag;
 using Operation = core::Waits::Operation;
 using Collective = core::Waits::Collective;
+
+inline bool is_receive(const Operation& it) {
+    return it.kind == Operation::Kind::receive || it.kind == Operation::Kind::probe;
+}
+inline bool is_idle(const Operation& it) {
+    return it.kind == Operation::Kind::idle_receive || it.kind == Operation::Kind::idle_send;
+}
+inline bool tags_meet(core::Tag wanted, core::Tag sent) {
+    return wanted == any_tag || wanted == sent;
+}
 
 }  // namespace torusmp::job

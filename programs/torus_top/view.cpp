@@ -31,24 +31,11 @@ double seconds(std::int64_t nanoseconds) {
     return double(nanoseconds) / 1e9;
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-    return bytes % 1024 == 0 && bytes != 0 ? base::format_size(bytes) : fmt::format("{} B", bytes);
-}
-
 }  // namespace
 
 std::string way_name(int way) {
     if (way == core::other_ways) return "others";
     return fmt::format("{}{}", way / 2, way % 2 == 0 ? '+' : '-');
-}
-
-std::string duration_text(double time) {
-    if (time < 0.9995) return fmt::format("{:.0f} ms", std::max(time, 0.0) * 1000);
-    if (time < 9.95) return fmt::format("{:.1f} s", time);
-    const auto whole = std::int64_t(time);
-    if (whole < 60) return fmt::format("{} s", whole);
-    if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-    return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
 std::string rate_text(double rate) {
@@ -224,13 +211,13 @@ double JobView::seconds_in_state(const RankView& rank) const {
 
 std::string JobView::describe(const RankView& rank) const {
     const RankRecord& it = rank.record;
-    const std::string since = duration_text(seconds_in_state(rank));
+    const std::string since = base::describe_duration(seconds_in_state(rank));
     if (it.state == RankState::computing) return fmt::format("computes, in no call for {}", since);
     if (it.state == RankState::stopped) return fmt::format("stopped for {}", since);
     if (it.state != RankState::waiting) return launch::name_of(it.state);
     const std::string peer = it.peer >= 0 ? fmt::format("rank {}", it.peer) : "any rank";
     const std::string tag = it.tag >= 0 ? fmt::format(", tag {}", it.tag) : "";
-    const std::string bytes = bytes_text(it.bytes);
+    const std::string bytes = base::describe_size(it.bytes);
     std::string what;
     switch (it.wait) {
         case WaitKind::receive:

@@ -118,8 +118,6 @@ class JobView {
 
 // "0+", "others"
 std::string way_name(int way);
-// "12 s", "3 min 5 s"
-std::string duration_text(double seconds);
 // "1.23 GB/s"
 std::string rate_text(double bytes_a_second);
 

@@ -79,7 +79,7 @@ ENDS = {"size": "the job ends by itself, with an error that names the ranks and 
 
 def settled(line):
     """A line without what differs from run to run."""
-    line = re.sub(r"\d+(\.\d+)? (s|min)\b", "12 s", line)
+    line = re.sub(r"\d+ (h \d+ min|min \d+ s)\b|\d+(\.\d+)? m?s\b", "12 s", line)
     line = re.sub(r"\(host [^,)]*, pid \d+\)", "(host n0, pid 4711)", line)
     return line.strip()
 
