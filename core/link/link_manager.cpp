@@ -142,8 +142,8 @@ void LinkManager::begin_session(LinkEnd& end) {
 // its own end, which knows, and nobody is lost before all ends on this side have said so; true: we
 // have.
 bool LinkManager::give_up_links() {
-    const routing::Parts& parts = states_.hopes();
-    if (parts.connected()) return false;
+    if (states_.hopes().connected()) return false;
+    const routing::Parts parts = states_.hopes();  // what is learnt below changes it
     bool news = false;
     for (Hop& it : hops_) {
         if (it.end == nullptr) continue;
@@ -158,7 +158,7 @@ bool LinkManager::give_up_links() {
 
 // Ranks that no link joins to us any more, by whatever way.
 void LinkManager::give_up_parts() {
-    const routing::Parts& parts = states_.rest();
+    const routing::Parts parts = states_.rest();  // what is closed may tell of more
     const int ours = parts.of(commons_.rank());
     const std::string what = describe_cut();
     for_each_end([&](LinkEnd& end, Hop&) {
