@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int repetitions = 9;
+constexpr int call_repetitions = 9;
 
 // A program that wants a core of this node as long as this lives. Its own processor time is told
 // apart from that of messages.
@@ -131,9 +131,9 @@ Overhead measure_overhead(const Pair& pair, std::size_t bytes, double seconds) {
         }
         return spent;
     };
-    const int rounds = int(std::clamp(seconds / repetitions / pause.count(), 5.0, 1000.0));
-    std::vector<double> sums(2 * repetitions);
-    for (int i = -1; i < repetitions; ++i) {  // the first one warms up
+    const int rounds = int(std::clamp(seconds / call_repetitions / pause.count(), 5.0, 1000.0));
+    std::vector<double> sums(2 * call_repetitions);
+    for (int i = -1; i < call_repetitions; ++i) {  // the first one warms up
         barrier();
         double sum = 0;
         for (int n = 0; n < rounds; ++n) sum += round();
