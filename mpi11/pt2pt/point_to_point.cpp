@@ -351,6 +351,7 @@ RECEIVE_REQUESTS(Recv_init, true)
                              recvcount, recvtype, source, recvtag, comm, result))
 EXCHANGES(Sendrecv, exchange, MPI_Status, status)
 EXCHANGES(Isendrecv, begin_exchange, MPI_Request, request)
+#undef EXCHANGES
 
 #define REPLACEMENTS(Name, function, Result, result)                                       \
     TORUSMP_ENTRIES(                                                                       \
