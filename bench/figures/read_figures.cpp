@@ -19,20 +19,6 @@ namespace {
 
 using base::Json;
 
-const Json& member(const Json& object, std::string_view name, Json::Kind kind) {
-    const Json* found = object.find(name);
-    if (found == nullptr || !found->is(kind))
-        throw std::runtime_error(fmt::format(
-            "\"{}\" is missing or of another kind: expected a file that torus-bench --json of this "
-            "version has written",
-            name));
-    return *found;
-}
-
-std::string text_of(const Json& object, std::string_view name) {
-    return member(object, name, Json::Kind::text).text;
-}
-
 Figure figure_of(const Json& json) {
     const auto number = [](const Json& value) {
         return value.is(Json::Kind::number) ? value.number : NAN;
@@ -42,29 +28,30 @@ Figure figure_of(const Json& json) {
     const Json* const best = json.find("best");
     figure.value = median != nullptr ? number(*median) : NAN;
     figure.best = best != nullptr ? number(*best) : NAN;
-    for (const Json& sample : member(json, "samples", Json::Kind::list).items)
+    for (const Json& sample : recorded_member(json, "samples", Json::Kind::list).items)
         figure.samples.push_back(number(sample));
     return figure;
 }
 
 Column column_of(const Json& json) {
-    Column column{text_of(json, "group"), text_of(json, "name"), text_of(json, "unit")};
-    const std::string draw = text_of(json, "draw");
+    Column column{recorded_text(json, "group"), recorded_text(json, "name"),
+                  recorded_text(json, "unit")};
+    const std::string draw = recorded_text(json, "draw");
     using Draw = Column::Draw;
     for (const Draw known : {Draw::line, Draw::dashes, Draw::points})
         if (name_of(known) == draw) column.draw = known;
-    column.colour = int(member(json, "colour", Json::Kind::number).number);
-    column.count = member(json, "count", Json::Kind::boolean).boolean;
+    column.colour = int(recorded_member(json, "colour", Json::Kind::number).number);
+    column.count = recorded_member(json, "count", Json::Kind::boolean).boolean;
     return column;
 }
 
 Row row_of(const Json& json, const std::string& key, std::size_t columns) {
     Row row;
-    row.bytes = std::size_t(member(json, "x", Json::Kind::number).number);
-    row.beside = member(json, "beside", Json::Kind::boolean).boolean;
+    row.bytes = std::size_t(recorded_member(json, "x", Json::Kind::number).number);
+    row.beside = recorded_member(json, "beside", Json::Kind::boolean).boolean;
     if (const Json* name = json.find(key); name != nullptr && name->is(Json::Kind::text))
         row.label = name->text;
-    for (const Json& figure : member(json, "figures", Json::Kind::list).items)
+    for (const Json& figure : recorded_member(json, "figures", Json::Kind::list).items)
         row.figures.push_back(figure_of(figure));
     if (row.figures.size() != columns)
         throw std::runtime_error(fmt::format("a row of {} figures: expected {}, one a column",
@@ -85,11 +72,11 @@ Fact fact_of(const std::string& name, const Json& value) {
 
 LinkTraffic traffic_of(const Json& json) {
     const auto count = [&](std::string_view name) {
-        return member(json, name, Json::Kind::number).number;
+        return recorded_member(json, name, Json::Kind::number).number;
     };
     return {int(count("rank")),
-            text_of(json, "direction"),
-            text_of(json, "device"),
+            recorded_text(json, "direction"),
+            recorded_text(json, "device"),
             int(count("peer")),
             std::uint64_t(count("bytes_sent")),
             std::uint64_t(count("bytes_received")),
@@ -98,34 +85,49 @@ LinkTraffic traffic_of(const Json& json) {
 
 LinkRate rate_of(const Json& json) {
     const auto number = [&](std::string_view name) {
-        return member(json, name, Json::Kind::number).number;
+        return recorded_member(json, name, Json::Kind::number).number;
     };
-    return {int(number("receiver")), int(number("sender")), text_of(json, "direction"),
+    return {int(number("receiver")), int(number("sender")), recorded_text(json, "direction"),
             number("rate")};
 }
 
 }  // namespace
 
+const Json& recorded_member(const Json& object, std::string_view name, Json::Kind kind,
+                            std::string_view by) {
+    const Json* found = object.find(name);
+    if (found == nullptr || !found->is(kind))
+        throw std::runtime_error(
+            fmt::format("\"{}\" is missing or of another kind: expected a file that {} of this "
+                        "version has written",
+                        name, by));
+    return *found;
+}
+
+std::string recorded_text(const Json& object, std::string_view name, std::string_view by) {
+    return recorded_member(object, name, Json::Kind::text, by).text;
+}
+
 Recorded recorded_of(const Json& json) {
     Recorded recorded;
-    recorded.command = text_of(json, "command");
-    for (const auto& [name, value] : member(json, "ran_on", Json::Kind::object).members)
+    recorded.command = recorded_text(json, "command");
+    for (const auto& [name, value] : recorded_member(json, "ran_on", Json::Kind::object).members)
         recorded.facts.push_back(fact_of(name, value));
     Table& table = recorded.table;
-    table.title = text_of(json, "title");
-    table.key = text_of(json, "key");
-    table.x_label = text_of(json, "x_label");
-    table.y_label = text_of(json, "y_label");
-    table.linear = member(json, "linear", Json::Kind::boolean).boolean;
-    for (const Json& level : member(json, "levels", Json::Kind::list).items)
-        table.levels.push_back({text_of(level, "name"), text_of(level, "unit"),
-                                member(level, "value", Json::Kind::number).number,
-                                int(member(level, "colour", Json::Kind::number).number)});
-    for (const Json& column : member(json, "columns", Json::Kind::list).items)
+    table.title = recorded_text(json, "title");
+    table.key = recorded_text(json, "key");
+    table.x_label = recorded_text(json, "x_label");
+    table.y_label = recorded_text(json, "y_label");
+    table.linear = recorded_member(json, "linear", Json::Kind::boolean).boolean;
+    for (const Json& level : recorded_member(json, "levels", Json::Kind::list).items)
+        table.levels.push_back({recorded_text(level, "name"), recorded_text(level, "unit"),
+                                recorded_member(level, "value", Json::Kind::number).number,
+                                int(recorded_member(level, "colour", Json::Kind::number).number)});
+    for (const Json& column : recorded_member(json, "columns", Json::Kind::list).items)
         table.columns.push_back(column_of(column));
-    for (const Json& row : member(json, "rows", Json::Kind::list).items)
+    for (const Json& row : recorded_member(json, "rows", Json::Kind::list).items)
         table.rows.push_back(row_of(row, table.key, table.columns.size()));
-    for (const Json& note : member(json, "notes", Json::Kind::list).items)
+    for (const Json& note : recorded_member(json, "notes", Json::Kind::list).items)
         table.notes.push_back(note.text);
     // Older files have none.
     if (const Json* rates = json.find("link_rates"))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -16,6 +17,14 @@ struct Recorded {
     Table table;
     std::vector<LinkTraffic> links = {};
 };
+
+// A member of an object in a file that `by` writes. Throws std::runtime_error where it is missing
+// or of another kind.
+const base::Json& recorded_member(const base::Json& object, std::string_view name,
+                                  base::Json::Kind kind,
+                                  std::string_view by = "torus-bench --json");
+std::string recorded_text(const base::Json& object, std::string_view name,
+                          std::string_view by = "torus-bench --json");
 
 // Throws std::runtime_error that says what was found and what was expected.
 Recorded recorded_of(const base::Json& json);

@@ -171,11 +171,32 @@ int bare_link_for(const Message* m) {
     return -1;
 }
 
-Message* bare_messages(const Message* messages, int count) {
-    Message* copy = malloc(sizeof *messages * (size_t)count);
-    if (!copy) net_abort("no memory");
-    memcpy(copy, messages, sizeof *messages * (size_t)count);
-    return copy;
+int net_ways(void) {
+    return 1;
+}
+
+const char* net_way_name(int way) {
+    (void)way;
+    return crowded ? "poll(2)" : "polled";
+}
+
+int net_way_takes_many(int way) {
+    (void)way;
+    return 1;
+}
+
+Group* bare_group(const Message* messages, int count) {
+    Group* group = calloc(1, sizeof *group);
+    const size_t bytes = sizeof *messages * (size_t)count;
+    if (!group || !(group->messages = malloc(bytes))) net_abort("no memory");
+    memcpy(group->messages, messages, bytes);
+    group->count = count;
+    return group;
+}
+
+void net_release(Group* group) {
+    free(group->messages);
+    free(group);
 }
 
 /* ---- all ranks ------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the bare programs share, which pass messages to neighbours and nothing else: the plan of the
  * machine, and a control connection to rank 0 for barriers and sums. bare.c has those functions of
- * net.h that need no links.
+ * net.h that need no links, and there is one way to send.
  *
  * The plan is a file that NET_RAW_PLAN names, this process's rank is in NET_RAW_RANK. Lines of it:
  *   size RANKS
@@ -33,8 +33,13 @@ void bare_die(const char* what); /* and says why, by errno */
 /* The index of the link that a message takes. */
 int bare_link_for(const Message* message);
 
-/* Copies of messages that belong to the caller. */
-Message* bare_messages(const Message* messages, int count);
+struct Group {
+    Message* messages;
+    int count;
+    int open; /* messages that are not over */
+};
+/* What net_group() does where any message will do. */
+Group* bare_group(const Message* messages, int count);
 
 /* TCP. `device` may be NULL. */
 int bare_socket(const char* device, const char* address, int port);

@@ -13,12 +13,6 @@
 
 enum { most_queued = 256 };
 
-struct Group {
-    Message* messages;
-    int count;
-    int open; /* messages that are not over */
-};
-
 typedef struct {
     char* at;
     size_t left;
@@ -68,34 +62,11 @@ void net_start(int* argc, char*** argv) {
     join_links();
 }
 
-int net_ways(void) {
-    return 1;
-}
-
-const char* net_way_name(int way) {
-    (void)way;
-    return crowded ? "poll(2)" : "polled";
-}
-
-int net_way_takes_many(int way) {
-    (void)way;
-    return 1;
-}
-
 /* ---- messages -------------------------------------------------------------------------------- */
 
 Group* net_group(const Message* messages, int count, int way) {
     (void)way;
-    Group* group = calloc(1, sizeof *group);
-    if (!group) net_abort("no memory");
-    group->messages = bare_messages(messages, count);
-    group->count = count;
-    return group;
-}
-
-void net_release(Group* group) {
-    free(group->messages);
-    free(group);
+    return bare_group(messages, count);
 }
 
 void net_group_start(Group* group) {

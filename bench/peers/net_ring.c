@@ -26,12 +26,6 @@ enum {
     most_queued = 256
 };
 
-struct Group {
-    Message* messages;
-    int count;
-    int open; /* messages that are not over */
-};
-
 typedef struct {
     Message* message;
     Group* group;
@@ -72,34 +66,11 @@ void net_start(int* argc, char*** argv) {
     net_barrier();
 }
 
-int net_ways(void) {
-    return 1;
-}
-
-const char* net_way_name(int way) {
-    (void)way;
-    return crowded ? "poll(2)" : "polled";
-}
-
-int net_way_takes_many(int way) {
-    (void)way;
-    return 1;
-}
-
 Group* net_group(const Message* messages, int count, int way) {
     (void)way;
-    Group* group = calloc(1, sizeof *group);
-    if (!group) net_abort("no memory");
-    group->messages = bare_messages(messages, count);
-    group->count = count;
     for (int i = 0; i < count; i++)
         if (messages[i].bytes > most_bytes) net_abort("the message is too long for a frame");
-    return group;
-}
-
-void net_release(Group* group) {
-    free(group->messages);
-    free(group);
+    return bare_group(messages, count);
 }
 
 static void send_frame(Link* l, const Message* m) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 
 #include "base/json.h"
 
@@ -16,18 +17,13 @@ namespace {
 
 using base::Json;
 
-const Json& member_of(const Json& object, std::string_view name, Json::Kind kind) {
-    const Json* found = object.find(name);
-    if (found == nullptr || !found->is(kind))
-        throw std::runtime_error(fmt::format(
-            "\"{}\" is missing or of another kind: expected a file that torus-bench report of this "
-            "version has written",
-            name));
-    return *found;
-}
+constexpr std::string_view record_writer = "torus-bench report";
 
+const Json& member_of(const Json& object, std::string_view name, Json::Kind kind) {
+    return recorded_member(object, name, kind, record_writer);
+}
 std::string word_of(const Json& object, std::string_view name) {
-    return member_of(object, name, Json::Kind::text).text;
+    return recorded_text(object, name, record_writer);
 }
 
 RecordedPart part_of(const Json& json) {
