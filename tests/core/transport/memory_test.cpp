@@ -30,6 +30,11 @@ struct Exposed {
     Exposed(const Exposed&) = delete;
     Exposed& operator=(const Exposed&) = delete;
 
+    // A write that has left may still be on its way.
+    bool is(const std::vector<std::byte>& expected) const {
+        return std::equal(expected.begin(), expected.end(), memory);
+    }
+
     const std::vector<std::byte> background;
     Interface& owner;
     void* const special;
@@ -76,8 +81,9 @@ TEST_CASE("a transport writes into and reads from a peer's exposed memory",
                 std::copy_n(exposed.background.begin() + std::ptrdiff_t(offset), bytes,
                             expected_here.begin());
         }
+        REQUIRE(link.pump([&] { return exposed.is(expected_there); }));
         link.settle();
-        REQUIRE(std::equal(expected_there.begin(), expected_there.end(), exposed.memory));
+        REQUIRE(exposed.is(expected_there));
         REQUIRE(local == expected_here);
         REQUIRE(link.at_a.transfers.size() == (how == Transfer::pending ? 1u : 0u));
     }
@@ -118,7 +124,6 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
         REQUIRE(how != Transfer::pending);
     }
     if (how == Transfer::pending) await_transfer(link, 5);
-    link.settle();
     auto expected_there = exposed.background;
     auto expected_here = pattern(size, 2);
     auto place = std::ptrdiff_t(offset);
@@ -131,7 +136,9 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
             std::copy_n(exposed.background.begin() + place, length, expected_here.begin() + at);
         place += length;
     }
-    REQUIRE(std::equal(expected_there.begin(), expected_there.end(), exposed.memory));
+    REQUIRE(link.pump([&] { return exposed.is(expected_there); }));
+    link.settle();
+    REQUIRE(exposed.is(expected_there));
     REQUIRE(local == expected_here);
 }
 
