@@ -2,8 +2,8 @@
 // The parts of a vector that members own while a collective has it scattered over them.
 //
 // Dimension by dimension, the last first, the range that a member owned is cut into one part for
-// each member of its line; in the end each owns one part of the whole. Used by the
-// algorithms `scatter` of allreduce (reduce-scatter, then gather) and broadcast.
+// each member of its line; in the end each owns one part of the whole. Used by the algorithms
+// `scatter` of allreduce and reduce (reduce-scatter, then gather) and broadcast.
 #pragma once
 
 #include <array>
@@ -32,6 +32,13 @@ class Ranges {
             before_[std::size_t(d)] = range;
             range = range.part(group.coordinate(d), group.extent(d));
         }
+    }
+    // What the member at a place owns in the end.
+    static Range owned(const Group& group, int place, std::size_t elements) {
+        Range range{0, elements};
+        for (int d = group.dimensions(); d-- > 0;)
+            range = range.part(group.coordinate(place, d), group.extent(d));
+        return range;
     }
     // What all members of the line along d own together before it is cut there.
     Range line(int dimension) const { return before_[std::size_t(dimension)]; }

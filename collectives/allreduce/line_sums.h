@@ -3,12 +3,11 @@
 // contributions of a line stand in slots by coordinate.
 #pragma once
 
-#include "collectives/algorithm/line_parts.h"
 #include "collectives/allreduce/allreduce.h"
 
 namespace torusmp::collectives::allreduce {
 
-class LineSums : public AlgorithmOf<Arguments, LineParts> {
+class LineSums : public AlgorithmOf<Arguments> {
   public:
     using AlgorithmOf::AlgorithmOf;
 

@@ -2,6 +2,17 @@
 #include "collectives/allreduce/allreduce.h"
 
 namespace torusmp::collectives::allreduce {
+namespace {
+
+// Two ranks of one host need more than this to gain by adding half each.
+constexpr std::size_t halves_from = 192 * 1024;
+
+bool parts_pay(const Conditions& c) {
+    return more_than_two(c) || (c.group.direct() && c.bytes >= halves_from);
+}
+
+}  // namespace
+
 // Each is defined in its own file.
 extern AlgorithmMaker<Arguments> area, exchange, star, lines, scatter, disjoint;
 
@@ -20,7 +31,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
          {{.name = "scatter",
            .help = "each rank adds a part",
            .applies = has_parts,
-           .pays = more_than_two,
+           .pays = parts_pay,
            .instead = "lines"},
           scatter},
          {{.name = "disjoint",

@@ -10,13 +10,16 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "broadcast",
          .help = "How a broadcast goes, by its size.",
-         .defaults =
-             "host: area<4KiB lines<128KiB scatter; crowded: area<4KiB lines<128KiB scatter; "
-             "links: tree<32KiB disjoint",
+         .defaults = "host: area<4KiB lines<128KiB scatter; crowded: area<4KiB lines; "
+                     "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
         {{area_row("left where all read it", "lines"), area},
          {{.name = "lines", .help = "each root of a line to all of the line"}, lines},
-         {{.name = "scatter", .help = "parts are dealt out and gathered"}, scatter},
+         {{.name = "scatter",
+           .help = "parts are dealt out and gathered",
+           .pays = more_than_two,
+           .instead = "lines"},
+          scatter},
          {{.name = "tree", .help = "from neighbour to neighbour"}, tree},
          {{.name = "disjoint", .help = "a stripe along each disjoint tree, all links busy"},
           disjoint}});

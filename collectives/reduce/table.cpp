@@ -3,16 +3,22 @@
 
 namespace torusmp::collectives::reduce {
 // Each is defined in its own file, except those along trees (trees.cpp).
-extern AlgorithmMaker<Arguments> area, lines, tree, disjoint;
+extern AlgorithmMaker<Arguments> area, lines, scatter, tree, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "reduce",
          .help = "How a reduction to one rank goes, by its size.",
-         .defaults = "host: area<4KiB lines; crowded: area<4KiB lines; links: tree<32KiB disjoint",
+         .defaults = "host: area<4KiB lines<256KiB scatter; crowded: area<4KiB lines; "
+                     "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
         {{area_row("left where the root adds", "lines"), area},
          {{.name = "lines", .help = "along each line to the rank at the root's coordinate"}, lines},
+         {{.name = "scatter",
+           .help = "each rank adds a part, the root gathers",
+           .applies = has_parts,
+           .instead = "lines"},
+          scatter},
          {{.name = "tree",
            .help = "from neighbour to neighbour",
            .applies = commutes,

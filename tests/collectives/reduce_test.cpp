@@ -148,6 +148,18 @@ TEST_CASE("A reduction reaches any root by every algorithm, and has the same bit
             }
 }
 
+TEST_CASE("A sum of which each rank adds a part has the bits of one along lines, at any root") {
+    const Wanted lines = named(reduce::algorithms(), "lines");
+    const Wanted scatter = named(reduce::algorithms(), "scatter");
+    for (const Machine& machine : machines)
+        for (const std::size_t count : {std::size_t(0), std::size_t(1), std::size_t(9001)}) {
+            const int nodes = nodes_of(machine);
+            for (const int root : {0, nodes / 2, nodes - 1})
+                REQUIRE(same_bits(reduced(machine, count, root, scatter, 1),
+                                  reduced(machine, count, root, lines, 2)));
+        }
+}
+
 TEST_CASE("Reductions that do not commute are taken in the order of the nodes") {
     for (const bool direct : {true, false})
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {

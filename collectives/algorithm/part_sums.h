@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A sum of which each member adds one part: dimension by dimension, the last first, the members of
+// a line give each other their parts of what the line owns (ranges.h). Reduce and allreduce of
+// large vectors on one host begin so.
+#pragma once
+
+#include "collectives/algorithm/line_parts.h"
+#include "collectives/group/operation.h"
+
+namespace torusmp::collectives {
+
+class PartSums : public LineParts {
+  protected:
+    explicit PartSums(Messages& messages) : LineParts(messages) {}
+
+    // To be called in start(). values: what this member gives; they are read, and the sums written
+    // to `sums`, which may be the same, but only to the part that this member's first line cuts
+    // for it.
+    void begin_sums(Group& grid, const Operation& operation, const std::byte* values,
+                    std::byte* sums, std::size_t count);
+    // Posts the next line's exchange, and adds what the one before has brought. False: this
+    // member's own part is complete, and nothing was posted.
+    bool sum_lines();
+
+  private:
+    void post_parts();
+    void add_parts();
+    std::byte* slot(int coordinate) { return slots_ + slot_bytes_ * std::size_t(coordinate); }
+
+    Group* grid_ = nullptr;
+    Operation operation_{};
+    const std::byte* values_ = nullptr;
+    std::byte* sums_ = nullptr;
+    int dimension_ = 0;    // the line at work
+    bool posted_ = false;  // its exchange is
+    Scratch scratch_;      // the others' parts by coordinate
+    std::byte* slots_ = nullptr;
+    std::size_t slot_bytes_ = 0;
+};
+
+}  // namespace torusmp::collectives
