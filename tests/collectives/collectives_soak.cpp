@@ -21,7 +21,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "collectives/soak_tasks.h"
+#include "collectives/soak_round.h"
 #include "core/soak.h"
 
 using namespace torusmp;
@@ -66,109 +66,6 @@ JobOptions options_of(std::uint64_t seed, std::vector<int> dims, Random& random)
     return options;
 }
 
-using Tasks = std::vector<std::unique_ptr<SoakTask>>;
-
-// All members begin all tasks, each in an order of its own, at random moments; then everything runs
-// to its end.
-class Round {
-  public:
-    Round(Job& job, Tasks& tasks, Random& random) : job_(job), random_(random) {
-        queues_.resize(std::size_t(job.size()));
-        for (auto& task : tasks)
-            for (int node = 0; node < task->team().size(); ++node) {
-                const Rank rank = task->team().members[std::size_t(node)];
-                queues_[std::size_t(rank)].push_back({task.get(), node});
-                calls_.push_back({task.get(), node});
-            }
-        for (Rank rank = 0; rank < job.size(); ++rank)
-            if (!queues_[std::size_t(rank)].empty()) waiting_.push_back(rank);
-    }
-
-    void start_all() {
-        while (!waiting_.empty()) start_one();
-    }
-    // Up to `turns` moves, of calls or of messages.
-    void start_some(std::uint64_t turns) {
-        for (; turns > 0; --turns) waiting_.empty() ? void(job_.turn()) : start_one();
-    }
-    // Calls of ranks that live. False: some never end.
-    bool finish() {
-        std::size_t next = 0;
-        return job_.run_until([&] {
-            while (next < calls_.size() && ended(calls_[next])) ++next;
-            return next == calls_.size();
-        });
-    }
-
-    struct Call {
-        SoakTask* task;
-        int node;
-        Rank rank() const { return task->team().members[std::size_t(node)]; }
-        const collectives::Schedule& schedule() const { return task->schedule(node); }
-    };
-    const std::vector<Call>& calls() const { return calls_; }
-    bool ended(const Call& call) const {
-        return !job_.alive(call.rank()) || call.schedule().complete();
-    }
-
-  private:
-    void start_one() {
-        const std::size_t pick = std::size_t(random_.below(waiting_.size()));
-        auto& queue = queues_[std::size_t(waiting_[pick])];
-        const Rank rank = waiting_[pick];
-        if (job_.alive(rank)) queue.front().task->start(queue.front().node);
-        queue.erase(queue.begin());
-        if (queue.empty()) {
-            waiting_[pick] = waiting_.back();
-            waiting_.pop_back();
-        }
-        if (random_.below(4) == 0) job_.turn();
-    }
-
-    Job& job_;
-    Random& random_;
-    std::vector<std::vector<Call>> queues_;  // by rank
-    std::vector<Rank> waiting_;
-    std::vector<Call> calls_;
-};
-
-Tasks random_tasks(std::vector<Team>& teams, Random& random) {
-    Tasks tasks;
-    for (auto left = 1 + random.below(4); left > 0; --left)
-        tasks.push_back(random_task(teams[std::size_t(random.below(teams.size()))], random));
-    return tasks;
-}
-
-std::string describe(const Tasks& tasks) {
-    std::string text;
-    for (const auto& task : tasks)
-        text += fmt::format("  {} on {} ({} members)\n", task->describe(), task->team().name,
-                            task->team().size());
-    return text;
-}
-
-// What is wrong with a round in which nobody died; empty: nothing.
-std::string check_round(Job& job, std::vector<Team>& teams, Random& random) {
-    Tasks tasks = random_tasks(teams, random);
-    Round round(job, tasks, random);
-    round.start_all();
-    const bool ended = round.finish();
-    std::string wrong;
-    if (!ended) wrong = "some calls never end:\n" + job.report();
-    for (const auto& call : round.calls())
-        if (ended && call.schedule().error() != core::Error::none)
-            wrong += fmt::format("rank {}: {}\n", call.rank(), call.schedule().failure());
-    if (wrong.empty())
-        for (const auto& task : tasks)
-            if (const std::string found = task->wrong(); !found.empty())
-                wrong += fmt::format("{}: {}\n", task->describe(), found);
-    if (!wrong.empty()) wrong = describe(tasks) + wrong;
-    // A task that has not ended must stay as long as the job.
-    if (!ended)
-        for (auto& task : tasks) [[maybe_unused]] auto* const kept = task.release();
-    return wrong;
-}
-
 struct Outcome {
     std::string failure;
     std::uint64_t rounds = 0;
@@ -183,7 +80,7 @@ Outcome run_job(std::uint64_t seed, std::uint64_t rounds) {
     Job job(options);
     for (std::size_t i = 0; i < teams.size(); ++i) teams[i].sign_on(job, core::Context(10 + i));
     for (; outcome.rounds < rounds && outcome.failure.empty(); ++outcome.rounds)
-        if (const std::string wrong = check_round(job, teams, random); !wrong.empty())
+        if (const std::string wrong = check_round(job, teams, random, 4); !wrong.empty())
             outcome.failure =
                 fmt::format("round {} of the job on {}{}:\n{}", outcome.rounds + 1,
                             job.torus().describe(), options.direct ? ", direct" : "", wrong);
@@ -206,7 +103,7 @@ Outcome run_killing_job(std::uint64_t seed) {
     Tasks tasks;
     Job job(options);
     for (std::size_t i = 0; i < teams.size(); ++i) teams[i].sign_on(job, core::Context(10 + i));
-    tasks = random_tasks(teams, random);
+    tasks = random_tasks(teams, random, 4);
     Round round(job, tasks, random);
     round.start_some(random.below(8000));
     const auto& first = tasks[0]->team().members;

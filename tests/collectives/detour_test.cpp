@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "collectives/simulated_group.h"
-#include "collectives/soak_tasks.h"
 #include "core/link/cable_faults.h"
 
 namespace detour_test {
@@ -72,35 +71,6 @@ TEST_CASE("a sum has the same bits whatever cables die under it", "[detour]") {
         const auto plain = sum_of(options, count, false);
         const auto troubled = sum_of(options, count, true);
         REQUIRE(std::memcmp(plain.data(), troubled.data(), count * sizeof(float)) == 0);
-    }
-}
-
-TEST_CASE("collectives of all kinds end well among dying cables", "[detour]") {
-    const std::uint64_t seed = GENERATE(range(1, 41));
-    CAPTURE(seed);
-    sim::Random random(seed);
-    std::vector<Team> teams;
-    std::vector<std::unique_ptr<SoakTask>> tasks;
-    Job job(torus(seed % 2 == 0 ? std::vector{3, 3, 2} : std::vector{4, 3}, seed));
-    teams = random_teams(job.torus(), random);
-    core::Context context = 20;
-    for (Team& team : teams) team.sign_on(job, context++);
-    CableFaults cables(job, seed);
-    for (int n = 0; n < 6; ++n)
-        tasks.push_back(random_task(teams[std::size_t(random.below(teams.size()))], random));
-    for (auto& task : tasks)
-        for (int member = 0; member < task->team().size(); ++member) task->start(member);
-    const bool ended = run_among_faults(job, cables, random, [&] {
-        for (auto& task : tasks)
-            for (int member = 0; member < task->team().size(); ++member)
-                if (!task->schedule(member).complete()) return false;
-        return true;
-    });
-    INFO(job.report());
-    REQUIRE(ended);
-    for (auto& task : tasks) {
-        CAPTURE(task->describe());
-        REQUIRE(task->wrong() == "");
     }
 }
 

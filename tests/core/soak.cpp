@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace torusmp::core::testing {
 namespace {
@@ -44,6 +45,18 @@ void read_numbers(int argc, char** argv, std::span<const NumberArgument> known) 
         if (i + 1 == argc) throw std::invalid_argument(name + ": its value is missing");
         *found->value = whole_number(name, argv[++i], found->least);
     }
+}
+
+Seeds take_seeds(std::vector<char*>& arguments) {
+    Seeds seeds;
+    const std::pair<std::uint64_t*, const char*> places[] = {{&seeds.first, "FIRST"},
+                                                             {&seeds.count, "COUNT"}};
+    for (const auto& [number, name] : places) {
+        if (arguments.size() < 2 || std::string_view(arguments[1]).starts_with("--")) break;
+        *number = whole_number(name, arguments[1], 1);
+        arguments.erase(arguments.begin() + 1);
+    }
+    return seeds;
 }
 
 void tell_on_crash(std::string_view program, std::uint64_t seed) {

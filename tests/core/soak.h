@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace torusmp::core::testing {
 
@@ -20,6 +21,14 @@ struct NumberArgument {
 };
 // Reads arguments of the form NAME NUMBER. Throws as above, also for unknown names.
 void read_numbers(int argc, char** argv, std::span<const NumberArgument> known);
+
+// The seeds that a program of the form NAME [FIRST [COUNT]] is to run.
+struct Seeds {
+    std::uint64_t first = 1;
+    std::uint64_t count = 1000;
+};
+// Takes them off the arguments and leaves what follows. Throws as above.
+Seeds take_seeds(std::vector<char*>& arguments);
 
 // If the process crashes from now on, it says in which round of which program. `program` is kept.
 void tell_on_crash(std::string_view program, std::uint64_t seed);

@@ -59,14 +59,14 @@ class Transport(CableTest):
 class BadCable(CableTest):
     def test_it_keeps_the_contract(self):
         self.damage_cable()
-        self.run_here(TRANSPORT_TEST, "[contract]")
+        self.run_here(TRANSPORT_TEST, "[contract]~[lossless]")
 
 
 class LossyCable(CableTest):
     def test_it_keeps_the_contract(self):
         for node, (_, device) in enumerate(self.ends):
             tool("set", self.testbed, str(node), device, "loss", "2")
-        self.run_here(TRANSPORT_TEST, "[contract]")
+        self.run_here(TRANSPORT_TEST, "[contract]~[lossless]")
 
 
 class TorusTest(TestbedTest):

@@ -7,6 +7,7 @@
 // A plain value, of one channel.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/transport/api/interface.h"
@@ -25,9 +26,15 @@ struct Patience {
                 std::chrono::nanoseconds timeout) {
         again = true;
         not_before = Clock::now() + pause;
-        told = before.again && !before.met &&
-               (before.told || Clock::now() >= before.give_up_at);
+        told = before.again && !before.met && (before.told || Clock::now() >= before.give_up_at);
         if (!told) give_up_at = not_before + timeout;
+    }
+    // It is looked at now, which was due before. After a pause in which nobody looked, because the
+    // rank computed, one more call is made: the cable may have come back meanwhile.
+    void look(Clock::time_point due, Clock::time_point now,
+              std::chrono::nanoseconds between_calls) {
+        if (again && now - due > between_calls)
+            give_up_at = std::max(give_up_at, now + between_calls);
     }
 };
 

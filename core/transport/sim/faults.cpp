@@ -90,8 +90,20 @@ void World::revive_link(Interface& interface, std::uint32_t port) {
 
 // One end gives the link up: nothing reaches it any more, and the other end hears of it.
 void World::close(End& end, std::string_view why) {
+    const std::string what = fmt::format("the other end closed it: {}", why);
+    if (!end.link->dead && (end.link->cut || paused(end))) return leave(end, what);
     end.closed = true;
-    bury(*end.link, fmt::format("the other end closed it: {}", why), true);
+    bury(*end.link, what, true);
+}
+
+// The two have not met, so the other end cannot hear of it. It goes on waiting, and when nobody
+// connects this end again it finds nobody there.
+void World::leave(End& end, const std::string& why) {
+    end.channel = nullptr;
+    end.announced = true;
+    end.link->why = why;
+    schedule(std::max(now_, end.link->opens_at) + options_.cable_within, EventKind::abandoned,
+             *end.peer, ++end.link->left);
 }
 
 void World::kill(Interface& interface) {

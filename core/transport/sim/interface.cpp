@@ -144,6 +144,7 @@ int Interface::poll(Sink& sink) {
                 break;
             case EventKind::grant:
             case EventKind::missing:
+            case EventKind::abandoned:
             case EventKind::wake:
                 break;
         }

@@ -235,6 +235,11 @@ bool World::happen(const Event& event) {
         case EventKind::missing:
             if (end.link->cut) bury(*end.link, "there is no cable", false);
             return false;
+        case EventKind::abandoned:
+            if (end.peer->channel != nullptr || end.link->left != event.id) return false;
+            end.link->waited = true;
+            bury(*end.link, end.link->why, false);
+            return false;
         case EventKind::transfer:
             finish(end, event.id);
             return true;

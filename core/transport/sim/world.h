@@ -157,9 +157,10 @@ struct Link {
     std::array<End, 2> ends;
     Delay packet{};
     bool dead = false;
-    bool cut = false;     // not dead: it waits for its cable
-    bool waited = false;  // and had to, for all that it lived
-    Time opens_at{0};     // no sooner: both ends want a pause
+    bool cut = false;        // not dead: it waits for its cable
+    bool waited = false;     // and had to, for all that it lived
+    std::uint64_t left = 0;  // how often an end was taken back before the two had met
+    Time opens_at{0};        // no sooner: both ends want a pause
     std::string why;
 };
 
@@ -177,6 +178,7 @@ enum class EventKind : std::uint8_t {
     notice,
     announce,
     missing,
+    abandoned,
     down,
     wake
 };
@@ -353,6 +355,7 @@ class World {
     bool paused(const detail::End& end) const { return now_ < end.link->opens_at; }
     void pause(detail::End& end, Time pause);
     void wait_for_cable(detail::End& end);
+    void leave(detail::End& end, const std::string& why);
     void bury(detail::Link& link, const std::string& why, bool tear);
     void bury_all(Interface& interface, const std::string& why, bool tear);
     Time draw(const Delay& delay);

@@ -96,6 +96,8 @@ void TcpInterface::tend(Clock::time_point now) {
     for (const auto& it : channels_) {
         TcpChannel& channel = *it;
         if (!channel.connecting()) continue;
+        channel.patience_.look(std::min(channel.call_at_, channel.patience_.give_up_at), now,
+                               between_calls);
         if (now >= channel.call_at_) {
             if (has_reached_kernel(channel)) {  // so there is a cable
                 channel.call_at_ = now + between_calls;

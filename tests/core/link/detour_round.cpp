@@ -8,7 +8,6 @@
 #include <numeric>
 #include <vector>
 
-#include "core/link/cable_faults.h"
 #include "core/link/retained.h"
 #include "core/traffic.h"
 
@@ -20,7 +19,32 @@ struct Shape {
     std::vector<bool> periodic;
 };
 
-JobOptions job_of(std::uint64_t seed) {
+// What link ends keep has its bounds at any time, and nothing is left of it in the end.
+std::string kept_too_much(Job& job, const JobOptions& options, bool at_the_end) {
+    const std::size_t links = 2 * std::size_t(job.torus().dimensions());
+    const std::size_t most_packets =
+        links *
+        std::size_t(options.credits + (job.torus().dimensions() - 1) * options.relay_credits);
+    const std::size_t most_news = links * links / 2 * std::size_t(job.size());
+    const std::size_t most_bytes =
+        most_packets * (sizeof(Retained::Packet) + job[0].options().body() + 128);
+    for (Rank rank = 0; rank < job.size(); ++rank) {
+        const LinkHoldings it = job[rank].state().link_holdings();
+        const bool little = it.packets <= most_packets && it.held <= most_packets &&
+                            it.news <= most_news && it.setups <= 2 * most_news &&
+                            it.bytes <= most_bytes;
+        const bool nothing = it.held + it.writes + it.news + it.setups == 0;
+        if (!little || (at_the_end && !nothing))
+            return fmt::format(
+                "rank {} keeps {} packets, {} held, {} writes, {} news, {} setups, {} B", rank,
+                it.packets, it.held, it.writes, it.news, it.setups, it.bytes);
+    }
+    return {};
+}
+
+}  // namespace
+
+JobOptions detour_job(std::uint64_t seed) {
     static const std::vector<Shape> shapes{{{2, 2, 2}, {}},
                                            {{3, 3, 2}, {}},
                                            {{4, 4}, {}},
@@ -60,79 +84,92 @@ JobOptions job_of(std::uint64_t seed) {
     return options;
 }
 
-// What link ends keep has its bounds at any time, and nothing is left of it in the end.
-std::string kept_too_much(Job& job, const JobOptions& options, bool at_the_end) {
-    const std::size_t links = 2 * std::size_t(job.torus().dimensions());
-    const std::size_t most_packets =
-        links *
-        std::size_t(options.credits + (job.torus().dimensions() - 1) * options.relay_credits);
-    const std::size_t most_news = links * links / 2 * std::size_t(job.size());
-    const std::size_t most_bytes =
-        most_packets * (sizeof(Retained::Packet) + job[0].options().body() + 128);
-    for (Rank rank = 0; rank < job.size(); ++rank) {
-        const LinkHoldings it = job[rank].state().link_holdings();
-        const bool little = it.packets <= most_packets && it.held <= most_packets &&
-                            it.news <= most_news && it.setups <= 2 * most_news &&
-                            it.bytes <= most_bytes;
-        const bool nothing = it.held + it.writes + it.news + it.setups == 0;
-        if (!little || (at_the_end && !nothing))
-            return fmt::format(
-                "rank {} keeps {} packets, {} held, {} writes, {} news, {} setups, {} B", rank,
-                it.packets, it.held, it.writes, it.news, it.setups, it.bytes);
-    }
-    return {};
+CableSchedule::CableSchedule(Job& job, const JobOptions& options, sim::Random& random,
+                             std::uint64_t seldom)
+    : job_(job),
+      options_(options),
+      random_(random),
+      cables_(job, random.next()),
+      pause_(std::uint64_t(job.size()) << (seldom + random.below(8 - seldom))),
+      cuts_of_ten_(2 + random.below(7)) {}
+
+std::string CableSchedule::describe() const {
+    return fmt::format(
+        "{}, {} and {} credits, eager below {}, a cable every {} turns, {} of 10 cut",
+        job_.torus().describe(), options_.credits, options_.relay_credits, options_.eager_limit,
+        pause_, cuts_of_ten_);
 }
 
-}  // namespace
+std::string CableSchedule::before_a_turn() {
+    if (random_.below(pause_) != 0) return {};
+    if (random_.below(10) < cuts_of_ten_)
+        cuts_ += cables_.cut_one();
+    else
+        mends_ += cables_.mend_one();
+    return kept_too_much(job_, options_, false);
+}
+
+std::string CableSchedule::end() {
+    job_.settle();
+    if (!job_.quiet()) return "something is left over";
+    if (!job_.credits_home()) return "credits are missing on detours";
+    while (cables_.any()) {
+        mends_ += cables_.mend_one();
+        if (random_.below(2) == 0) job_.settle();
+    }
+    job_.settle();
+    if (!job_.on_cables()) return "a link is not back on its cable";
+    if (!job_.quiet() || !job_.credits_home()) return "credits are missing on cables";
+    return kept_too_much(job_, options_, true);
+}
 
 DetourRound run_detour_round(std::uint64_t seed, std::uint64_t messages) {
     DetourRound round;
-    const JobOptions options = job_of(seed);
+    const JobOptions options = detour_job(seed);
     sim::Random random(seed ^ 0x64657461u);
     TrafficOptions traffic_options;
     traffic_options.messages = round.messages = messages / 2 + random.below(messages);
     Traffic traffic(options, traffic_options);
-    Job& job = traffic.job();
-    CableFaults cables(job, random.next());
-    // Turns: at the least so many that now and then all hear of one change before the next.
-    const std::uint64_t pause = std::uint64_t(job.size()) << (2 + random.below(6));
-    const std::uint64_t cuts_of_ten = 2 + random.below(7);
-    round.scene = fmt::format(
-        "{}, {} and {} credits, eager below {}, {} messages, a cable every {} turns, {} of 10 cut",
-        job.torus().describe(), options.credits, options.relay_credits, options.eager_limit,
-        round.messages, pause, cuts_of_ten);
-    const auto fail = [&](const std::string& what) {
-        round.failure = fmt::format("{}\n{}", what, traffic.stuck());
-        return round;
-    };
-    try {
+    CableSchedule cables(traffic.job(), options, random);
+    round.scene = fmt::format("{}, {} messages", cables.describe(), round.messages);
+    const auto run = [&]() -> std::string {
         while (traffic.arrived() < round.messages && traffic.failure().empty()) {
-            if (random.below(pause) == 0) {
-                if (random.below(10) < cuts_of_ten)
-                    round.cuts += cables.cut_one();
-                else
-                    round.mends += cables.mend_one();
-                if (auto what = kept_too_much(job, options, false); !what.empty())
-                    return fail(what);
-            }
-            if (!traffic.step()) return fail("nothing moves any more");
+            if (auto what = cables.before_a_turn(); !what.empty()) return what;
+            if (!traffic.step()) return "nothing moves any more";
         }
-        if (!traffic.failure().empty()) return fail("a message went wrong");
-        job.settle();
-        if (!job.quiet()) return fail("something is left over");
-        if (!job.credits_home()) return fail("credits are missing on detours");
-        while (cables.any()) {
-            round.mends += cables.mend_one();
-            if (random.below(2) == 0) job.settle();
-        }
-        job.settle();
-        if (!job.on_cables()) return fail("a link is not back on its cable");
-        if (!job.quiet() || !job.credits_home()) return fail("credits are missing on cables");
-        if (auto what = kept_too_much(job, options, true); !what.empty()) return fail(what);
+        if (!traffic.failure().empty()) return "a message went wrong";
+        return cables.end();
+    };
+    std::string what;
+    try {
+        what = run();
     } catch (const std::exception& error) {
-        return fail(error.what());
+        what = error.what();
     }
+    if (!what.empty()) round.failure = fmt::format("{}\n{}", what, traffic.stuck());
+    round.cuts = cables.cuts();
+    round.mends = cables.mends();
     return round;
+}
+
+int soak_detours(const char* program, const Seeds& seeds, const char* what,
+                 const std::function<DetourRound(std::uint64_t seed)>& run) {
+    DetourRound sum;
+    for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        tell_on_crash(program, seed);
+        const DetourRound round = run(seed);
+        if (!round.failure.empty()) {
+            fmt::print(stderr, "{}: seed {}: {}\n{}\n", program, seed, round.scene, round.failure);
+            return 1;
+        }
+        if (seeds.count == 1) fmt::print("seed {}: {}\n", seed, round.scene);
+        sum.cuts += round.cuts;
+        sum.mends += round.mends;
+        sum.messages += round.messages;
+    }
+    fmt::print("{}: {} schedules from seed {} on, {} cables cut, {} mended, {} {}: all well\n",
+               program, seeds.count, seeds.first, sum.cuts, sum.mends, sum.messages, what);
+    return 0;
 }
 
 }  // namespace torusmp::core::testing

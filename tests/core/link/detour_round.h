@@ -4,7 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "core/link/cable_faults.h"
+#include "core/soak.h"
 
 namespace torusmp::core::testing {
 
@@ -13,10 +17,47 @@ struct DetourRound {
     std::string failure;  // empty: all was right
     std::uint64_t cuts = 0;
     std::uint64_t mends = 0;
-    std::uint64_t messages = 0;
+    std::uint64_t messages = 0;  // or collectives
+};
+
+// A job for such a round: shape, credits and delays by the seed.
+JobOptions detour_job(std::uint64_t seed);
+
+// What happens to the cables while a round runs.
+class CableSchedule {
+  public:
+    // A cable is cut or mended every `size of the job << seldom` turns or less often.
+    CableSchedule(Job& job, const JobOptions& options, sim::Random& random,
+                  std::uint64_t seldom = 2);
+
+    // Before a turn of the job: now and then a cable is cut or mended. What link ends then keep
+    // beyond all bounds; empty: nothing.
+    std::string before_a_turn();
+    // When all traffic has ended, mends all: what is wrong then; empty: nothing.
+    std::string end();
+
+    std::string describe() const;
+    std::uint64_t cuts() const { return cuts_; }
+    std::uint64_t mends() const { return mends_; }
+
+  private:
+    Job& job_;
+    const JobOptions& options_;
+    sim::Random& random_;
+    CableFaults cables_;
+    // Turns: at the least so many that now and then all hear of one change before the next.
+    const std::uint64_t pause_;
+    const std::uint64_t cuts_of_ten_;
+    std::uint64_t cuts_ = 0;
+    std::uint64_t mends_ = 0;
 };
 
 // messages: how many, more or less.
 DetourRound run_detour_round(std::uint64_t seed, std::uint64_t messages);
+
+// The rounds of a program of these seeds, one after the other. Prints the first that fails, or the
+// sum of all, whose messages are called `what`. Returns the exit code.
+int soak_detours(const char* program, const Seeds& seeds, const char* what,
+                 const std::function<DetourRound(std::uint64_t seed)>& run);
 
 }  // namespace torusmp::core::testing

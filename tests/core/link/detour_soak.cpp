@@ -13,26 +13,18 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/link/detour_round.h"
-#include "core/soak.h"
 
 using namespace torusmp::core::testing;
 
 int main(int argc, char** argv) {
-    std::uint64_t first = 1, rounds = 1000, messages = 400;
+    Seeds seeds;
+    std::uint64_t messages = 400;
     try {
         std::vector<char*> rest(argv, argv + argc);
-        const std::pair<std::uint64_t*, const char*> places[] = {{&first, "FIRST"},
-                                                                 {&rounds, "COUNT"}};
-        for (const auto& [number, name] : places) {
-            if (rest.size() < 2 || std::string_view(rest[1]).starts_with("--")) break;
-            *number = whole_number(name, rest[1], 1);
-            rest.erase(rest.begin() + 1);
-        }
+        seeds = take_seeds(rest);
         const NumberArgument known[] = {{"--messages", &messages}};
         read_numbers(int(rest.size()), rest.data(), known);
     } catch (const std::invalid_argument& error) {
@@ -40,22 +32,6 @@ int main(int argc, char** argv) {
                    error.what());
         return 2;
     }
-    DetourRound sum;
-    for (std::uint64_t seed = first; seed < first + rounds; ++seed) {
-        tell_on_crash("detour_soak", seed);
-        const DetourRound round = run_detour_round(seed, messages);
-        if (!round.failure.empty()) {
-            fmt::print(stderr, "detour_soak: seed {}: {}\n{}\n", seed, round.scene, round.failure);
-            return 1;
-        }
-        if (rounds == 1) fmt::print("seed {}: {}\n", seed, round.scene);
-        sum.cuts += round.cuts;
-        sum.mends += round.mends;
-        sum.messages += round.messages;
-    }
-    fmt::print(
-        "detour_soak: {} schedules from seed {} on, {} cables cut, {} mended, {} messages: all "
-        "arrived\n",
-        rounds, first, sum.cuts, sum.mends, sum.messages);
-    return 0;
+    return soak_detours("detour_soak", seeds, "messages",
+                        [&](std::uint64_t seed) { return run_detour_round(seed, messages); });
 }

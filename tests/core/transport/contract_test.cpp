@@ -384,7 +384,9 @@ TEST_CASE("a transport refuses to connect to an address that is none", "[transpo
     REQUIRE_THROWS_AS(pair->a().connect(address, {0, 0}), std::runtime_error);
 }
 
-TEST_CASE("a transport's sleep ends when it was woken before", "[transport][contract]") {
+// While one end sleeps, nobody polls the other, which could not send again what its cable lost.
+TEST_CASE("a transport's sleep ends when it was woken before",
+          "[transport][contract][lossless]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {2});

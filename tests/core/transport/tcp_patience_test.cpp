@@ -83,6 +83,27 @@ TEST_CASE("after each death somebody says in time that there is no cable", "[tcp
     CHECK(next.give_up_at <= Clock::now() + timeout);
 }
 
+TEST_CASE("who has computed looks once more before it says that there is no cable", "[tcp]") {
+    constexpr std::chrono::seconds between_calls(1);
+    const Clock::time_point due = Clock::now();
+    Patience first;
+    first.again = first.met = true;
+    Patience patience;
+    patience.follow(first, {}, between_calls * 10);
+    const Clock::time_point end = patience.give_up_at;
+    patience.look(due, due + between_calls, between_calls);  // as good as in time
+    CHECK(patience.give_up_at == end);
+    patience.look(due, end - 3 * between_calls, between_calls);  // time enough
+    CHECK(patience.give_up_at == end);
+    patience.look(due, end + 5 * between_calls, between_calls);
+    CHECK(patience.give_up_at == end + 6 * between_calls);
+    // A link that is connected for the first time has its own reasons.
+    Patience fresh;
+    fresh.give_up_at = due;
+    fresh.look(due, due + 5 * between_calls, between_calls);
+    CHECK(fresh.give_up_at == due);
+}
+
 TEST_CASE("a peer that computes before it looks is waited for", "[tcp]") {
     Hasty hasty(GENERATE(false, true));
     SECTION("one looks, the other does not") {

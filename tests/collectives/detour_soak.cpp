@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cables that die and come back under collectives, on the simulated transport: the shapes, credits,
+// delays and schedules of faults of core's detour_soak. Every collective must end with the right
+// answer on all members, and when all cables are back every link must be back on its own.
+//
+//   collectives_detour_soak [FIRST [COUNT]]
+//
+// runs the schedules of COUNT seeds from FIRST on.
+//
+// Exit code: 0 all was right, 1 not (the seed is printed: collectives_detour_soak SEED 1 repeats
+// it), 2 bad arguments.
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "collectives/detour_round.h"
+
+using namespace torusmp::core::testing;
+
+int main(int argc, char** argv) {
+    Seeds seeds;
+    try {
+        std::vector<char*> rest(argv, argv + argc);
+        seeds = take_seeds(rest);
+        read_numbers(int(rest.size()), rest.data(), {});
+    } catch (const std::invalid_argument& error) {
+        fmt::print(stderr,
+                   "collectives_detour_soak: {}\nusage: collectives_detour_soak [FIRST [COUNT]]\n",
+                   error.what());
+        return 2;
+    }
+    return soak_detours("collectives_detour_soak", seeds, "rounds of collectives",
+                        torusmp::collectives::testing::run_collectives_among_faults);
+}
