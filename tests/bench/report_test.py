@@ -76,6 +76,15 @@ class Report(Reports):
         self.assertEqual(self.names(), ["latency", "bandwidth", "latency links", "bandwidth links",
                                         "overlap"])
 
+    def test_the_reason_of_a_part_that_its_ranks_refuse(self):
+        done = self.run_program(BENCH, *TINY, "--only", "latency", "--set", "transport.use=verbs",
+                                "--set", "transport.local=links")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        failure = self.read()["parts"][0]["failure"]
+        self.assertIn("transport.use is verbs", failure)
+        self.assertNotIn("exited with code", failure)
+        self.assertIn(failure, done.stdout)
+
     def test_what_changed_since_another(self):
         self.report("--only", "latency")
         old = self.read()

@@ -130,13 +130,14 @@ TEST_CASE("Messages over one link come one after the other") {
 TEST_CASE("A link that has rested lets its reserve pass at once, and then keeps its rate") {
     Model shaped = plain;
     shaped.reserve = 2.0 * (1000 + double(plain.header_bytes));
-    const double at_once = one_way({2}, plain, 1, 1000) - one_way({2}, shaped, 1, 1000);
-    CHECK(at_once == Approx((1000 + double(plain.header_bytes)) * plain.gap_per_byte).margin(1));
+    const auto at_once = one_way({2}, plain, 1, 1000) - one_way({2}, shaped, 1, 1000);
+    CHECK(double(at_once) ==
+          Approx((1000 + double(plain.header_bytes)) * plain.gap_per_byte).margin(1));
     // What is left of a long stream is that of the link.
-    const double longer = one_way({2}, shaped, 1, 1000, 40) - one_way({2}, shaped, 1, 1000, 20);
-    const double usual = one_way({2}, plain, 1, 1000, 40) - one_way({2}, plain, 1, 1000, 20);
-    CHECK(longer == Approx(usual).margin(20));
-    CHECK(one_way({2}, plain, 1, 1000, 20) - one_way({2}, shaped, 1, 1000, 20) ==
+    const auto longer = one_way({2}, shaped, 1, 1000, 40) - one_way({2}, shaped, 1, 1000, 20);
+    const auto usual = one_way({2}, plain, 1, 1000, 40) - one_way({2}, plain, 1, 1000, 20);
+    CHECK(double(longer) == Approx(double(usual)).margin(20));
+    CHECK(double(one_way({2}, plain, 1, 1000, 20) - one_way({2}, shaped, 1, 1000, 20)) ==
           Approx(shaped.reserve * plain.gap_per_byte).margin(2));
 }
 
