@@ -89,7 +89,7 @@ void mesh(Rows& rows, const ReportRecord& record) {
         return steps == nullptr ? Value{} : figure_of(*steps, of, "a step", 8);
     };
     rows.add("broadcast of a few bytes, a step", "about 20 us", step("broadcast"), "us", "steps");
-    rows.add("global sum of a few bytes, a step", "about 20 us, twice as many", step("sum"), "us",
+    rows.add("global sum of a few bytes, a step", "twice as many of about 20 us", step("sum"), "us",
              "steps");
     rows.add(
         "broadcast of a few bytes (they: 4x8x8)", "about 200 us",

@@ -97,7 +97,7 @@ class Report(Reports):
         self.report("--only", "latency", "--compare", "old.json")
         page = (self.work / "report.html").read_text()
         self.assertIn('id="changes"', page)
-        self.assertRegex(page, r"<td>latency</td><td>16 B: median</td>.*faster")
+        self.assertRegex(page, r"<td>latency</td><td>16 B: torusmp, median</td>.*faster")
         self.assertNotIn("slower</td>", page)
         self.assertIn(">before, median</text>", page)
         self.assertIn(">now, median</text>", page)
