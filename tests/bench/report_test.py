@@ -99,8 +99,8 @@ class Report(Reports):
         self.assertIn('id="changes"', page)
         self.assertRegex(page, r"<td>latency</td><td>16 B: torusmp, median</td>.*faster")
         self.assertNotIn("slower</td>", page)
-        self.assertIn(">before, median</text>", page)
-        self.assertIn(">now, median</text>", page)
+        self.assertIn(">before: torusmp, median</text>", page)
+        self.assertIn(">now: torusmp, median</text>", page)
 
 
 class Browser(Reports):
