@@ -99,8 +99,8 @@ def mpi_measures():
 
 
 # The NAS Parallel Benchmarks want squares for BT and SP, powers of two for the others.
-NPB_TORI = {4: "2x2", 8: "2x2x2", 9: "3x3", 16: "4x4"}
-NPB_KERNELS = {k: (4, 9, 16) if k in ("BT", "SP") else (4, 8, 16)
+NPB_TORI = {2: "2", 4: "2x2", 8: "2x2x2", 9: "3x3", 16: "4x4"}
+NPB_KERNELS = {k: (4, 9, 16) if k in ("BT", "SP") else (2, 4, 8, 16)
                for k in ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")}
 NPB_MBIT = 200  # of the links of npb.*.tcp
 

@@ -70,6 +70,8 @@ const std::vector<ModelKey>& model_keys() {
                                           "processor, copies when receiving"),
         link_key<&Link::gap>("gap", "ns", "between two packets on a link, at least"),
         link_key<&Link::gap_per_byte>("gap_per_byte", "ns/B", "of a link"),
+        link_key<&Link::reserve>("reserve", "bytes",
+                                 "that pass at full speed after a pause: of shaped links"),
         link_key<&Link::node_gap_per_byte>("node_gap_per_byte", "ns/B",
                                            "of all links of a node together"),
         link_key<&Link::forward>("forward", "ns", "processor, a packet that a rank passes on"),

@@ -86,8 +86,9 @@ class Replay {
         const auto& link = model_.link;
         bus = std::max(ready, bus) + on_link(packet.bytes) * link.node_gap_per_byte;
         const double begins = std::max(ready, line);
-        const double left = std::max(begins + on_link(packet.bytes) * link.gap_per_byte, bus);
-        line = std::max(left, begins + link.gap);
+        const double passed = begins + on_link(packet.bytes) * link.gap_per_byte;
+        const double left = std::max({passed - link.reserve * link.gap_per_byte, ready, bus});
+        line = std::max({passed, bus, begins + link.gap});
         packet.at = hop->rank;
         packet.time = left + link.latency;
         packet.order = ++order_;

@@ -82,6 +82,15 @@ void mesh(Rows& rows, const ReportRecord& record) {
                  last_of(node, fmt::format("{}-D exchange", n), "a node"), "MB/s",
                  fmt::format("node, on a torus with {} dimensions or more", n));
     }
+    rows.add("one node forwards between all its links", "500 MB/s on six",
+             last_of(table_of(record, "forward"), "all flows", "the node"), "MB/s", "forward");
+    const Table* const steps = table_of(record, "steps");
+    const auto step = [&](std::string_view of) {
+        return steps == nullptr ? Value{} : figure_of(*steps, of, "a step", 8);
+    };
+    rows.add("broadcast of a few bytes, a step", "about 20 us", step("broadcast"), "us", "steps");
+    rows.add("global sum of a few bytes, a step", "twice as many of about 20 us", step("sum"), "us",
+             "steps");
     rows.add(
         "broadcast of a few bytes (they: 4x8x8)", "about 200 us",
         collectives == nullptr ? Value{} : figure_of(*collectives, "broadcast", "automatic", 8),
@@ -107,8 +116,7 @@ void netpipe(Rows& rows, const ReportRecord& record) {
     rows.paper = "NetPIPE";
     const Table* const sweep = table_of(record, "sweep");
     const Table* const latency = table_of(record, "latency");
-    const std::string hosts =
-        "a machine of several hosts (--config): a bare socket on the same link";
+    const std::string hosts = "latency, sweep: a bare socket on the same link, or over loopback";
     rows.add("latency of a library, to raw TCP", "1 (tuned) to 3",
              latency == nullptr ? Value{}
                                 : divided(figure_of(*latency, "torusmp", "median", 16),

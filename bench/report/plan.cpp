@@ -77,9 +77,15 @@ void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
         }
 }
 
+// Whether some message has a rank to pass.
+bool has_far_ranks(const routing::Torus& torus) {
+    for (int rank = 1; rank < torus.size(); ++rank)
+        if (torus.distance(0, rank) > 1) return true;
+    return false;
+}
+
 // Latency and bandwidth by each way that two ranks may take.
 void add_transports(std::vector<ReportPart>& parts, const ReportMachine& machine) {
-    const Words raw = machine.hosts ? Words{"--raw"} : Words{};
     const auto pair = [&](const std::string& name, const Words& settings, const Words& more) {
         const Words launcher = joined(machine.launcher, settings);
         parts.push_back({"latency" + name, "Latency", ReportPart::Program::bench,
@@ -90,7 +96,7 @@ void add_transports(std::vector<ReportPart>& parts, const ReportMachine& machine
              joined({"bandwidth", "--sizes", "64:1MiB", "--step", "4", "--window", "16"}, more),
              launcher, more.empty() ? 24.0 : 48.0, "Bandwidth by transport"});
     };
-    pair("", {}, raw);
+    pair("", {}, {"--raw"});
     if (!machine.hosts) pair(" links", {"--set", "transport.local=links"}, {});
     if (machine.hosts)
         for (const std::string& transport : machine.transports)
@@ -110,7 +116,7 @@ std::vector<ReportPart> plan_report(const ReportMachine& machine) {
                          joined(machine.launcher, settings), figures});
     };
     add_transports(parts, machine);
-    bench("sweep", "NetPIPE", joined({"sweep", "--sizes", "1:4MiB"}, raw), 66 * beside);
+    bench("sweep", "NetPIPE", {"sweep", "--sizes", "1:4MiB", "--raw"}, 132);
     bench("aggregate", "All links at once",
           joined(joined({"aggregate", "--sizes", "1KiB:1MiB", "--step", "4"}, raw), wire),
           6.0 * machine.torus.dimensions() * beside);
@@ -119,6 +125,9 @@ std::vector<ReportPart> plan_report(const ReportMachine& machine) {
                  wire),
           6.0 * machine.torus.dimensions() * beside);
     const Words links = machine.hosts ? Words{} : Words{"--set", "transport.local=links"};
+    if (has_far_ranks(machine.torus))
+        bench("forward", "All links at once", {"forward", "--sizes", "1KiB:32KiB", "--step", "8"},
+              4, links);
     bench("relay", "Hops", {"relay", "--sizes", "8:16KiB"},
           2.0 * std::max(1, machine.torus.size() / 4), links);
     const auto collective = [&](const std::string& name, const std::string& operations,
@@ -128,6 +137,7 @@ std::vector<ReportPart> plan_report(const ReportMachine& machine) {
               name == "scatter" ? links : Words{});
     };
     collective("broadcast and sum", "broadcast,sum", "8:256KiB", 12);
+    bench("steps", "Collectives", {"steps", "--sizes", "8:4KiB", "--step", "8"}, 8, links);
     collective("scatter", "scatter", "64:32KiB", 16);
     collective("alltoall", "alltoall", "64:4KiB", 3);
     bench("overlap", "Overlap and processor time",

@@ -14,12 +14,12 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
 
 #include "base/descriptor.h"
+#include "bench/report/reason.h"
 #include "bench/torus_bench/start.h"
 
 extern char** environ;
@@ -82,21 +82,9 @@ Ended run_program_whole(std::vector<std::string> words) {
     return ended;
 }
 
-// What a program of ours said first in its own name; of any other its last line, as launchers say
-// what went wrong at the end.
-std::string last_words(const Ended& ended) {
-    std::string last, line;
-    std::istringstream text(ended.text);
-    while (std::getline(text, line)) {
-        if (line.starts_with("torus-") && line.find(": ") != std::string::npos) return line;
-        if (line.find_first_not_of(' ') != std::string::npos) last = line;
-    }
-    return last.empty() ? fmt::format("exit code {}, and nothing was said", ended.code) : last;
-}
-
 Ended must_end_well(const std::vector<std::string>& words) {
     Ended ended = run_program_whole(words);
-    if (ended.code != 0) throw std::runtime_error(last_words(ended));
+    if (ended.code != 0) throw std::runtime_error(reason_of(ended.text, ended.code));
     return ended;
 }
 

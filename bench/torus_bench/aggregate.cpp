@@ -311,6 +311,7 @@ Table measure_aggregate(const Context& context) {
             table.levels.push_back({fmt::format("{}-D, wire", n), "MB/s",
                                     *context.options.wire * most_links_of_a_rank(context, n),
                                     n - 1});
+    if (context.options.raw && raw_over_loopback()) table.notes.emplace_back(loopback_note);
     Raw raw = open_raw(context, dimensions);
     context.progress.expect(context.options.sizes.size() * std::size_t(dimensions) + 1);
     for (const std::size_t bytes : context.options.sizes) {

@@ -112,6 +112,7 @@ Table measure_bandwidth(const Context& context) {
                    "both ways counts the two directions together."};
     if (raw) table.notes.emplace_back(ratio_note);
     std::vector<RawSocket> sockets;
+    if (raw && raw_over_loopback()) table.notes.emplace_back(loopback_note);
     if (raw) sockets = open_raw_links(context, link_of(context, pair));
     context.progress.expect(context.options.sizes.size());
     for (const std::size_t bytes : context.options.sizes) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -30,6 +31,11 @@ void check(const core::Request& request, const char* what, int peer) {
 
 core::Runtime& runtime() {
     return process().runtime();
+}
+
+bool reached_directly(int other) {
+    const auto& direct = runtime().options().direct;
+    return std::find(direct.begin(), direct.end(), other) != direct.end();
 }
 
 const config::Settings& settings() {

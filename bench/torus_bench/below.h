@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "collectives/group/policy.h"
@@ -19,6 +20,12 @@ namespace torusmp::bench {
 core::Runtime& runtime();
 const config::Settings& settings();
 const collectives::Policy& collective_policy();
+
+// Whether no relay lies between this rank and that one, as inside a host.
+bool reached_directly(int other);
+inline constexpr std::string_view nothing_relayed =
+    "These ranks reach each other directly, so nothing was relayed: --set transport.local=links "
+    "makes them use the links.";
 
 // A message of our own beside QMP's; returns when the buffer may be reused.
 void tell(int dest, core::Tag tag, std::span<const std::byte> bytes);

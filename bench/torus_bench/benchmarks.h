@@ -29,6 +29,8 @@ Table measure_relay(const Context& context);
 Table measure_overlap(const Context& context);
 Table measure_efficiency(const Context& context);
 Table measure_collectives(const Context& context);
+Table measure_steps(const Context& context);
+Table measure_forward(const Context& context);
 
 // Two ranks that talk while the others stand by: rank 0 and its partner.
 struct Pair {

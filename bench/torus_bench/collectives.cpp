@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "bench/torus_bench/collective_calls.h"
 #include "bench/torus_bench/qmp_objects.h"
 #include "bench/torus_bench/timing.h"
+#include "collectives/broadcast/broadcast.h"
 
 namespace torusmp::bench {
 namespace {
@@ -73,6 +75,12 @@ std::vector<std::string> notes_of(const std::vector<Candidate>& candidates) {
     return notes;
 }
 
+std::vector<core::Rank> everybody() {
+    std::vector<core::Rank> all(static_cast<std::size_t>(ranks()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
 // All algorithms of one operation at one size, in turns.
 std::vector<Timing> time_algorithms(collectives::Group& group, const Candidate& candidate,
                                     std::size_t bytes, double seconds) {
@@ -110,9 +118,7 @@ Row measure_row(const Context& context, collectives::Group& group,
 }  // namespace
 
 Table measure_collectives(const Context& context) {
-    std::vector<core::Rank> everybody(static_cast<std::size_t>(ranks()));
-    std::iota(everybody.begin(), everybody.end(), 0);
-    collectives::Group group(runtime(), everybody, context_of_collectives, collective_policy());
+    collectives::Group group(runtime(), everybody(), context_of_collectives, collective_policy());
     const auto candidates = candidates_of(context.options, group);
     Table table;
     table.title = fmt::format("Collectives on {} ranks ({}): time of a call", ranks(),
@@ -123,6 +129,83 @@ Table measure_collectives(const Context& context) {
     context.progress.expect(context.options.sizes.size() * candidates.size());
     for (const std::size_t bytes : context.options.sizes)
         table.rows.push_back(measure_row(context, group, candidates, bytes));
+    return table;
+}
+
+namespace {
+
+int farthest_from_first(const routing::Torus& torus) {
+    int far = 0;
+    for (int other = 1; other < torus.size(); ++other)
+        if (torus.distance(0, other) > torus.distance(0, far)) far = other;
+    if (far == 0)
+        throw std::runtime_error("one rank has nobody to talk to: start more, like --torus 2x2x2");
+    return far;
+}
+
+// From one end of the torus to the other and back: each begins where the one before has ended, so
+// that none is on its way while another is.
+Body broadcasts_to_and_fro(collectives::Broadcast& broadcast, const Buffer& data, std::size_t bytes,
+                           int far) {
+    return [=, &broadcast, at = data.data()](long times) {
+        for (long i = 0; i < times; ++i) {
+            broadcast.start(at, bytes, i % 2 == 0 ? 0 : far);
+            broadcast.wait();
+            if (broadcast.error() != core::Error::none)
+                throw std::runtime_error(fmt::format("broadcast: {}", broadcast.failure()));
+        }
+    };
+}
+
+Figure for_each_of(int steps, Figure figure) {
+    figure.value /= steps;
+    figure.best /= steps;
+    for (double& sample : figure.samples) sample /= steps;
+    return figure;
+}
+
+}  // namespace
+
+Table measure_steps(const Context& context) {
+    const int far = farthest_from_first(context.torus);
+    const int steps = context.torus.distance(0, far);
+    collectives::Group group(runtime(), everybody(), context_of_collectives, collective_policy());
+    collectives::Broadcast broadcast(group);
+    Table table;
+    table.title = fmt::format("Steps of a broadcast and of a global sum on {} ranks ({})", ranks(),
+                              fmt::join(context.torus.extents(), "x"));
+    table.y_label = "time, us";
+    table.columns = {{"broadcast", "call", "us", Column::Draw::line, 0},
+                     {"broadcast", "a step", "us", Column::Draw::dashes, 0},
+                     {"sum", "call", "us", Column::Draw::line, 1},
+                     {"sum", "a step", "us", Column::Draw::dashes, 1},
+                     {"", "sum/broadcast", "", Column::Draw::no, 2}};
+    table.notes = {
+        fmt::format(
+            "Rank {} is {} links away from rank 0. Broadcast: from one of them to the other "
+            "and back,",
+            far, steps),
+        "each call after the one before; sum: of doubles, on every rank. A step: the time of a "
+        "call "
+        "for",
+        "each of these links."};
+    context.progress.expect(context.options.sizes.size());
+    for (const std::size_t bytes : context.options.sizes) {
+        context.progress.step(base::format_size(bytes));
+        const Buffer data(bytes);
+        std::fill(data.data(), data.data() + bytes, std::byte{0});
+        const auto sum =
+            make_collective(group, "sum", "automatic", data.data(), data.data(), bytes);
+        const auto timings = measure_in_turns({broadcasts_to_and_fro(broadcast, data, bytes, far),
+                                               [&](long times) {
+                                                   for (long i = 0; i < times; ++i) sum->run();
+                                               }},
+                                              context.options.seconds);
+        const Figure there = as_time(timings[0], 1e6), all = as_time(timings[1], 1e6);
+        table.rows.push_back({bytes,
+                              {there, for_each_of(steps, there), all, for_each_of(steps, all),
+                               as_time_ratio(timings[1], timings[0])}});
+    }
     return table;
 }
 

@@ -26,18 +26,20 @@ po::options_description command_line_options() {
         ("seconds", po::value<double>()->default_value(0.1, "0.1")->value_name("S"),
          "time for each figure")  //
         ("window", po::value<int>()->default_value(64)->value_name("N"),
-         "bandwidth, relay: messages in flight one way")  //
+         "bandwidth, relay, forward: messages in flight one way")  //
         ("peer", po::value<int>()->value_name("RANK"),
          "latency, bandwidth, sweep, overlap: rank 0's partner; default: a neighbour")  //
         ("perturb", po::value<int>()->default_value(3)->value_name("BYTES"),
          "sweep: beside each size, so many bytes less and more")  //
         ("from", po::value<int>()->value_name("RANK"),
-         "aggregate: this rank alone sends, on all its links; simulate: the root")  //
+         "aggregate: this rank alone sends, on all its links; forward: this one passes on; "
+         "simulate: "
+         "the root")  //
         ("wire", po::value<double>()->value_name("MB/S"),
          "aggregate: what a link carries, drawn as a line")  //
         ("raw", po::bool_switch(),
          "latency, bandwidth, sweep, aggregate: a bare socket on the same links, in turns with "
-         "ours")  //
+         "ours; between ranks of one host over loopback")  //
         ("operation", po::value<std::string>()->value_name("NAMES"),
          "collectives: which, with commas; default: broadcast,sum. predict: latency, halo, "
          "broadcast, sum, scatter, alltoall, or wilson alone")  //
@@ -104,6 +106,11 @@ std::string help_text() {
             "             doubles, on every rank), reduce, scatter, gather, allgather, "
             "reduce_scatter,\n"
             "             alltoall, scan, barrier\n"
+            "  steps      a broadcast to the farthest rank and a global sum, and for each link on "
+            "the way\n"
+            "             the time of a step\n"
+            "  forward    what one rank passes on between its neighbours, over all its links at "
+            "once\n"
             "  simulate   no measurement: what collectives cost on a torus, counted step by step;\n"
             "             in a step each link takes one message each way\n"
             "  predict    no measurement: what a machine would take that --model describes, by "
@@ -118,9 +125,9 @@ std::string help_text() {
             "             goes on where it was cut off\n\n"
          << command_line_options()
          << "\n"
-            "Without a torus, aggregate and collectives run on 2x2x2, relay on a line of 7 and the "
-            "others on two "
-            "ranks of\nthis host; simulate goes through a list of tori and open meshes. Where "
+            "Without a torus, aggregate, collectives and steps run on 2x2x2, relay on a line of 7, "
+            "forward on an\nopen mesh of 3x3, and the others on two ranks of this host; simulate "
+            "goes through a list of tori and open meshes. Where "
             "ranks use links, the bytes over each link are printed "
             "too.\n\n"
             "Examples:\n"

@@ -128,6 +128,7 @@ Table measure_latency(const Context& context) {
         table.notes.push_back(
             "Ratio: of the times, torusmp's to the bare socket's. A bare socket "
             "sends a byte where the size is 0.");
+        if (raw_over_loopback()) table.notes.emplace_back(loopback_note);
         sockets = open_raw_links(context, link_of(context, pair));
     }
     context.progress.expect(context.options.sizes.size());
@@ -166,6 +167,7 @@ Table measure_sweep(const Context& context) {
         table.columns.push_back({"bare socket", "bandwidth", "MB/s", Column::Draw::line, 1});
         table.columns.push_back({"", "ratio", "", Column::Draw::no, 2});
         table.notes.emplace_back(ratio_note);
+        if (raw_over_loopback()) table.notes.emplace_back(loopback_note);
         sockets = open_raw_links(context, link_of(context, pair));
     }
     context.progress.expect(context.options.sizes.size());

@@ -61,6 +61,10 @@ Table run_benchmark(const Context& context) {
             return measure_efficiency(context);
         case Command::collectives:
             return measure_collectives(context);
+        case Command::steps:
+            return measure_steps(context);
+        case Command::forward:
+            return measure_forward(context);
         case Command::simulate:
         case Command::predict:
         case Command::fit:

@@ -21,7 +21,7 @@ namespace {
 namespace po = boost::program_options;
 using config::UsageError;
 
-constexpr std::array<std::pair<std::string_view, Command>, 13> commands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 15> commands = {{
     {"latency", Command::latency},
     {"bandwidth", Command::bandwidth},
     {"sweep", Command::sweep},
@@ -30,6 +30,8 @@ constexpr std::array<std::pair<std::string_view, Command>, 13> commands = {{
     {"overlap", Command::overlap},
     {"efficiency", Command::efficiency},
     {"collectives", Command::collectives},
+    {"steps", Command::steps},
+    {"forward", Command::forward},
     {"simulate", Command::simulate},
     {"predict", Command::predict},
     {"fit", Command::fit},
@@ -47,8 +49,8 @@ std::optional<Command> command_named(std::string_view text) {
 
 Command read_command(const std::vector<std::string>& words) {
     constexpr std::string_view expected =
-        "latency, bandwidth, sweep, aggregate, relay, overlap, efficiency, collectives, simulate, "
-        "predict, fit, plot or report";
+        "latency, bandwidth, sweep, aggregate, relay, overlap, efficiency, collectives, steps, "
+        "forward, simulate, predict, fit, plot or report";
     if (words.empty())
         throw UsageError(
             fmt::format("what to measure is missing: expected {}; see --help", expected));
@@ -95,6 +97,10 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
                 return size_series(8, 32 << 10, given["step"].defaulted() ? 16 : factor);
             case Command::collectives:
                 return {};  // of the operations, see read_collectives()
+            case Command::steps:
+                return size_series(8, 4 << 10, given["step"].defaulted() ? 8 : factor);
+            case Command::forward:
+                return size_series(1 << 10, 32 << 10, factor);
             default:
                 return size_series(1, 4 << 20, factor);
         }
@@ -206,6 +212,10 @@ void read_collectives(const po::variables_map& given, Options& options) {
     if (!sized) options.sizes = {0};
 }
 
+void check_steps(const Options& options) {
+    if (options.command == Command::steps) check_collective_sizes(*find_collective("sum"), options);
+}
+
 // What belongs to one measure only.
 void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
@@ -216,9 +226,10 @@ void read_special(const po::variables_map& given, Options& options) {
                         "latency, bandwidth, sweep or aggregate",
                         name_of(command)));
     if (given.count("from")) {
-        if (command != Command::aggregate && command != Command::simulate)
-            throw UsageError(
-                fmt::format("--from: found {}, expected aggregate or simulate", name_of(command)));
+        if (command != Command::aggregate && command != Command::forward &&
+            command != Command::simulate)
+            throw UsageError(fmt::format(
+                "--from: found {}, expected aggregate, forward or simulate", name_of(command)));
         options.from = read_number(given, "from", 0, 1 << 20);
     }
     if (given.count("wire")) {
@@ -241,6 +252,7 @@ void read_special(const po::variables_map& given, Options& options) {
     if (command == Command::plot && !given.count("plot"))
         throw UsageError("plot: expected --plot, the file to draw");
     read_collectives(given, options);
+    check_steps(options);
     options.exact = options.sizes;
     if (command == Command::sweep)
         options.sizes = perturbed(options.sizes, read_number(given, "perturb", 0, 1024));

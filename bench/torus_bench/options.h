@@ -25,6 +25,8 @@ enum class Command {
     overlap,
     efficiency,
     collectives,
+    steps,
+    forward,
     simulate,
     predict,
     fit,
@@ -47,14 +49,14 @@ struct Options {
     config::LoadRequest settings;           // --config, --torus, --set
     std::vector<std::string> for_launcher;  // these again, as words for torus-run
 
-    std::vector<std::size_t> sizes;       // bytes, ascending
-    std::vector<std::size_t> exact;       // sweep: of them, those that others stand beside
-    double seconds = 0.1;                 // per figure
-    int window = 64;                      // messages in flight one way
-    std::optional<int> peer;              // of rank 0; default: a neighbour
-    std::optional<double> wire;           // aggregate: what a link carries, MB/s
-    bool raw = false;                     // a bare socket beside ours
-    std::optional<int> from;              // aggregate: only this rank sends; simulate: the root
+    std::vector<std::size_t> sizes;  // bytes, ascending
+    std::vector<std::size_t> exact;  // sweep: of them, those that others stand beside
+    double seconds = 0.1;            // per figure
+    int window = 64;                 // messages in flight one way
+    std::optional<int> peer;         // of rank 0; default: a neighbour
+    std::optional<double> wire;      // aggregate: what a link carries, MB/s
+    bool raw = false;                // a bare socket beside ours
+    std::optional<int> from;  // aggregate: only it sends; forward: it passes on; simulate: the root
     std::vector<std::string> operations;  // collectives, predict: what is called
     bool operations_given = false;        // by the user
     std::vector<std::string> algorithms;  // of each; empty: see --help

@@ -87,7 +87,13 @@ std::string device_of(const Context& context, int rank, Direction direction) {
     return leaves ? config::link_device(s, node_of(s, rank), direction) : "";
 }
 
+// Without names of hosts, all ranks are on this one, and loopback is what lies between them.
+Local loopback_end() {
+    return {{"lo", int(if_nametoindex("lo")), {}, 0}, *base::parse_address("127.0.0.1")};
+}
+
 Local local_end(const Context& context, const config::HostFacts& facts, Direction direction) {
+    if (raw_over_loopback()) return loopback_end();
     const std::string device = device_of(context, rank(), direction);
     const config::Device* found = facts.find(device);
     const base::Address* address = found == nullptr ? nullptr
@@ -248,11 +254,15 @@ void finish(std::span<RawSocket> sockets, std::chrono::nanoseconds spin) {
     }
 }
 
+bool raw_over_loopback() {
+    return config::host_names(settings()).empty();
+}
+
 void require_device(const Context& context, int rank, Direction direction) {
-    if (!device_of(context, rank, direction).empty()) return;
+    if (raw_over_loopback() || !device_of(context, rank, direction).empty()) return;
     throw config::UsageError(fmt::format(
-        "--raw: link {} of rank {} has no device: a bare socket needs links between hosts; leave "
-        "--raw out, or name hosts and devices under [nodes] and [links] in the geometry file",
+        "--raw: link {} of rank {} has no device: a bare socket needs links between hosts, or all "
+        "ranks on one; leave --raw out, or name devices under [links] in the geometry file",
         config::direction_name(direction), rank));
 }
 

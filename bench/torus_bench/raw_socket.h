@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bare socket to which torus-bench compares us (--raw): one TCP connection on the very device
-// and addresses of a link, Nagle off, buffers as large as ours, polled as long as ours before it
-// sleeps. No credits, no matching, no headers.
+// and addresses of a link, or over loopback where all ranks share a host; Nagle off, buffers as
+// large as ours, polled as long as ours before it sleeps. No credits, no matching, no headers.
 //
 // A RawSocket owns its descriptor; the buffers belong to the caller and stay in place until the
 // transfer is over. One thread, inside a Session.
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,12 @@ class RawSocket {
 // Until all have done what was started. Polls; when nothing has moved for `spin`, sleeps in
 // poll(2).
 void finish(std::span<RawSocket> sockets, std::chrono::nanoseconds spin);
+
+// Whether all ranks are on this host: bare sockets then go over its loopback device.
+bool raw_over_loopback();
+// What they go over where that is no link.
+inline constexpr std::string_view loopback_note =
+    "Bare socket: over loopback, as all ranks are on this host.";
 
 // Throws config::UsageError where that link of a rank has no device. Every rank asks for all links
 // that will be opened, so that all of them refuse together.

@@ -57,11 +57,7 @@ void explain(Table& table, std::size_t small, Messages window, int farthest) {
         table.notes.push_back(
             fmt::format("A hop costs {} us by the straight line through all distances.",
                         shorten(slope(times))));
-    const auto& direct = runtime().options().direct;
-    if (std::find(direct.begin(), direct.end(), farthest) != direct.end())
-        table.notes.push_back(
-            "These ranks reach each other directly, so nothing was relayed: "
-            "--set transport.local=links makes them use the links.");
+    if (reached_directly(farthest)) table.notes.emplace_back(nothing_relayed);
 }
 
 }  // namespace

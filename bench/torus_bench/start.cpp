@@ -52,6 +52,11 @@ std::vector<std::string> launcher_words(const Options& options) {
     if (!settings[config::setting::dims].empty() || options.ranks) return words;
     if (options.command == Command::aggregate || options.command == Command::collectives)
         words.insert(words.end(), {"--torus", "2x2x2"});
+    else if (options.command == Command::steps)
+        words.insert(words.end(), {"--torus", "2x2x2", "--set", "transport.local=links"});
+    else if (options.command == Command::forward)
+        words.insert(words.end(), {"--torus", "3x3", "--set", "torus.periodic=false,false", "--set",
+                                   "transport.local=links"});
     else if (options.command == Command::relay)
         words.insert(words.end(), {"--torus", "7", "--set", "torus.periodic=false", "--set",
                                    "transport.local=links"});

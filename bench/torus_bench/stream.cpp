@@ -9,7 +9,8 @@ namespace {
 constexpr std::size_t word_back = 8;
 const Body nothing = [](long) {};
 
-// Each message has a place of its own in the buffer.
+}  // namespace
+
 Channel window_of(const Buffer& buffer, Messages window, int peer, bool sending) {
     std::vector<Channel> channels;
     for (int i = 0; i < window.count; ++i) {
@@ -19,8 +20,6 @@ Channel window_of(const Buffer& buffer, Messages window, int peer, bool sending)
     }
     return Channel::together(std::move(channels));
 }
-
-}  // namespace
 
 OneWay::OneWay(const Pair& pair, const Buffer& data, Messages window)
     : pair_(pair), word_(word_back) {

@@ -22,6 +22,9 @@ struct Messages {
     std::size_t all() const { return bytes * std::size_t(count); }
 };
 
+// A window to or from a peer, each message with a place of its own in the buffer.
+Channel window_of(const Buffer& buffer, Messages window, int peer, bool sending);
+
 // Windows of messages from the first of the pair, each window answered by a word, so that the time
 // is that of arrival.
 class OneWay {

@@ -98,8 +98,10 @@ TEST_CASE("Options that a measure does not know are refused") {
 }
 
 TEST_CASE("Bad command lines are refused with what was found and what was expected") {
-    CHECK_THAT(refusal({}), Contains("expected latency, bandwidth, sweep, aggregate, relay, "
-                                     "overlap, efficiency, collectives, simulate, predict, fit, plot or report"));
+    CHECK_THAT(refusal({}),
+               Contains("expected latency, bandwidth, sweep, aggregate, relay, overlap, "
+                        "efficiency, collectives, steps, forward, simulate, predict, fit, plot or "
+                        "report"));
     CHECK_THAT(refusal({"latencies"}), Contains("'latencies'") && Contains("expected latency"));
     CHECK_THAT(refusal({"latency", "overlap"}), Contains("'overlap'") && Contains("too many"));
     CHECK_THAT(refusal({"latency", "--sizes", "64"}), Contains("FIRST:LAST"));

@@ -12,6 +12,7 @@
 #include "bench/report/page.h"
 #include "bench/report/papers.h"
 #include "bench/report/plan.h"
+#include "bench/report/reason.h"
 #include "bench/report/record.h"
 #include "bench/report/run.h"
 #include "config/options.h"
@@ -147,8 +148,25 @@ TEST_CASE("The plan leaves out what the machine cannot do", "[report]") {
     CHECK(has(there, "wilson scaled 8"));
     CHECK(has(here, "peers"));
     for (const auto* const parts : {&here, &there})
+        for (const char* const name : {"forward", "steps"}) CHECK(has(*parts, name));
+    for (const auto* const parts : {&here, &there})
         for (std::size_t i = 0; i < parts->size(); ++i)
             for (std::size_t j = 0; j < i; ++j) CHECK((*parts)[i].name != (*parts)[j].name);
+}
+
+TEST_CASE("A failure's reason is what was said first, and not what became of the ranks",
+          "[report]") {
+    const std::string facts = "torusmp 0.1.0, QMP 2.5.4\n2 ranks, torus 2\n\n";
+    const std::string gone =
+        "torus-run: rank 1 (host a, pid 7) exited with code 2; the job is ended";
+    const std::string refused = "QMP_init_msg_passing: link 0+ of node 1: transport.use is verbs";
+    CHECK(reason_of(refused + "\n" + gone + "\n", 2) == refused);
+    CHECK(reason_of(gone + "\n" + refused + "\n", 2) == refused);  // two ends of one pipe
+    CHECK(reason_of(facts + "torus-bench: rank 0: the device\n" + gone + "\n", 1) ==
+          "torus-bench: rank 0: the device");
+    CHECK(reason_of(facts + gone + "\n", 139) == gone);
+    CHECK(reason_of("compare-peers: a\nlast\n\n", 1) == "last");
+    CHECK(reason_of("", 3) == "exit code 3, and nothing was said");
 }
 
 TEST_CASE("Parts are chosen by patterns, and a pattern without a part is refused", "[report]") {

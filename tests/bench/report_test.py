@@ -76,6 +76,15 @@ class Report(Reports):
         self.assertEqual(self.names(), ["latency", "bandwidth", "latency links", "bandwidth links",
                                         "overlap"])
 
+    def test_the_reason_of_a_part_that_its_ranks_refuse(self):
+        done = self.run_program(BENCH, *TINY, "--only", "latency", "--set", "transport.use=verbs",
+                                "--set", "transport.local=links")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        failure = self.read()["parts"][0]["failure"]
+        self.assertIn("transport.use is verbs", failure)
+        self.assertNotIn("exited with code", failure)
+        self.assertIn(failure, done.stdout)
+
     def test_what_changed_since_another(self):
         self.report("--only", "latency")
         old = self.read()
@@ -88,10 +97,10 @@ class Report(Reports):
         self.report("--only", "latency", "--compare", "old.json")
         page = (self.work / "report.html").read_text()
         self.assertIn('id="changes"', page)
-        self.assertRegex(page, r"<td>latency</td><td>16 B: median</td>.*faster")
+        self.assertRegex(page, r"<td>latency</td><td>16 B: torusmp, median</td>.*faster")
         self.assertNotIn("slower</td>", page)
-        self.assertIn(">before, median</text>", page)
-        self.assertIn(">now, median</text>", page)
+        self.assertIn(">before: torusmp, median</text>", page)
+        self.assertIn(">now: torusmp, median</text>", page)
 
 
 class Browser(Reports):

@@ -242,6 +242,74 @@ class Collectives(Program):
         self.assertEqual([c["group"] for c in document["columns"]], names)
 
 
+class Steps(Program):
+    def test_a_step_is_its_share_of_the_call(self):
+        document = self.measure("steps", "--torus", "4x2", "--sizes", "8:64", "--step", "8", "--set",
+                                "transport.local=links")
+        self.assertIn("3 links away from rank 0", document["notes"][0])
+        self.assertEqual([r["bytes"] for r in document["rows"]], [8, 64])
+        for row in document["rows"]:
+            broadcast, one, every, other, _ = (f["median"] for f in row["figures"])
+            self.assertAlmostEqual(broadcast / one, 3, places=5)
+            self.assertAlmostEqual(every / other, 3, places=5)
+        # Broadcasts begin at either end.
+        for rank in (0, 5):
+            self.assertGreater(sum(l["bytes_sent"] for l in document["links"] if l["rank"] == rank), 0)
+
+    def test_one_rank_has_nobody(self):
+        done = self.run_program(BENCH, "steps", "-np", "1")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("nobody", done.stderr)
+
+
+class Forward(Program):
+    def test_the_middle_of_a_mesh_passes_on_over_all_its_links(self):
+        document = self.measure("forward", "--sizes", "1KiB:1KiB", "--window", "4")
+        self.assertIn("rank 4 of a torus 3openx3open", document["title"])
+        self.assertIn("over 4 of its links", document["title"])
+        self.assertIn("Flows through rank 4", document["notes"][0])
+        for row in document["rows"]:
+            _, one, node = (f["median"] for f in row["figures"])
+            self.assertAlmostEqual(node / one, 4, places=5)
+        # What comes in to the middle goes out of it; no rank at a corner has a part in it.
+        links = {(l["rank"], l["direction"]): l for l in document["links"]}
+        for direction in ("0+", "0-", "1+", "1-"):
+            self.assertGreaterEqual(links[4, direction]["bytes_sent"], 4 << 10)
+            self.assertGreaterEqual(links[4, direction]["bytes_received"], 4 << 10)
+
+    def test_another_rank_where_fewer_links_serve(self):
+        document = self.measure("forward", "--torus", "4x2", "--from", "3", "--sizes", "64:64",
+                                "--window", "2", "--set", "transport.local=links")
+        self.assertIn("rank 3 of a torus 4x2", document["title"])
+
+    def test_it_says_when_nothing_was_relayed(self):
+        document = self.measure("forward", "--torus", "3", "--set", "torus.periodic=false",
+                                "--sizes", "64:64", "--window", "2")
+        self.assertIn("nothing was relayed", document["notes"][-1])
+
+
+class Loopback(Program):
+    """Bare sockets beside us where all ranks share a host."""
+
+    def test_between_two_ranks(self):
+        for what, columns in (("latency", 11), ("bandwidth", 9), ("sweep", 5)):
+            with self.subTest(what=what):
+                document = self.measure(what, "--torus", "2", "--raw", "--sizes", "64:4KiB", "--step",
+                                        "64", "--set", "transport.local=links")
+                self.assertEqual(len(document["columns"]), columns)
+                self.assertTrue(any("over loopback" in note for note in document["notes"]))
+
+    def test_on_all_links(self):
+        document = self.measure("aggregate", "--torus", "2x2", "--raw", "--sizes", "4KiB:4KiB")
+        self.assertEqual([c["name"] for c in document["columns"]],
+                         ["a link", "a node", "all nodes", "bare node", "ratio"] * 2)
+
+    def test_far_ranks_have_no_socket_between_them(self):
+        done = self.run_program(BENCH, "latency", "--torus", "2x2", "--peer", "3", "--raw")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("no neighbours", done.stderr)
+
+
 class Overlap(Program):
     def test_message_work_and_both_together(self):
         document = self.measure("overlap", "--torus", "2", "--sizes", "1KiB:32KiB", "--step", "32")
@@ -407,11 +475,14 @@ class BadInput(Program):
 
     def test_command_lines(self):
         self.refused([], "expected latency, bandwidth, sweep, aggregate, relay, overlap, "
-                         "efficiency, collectives, simulate, predict, fit, plot or report")
+                         "efficiency, collectives, steps, forward, simulate, predict, fit, plot or report")
         self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["collectives", "--operation", "shuffle"], "'shuffle'", "reduce_scatter")
         self.refused(["collectives", "--algorithm", "tree"], "'tree' is no algorithm of allreduce", "disjoint")
         self.refused(["collectives", "--sizes", "4:4"], "multiples of 8")
+        self.refused(["steps", "--sizes", "4:4"], "multiples of 8")
+        self.refused(["forward", "--raw"], "--raw: forward")
+        self.refused(["latency", "--from", "1"], "--from: found latency", "forward")
         self.refused(["latency", "--algorithm", "tree"], "--algorithm: found latency")
         self.refused(["speed"], "'speed'")
         self.refused(["latency", "--plott", "x"], "--plot")
@@ -439,16 +510,16 @@ class BadInput(Program):
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(word, done.stderr)
 
-    def test_a_sender_that_does_not_exist(self):
-        done = self.run_program(BENCH, "aggregate", "--torus", "2", "--from", "2")
-        self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("--from 2: expected a rank from 0 to 1", done.stderr)
-
-    def test_a_bare_socket_needs_a_link_between_hosts(self):
-        for what in ("latency", "bandwidth", "sweep", "aggregate"):
-            done = self.run_program(BENCH, what, "--torus", "2", "--raw")
+    def test_a_rank_that_does_not_exist(self):
+        for what in ("aggregate", "forward"):
+            done = self.run_program(BENCH, what, "--torus", "2", "--from", "2")
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("--raw: link 0+ of rank 0 has no device", done.stderr)
+            self.assertIn("--from 2: expected a rank from 0 to 1", done.stderr)
+
+    def test_a_rank_that_forwards_nothing(self):
+        done = self.run_program(BENCH, "forward", "--torus", "2")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("no message between two neighbours of rank 0 goes through it", done.stderr)
 
     def test_launcher_options_under_a_launcher(self):
         done = self.run_program(TORUS_RUN, "-np", "1", BENCH, "latency", "--torus", "2")

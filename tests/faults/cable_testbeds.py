@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs over network namespaces while cables of their torus die and come back.
 
-  cable_testbeds.py --programs FILE... [--schedules 20] [--seed 1] [--torus 2x2x2,3x3x2] [--job wilson,traffic] [-v]
+  cable_testbeds.py --programs FILE... [--schedules 20] [--seed 1] [--torus 2x2x2,3x3x2] [--job wilson,traffic]
+                     [--set transport.use=ethernet] [-v]
 
 Each job runs while a schedule drawn from a seed cuts cables (the device goes down), silences them (everything is lost,
 both ways or one way) and heals them, never so many that the torus falls apart. The job must end well, print what
@@ -189,11 +190,11 @@ def result_of(text):
 # ---- schedules ----
 
 
-def run_job(programs, testbed, kind, folder, schedule=None):
+def run_job(programs, testbed, kind, folder, options=(), schedule=None):
     """(what it printed, seconds). schedule: what happens meanwhile."""
     work = Path(tempfile.mkdtemp(dir=folder))
     begun = time.monotonic()
-    job = Job(programs, testbed, kind, work)
+    job = Job(programs, testbed, kind, work, options)
     try:
         if schedule:
             job.await_file(job.started)
@@ -227,11 +228,12 @@ def play(cables, most):
     return schedule
 
 
-def suffer(programs, testbed, kind, seed, folder, expected):
+def suffer(programs, testbed, kind, seed, folder, options, expected):
     dice = random.Random(seed)
     cables = Cables(testbed, dice)
     try:
-        out, seconds = run_job(programs, testbed, kind, folder, play(cables, dice.choice((1, 3, 8, 30))))
+        out, seconds = run_job(programs, testbed, kind, folder, options,
+                               play(cables, dice.choice((1, 3, 8, 30))))
         if result_of(out) != expected:
             raise Wrong(f"it printed\n{out}\nexpected\n" + "\n".join(expected))
         return seconds, len(cables.history)
@@ -259,13 +261,14 @@ def run(arguments, programs):
 def run_on(arguments, programs, testbed, dims, folder):
     expected, times, quiet, events, failures = {}, {}, {}, 0, 0
     kinds = arguments.job.split(",")
+    options = [word for setting in arguments.set for word in ("--set", setting)]
     for n in range(arguments.schedules):
         kind, seed = kinds[n % len(kinds)], arguments.seed + n
         try:
             if kind not in expected:
-                out, quiet[kind] = run_job(programs, testbed, kind, folder)
+                out, quiet[kind] = run_job(programs, testbed, kind, folder, options)
                 expected[kind] = result_of(out)
-            seconds, happened = suffer(programs, testbed, kind, seed, folder, expected[kind])
+            seconds, happened = suffer(programs, testbed, kind, seed, folder, options, expected[kind])
         except Wrong as wrong:
             print(f"cable_testbeds: {dims}, {kind}, seed {seed}: {wrong}", file=sys.stderr, flush=True)
             failures += 1
@@ -291,6 +294,7 @@ def main():
     parser.add_argument("--torus", default="2x2x2")
     parser.add_argument("--job", default="wilson,halo,traffic")
     parser.add_argument("--failures", type=int, default=1, help="how many before it ends")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the jobs")
     parser.add_argument("-v", action="store_true", help="a line for each job")
     arguments = parser.parse_args()
     programs = {Path(p).name: Path(p).resolve() for p in arguments.programs}

@@ -20,8 +20,8 @@ Clocks::Clocks(const LinkModel& model)
     : model_(model), cores_(std::size_t(std::max(model.cores, 0))) {
     for (const double value :
          {model.latency, model.send_overhead, model.receive_overhead, model.send_per_byte,
-          model.receive_per_byte, model.gap, model.gap_per_byte, model.node_gap_per_byte,
-          model.forward, model.forward_per_byte, model.wake})
+          model.receive_per_byte, model.gap, model.gap_per_byte, model.reserve,
+          model.node_gap_per_byte, model.forward, model.forward_per_byte, model.wake})
         if (!(value >= 0) || !std::isfinite(value))
             throw std::invalid_argument("a link model with a time that is negative or endless");
 }
@@ -76,8 +76,10 @@ Time Clocks::leaves(std::size_t rank, Time now, Time& line, std::size_t bytes, b
     processor.bus =
         std::max(processor.busy, processor.bus) + rounded(on_link * model_.node_gap_per_byte);
     const Time begins = std::max(processor.busy, line);
-    const Time left = std::max(begins + rounded(on_link * model_.gap_per_byte), processor.bus);
-    line = std::max(left, begins + rounded(model_.gap));
+    const Time passed = begins + rounded(on_link * model_.gap_per_byte);
+    const Time left = std::max(
+        {passed - rounded(model_.reserve * model_.gap_per_byte), processor.busy, processor.bus});
+    line = std::max({passed, processor.bus, begins + rounded(model_.gap)});
     return left;
 }
 

@@ -28,6 +28,7 @@ struct LinkModel {
     double receive_per_byte = 0;
     double gap = 0;                // g: between the beginnings of two packets on a link, at least
     double gap_per_byte = 0;       // G: of a link
+    double reserve = 0;            // bytes that a rested link lets pass at once: a shaped link's
     double node_gap_per_byte = 0;  // of all links of a node together: its bus
     double forward = 0;            // processor: a packet that only passes, in and out
     double forward_per_byte = 0;
@@ -53,7 +54,7 @@ class Clocks {
     void compute(std::size_t rank, Time now, double time);
 
     // A packet or remote write leaves over a link: when its last byte has left. line: until when
-    // that link is taken.
+    // that link is taken, or has its reserve back.
     Time leaves(std::size_t rank, Time now, Time& line, std::size_t bytes, bool passes,
                 bool copied);
     Time arrives(Time left) const;

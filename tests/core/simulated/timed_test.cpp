@@ -127,6 +127,20 @@ TEST_CASE("Messages over one link come one after the other") {
     CHECK(one_way({4}, gaps, 1, 1004, 5) == alone(gaps, 1004) + 4 * 20000);
 }
 
+TEST_CASE("A link that has rested lets its reserve pass at once, and then keeps its rate") {
+    Model shaped = plain;
+    shaped.reserve = 2.0 * (1000 + double(plain.header_bytes));
+    const auto at_once = one_way({2}, plain, 1, 1000) - one_way({2}, shaped, 1, 1000);
+    CHECK(double(at_once) ==
+          Approx((1000 + double(plain.header_bytes)) * plain.gap_per_byte).margin(1));
+    // What is left of a long stream is that of the link.
+    const auto longer = one_way({2}, shaped, 1, 1000, 40) - one_way({2}, shaped, 1, 1000, 20);
+    const auto usual = one_way({2}, plain, 1, 1000, 40) - one_way({2}, plain, 1, 1000, 20);
+    CHECK(double(longer) == Approx(double(usual)).margin(20));
+    CHECK(double(one_way({2}, plain, 1, 1000, 20) - one_way({2}, shaped, 1, 1000, 20)) ==
+          Approx(shaped.reserve * plain.gap_per_byte).margin(2));
+}
+
 TEST_CASE("Two senders share the link that both need, and no other") {
     const std::int64_t on_link = 41360;  // of a message of 4096 bytes
     // Rank 1 sends four messages to rank 2, over the link by which rank 0's message comes, too.

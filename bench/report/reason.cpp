@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bench/report/reason.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <string_view>
+
+namespace torusmp::bench {
+namespace {
+
+bool in_own_name(std::string_view line) {
+    for (const std::string_view name : {"torus-", "QMP_", "MPI_"})
+        if (line.starts_with(name)) return line.find(": ") != line.npos;
+    return false;
+}
+
+// That a rank has gone, which is what follows from a cause, and one itself only where nobody has
+// named another.
+bool is_echo(std::string_view line) {
+    return line.starts_with("torus-run: rank ") && line.ends_with("; the job is ended");
+}
+
+}  // namespace
+
+std::string reason_of(const std::string& printed, int exit_code) {
+    std::string cause, echo, last, line;
+    std::istringstream text(printed);
+    while (std::getline(text, line)) {
+        if (is_echo(line)) {
+            if (echo.empty()) echo = line;
+        } else if (in_own_name(line)) {
+            if (cause.empty()) cause = line;
+        }
+        if (line.find_first_not_of(' ') != std::string::npos) last = line;
+    }
+    for (const std::string* const said : {&cause, &echo, &last})
+        if (!said->empty()) return *said;
+    return fmt::format("exit code {}, and nothing was said", exit_code);
+}
+
+}  // namespace torusmp::bench
