@@ -18,6 +18,7 @@ std::optional<Box> box_of(const Torus& torus, std::span<const Rank> members) {
         bool even = step * extent == torus.extent(d);
         for (auto value = values.begin(); std::next(value) != values.end(); ++value)
             even &= *std::next(value) == *value + step;
+        box.linked &= *values.rbegin() - *values.begin() == extent - 1;
         box.extents.push_back(extent);
         box.periodic.push_back(torus.periodic(d) && even);
         product *= values.size();

@@ -18,6 +18,7 @@ namespace torusmp::routing {
 struct Box {
     std::vector<int> extents;
     std::vector<bool> periodic;  // their coordinates go round a ring in equal steps
+    bool linked = true;          // neighbours in it are neighbours in the torus, all of them
 };
 
 // Nothing where the members, each given once, fill no box.

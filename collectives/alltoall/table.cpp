@@ -10,20 +10,12 @@ constexpr std::size_t detours_up_to = 1024;
 // Rings need several times as much memory as a member sends.
 constexpr std::size_t rings_up_to = 64 * 1024 * 1024;
 
-bool on_links(const Group& group) {
-    for (int d = 0; d < group.dimensions(); ++d)
-        for (const int sign : {+1, -1})
-            if (group.neighbour({d, sign}) != core::any_source && !group.link({d, sign}))
-                return false;
-    return true;
-}
-
 bool is_even(const Conditions& c) {
     return c.even;
 }
 bool is_near_and_fits(const Conditions& c) {
     const bool too_large = c.bytes * std::size_t(c.group.size()) > rings_up_to;
-    return !too_large && (c.bytes <= detours_up_to || on_links(c.group));
+    return !too_large && (c.bytes <= detours_up_to || c.group.on_links());
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ void Group::find_grid() {
     strides_.resize(dims_.size());
     int stride = 1;
     for (std::size_t d = dims_.size(); d-- > 0; stride *= dims_[d]) strides_[d] = stride;
+    on_links_ = box && box->linked;
     const std::vector<int> single{1};
     torus_.emplace(dims_.empty() ? single : dims_,
                    dims_.empty() ? std::vector<bool>{false} : periodic);

@@ -89,6 +89,9 @@ class Group {
         return neighbours_[std::size_t(direction.index())].link;
     }
 
+    // Every step in the grid is a link, for whichever member.
+    bool on_links() const { return on_links_; }
+
     // Trees, regions and bundles over the grid, as this member sees them.
     Routes& routes() { return *routes_; }
     // Of the collectives on this group.
@@ -143,6 +146,7 @@ class Group {
     std::vector<int> place_of_;   // by member
     std::vector<int> dims_;
     std::vector<int> strides_;
+    bool on_links_ = false;
     std::vector<int> machine_dimension_;  // by dimension; empty: the grid is not the machine's
     std::optional<routing::Torus> torus_;
     std::array<Neighbour, 2 * routing::max_dimensions> neighbours_{};

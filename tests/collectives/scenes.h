@@ -48,6 +48,7 @@ inline std::vector<Scene> scenes() {
             {"backwards", job_of({3, 4}, direct, 33), {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}});
         all.push_back({"a ring", job_of({3, 4}, direct, 34), {7, 4, 5, 6}});
         all.push_back({"half a plane", job_of({4, 4}, direct, 35), {0, 1, 4, 5, 8, 9, 12, 13}});
+        all.push_back({"a ring with gaps", job_of({5}, direct, 37), {4, 1, 2}});
         all.push_back({"arbitrary", job_of({3, 4}, direct, 36), {11, 0, 3, 7, 5}});
     }
     return all;

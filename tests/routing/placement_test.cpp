@@ -162,12 +162,18 @@ TEST_CASE("boxes of the machine are told from other sets") {
     REQUIRE(box_of(torus, row));
     CHECK(box_of(torus, row)->extents == std::vector{1, 6});
     CHECK(box_of(torus, row)->periodic[1]);
+    CHECK(box_of(torus, row)->linked);
     const std::vector<Rank> every_second{0, 2, 4};
     REQUIRE(box_of(torus, every_second));
     CHECK(box_of(torus, every_second)->periodic[1]);
+    CHECK_FALSE(box_of(torus, every_second)->linked);
     const std::vector<Rank> half{0, 1, 2};
     REQUIRE(box_of(torus, half));
     CHECK_FALSE(box_of(torus, half)->periodic[1]);
+    CHECK(box_of(torus, half)->linked);
+    const std::vector<Rank> gaps{1, 2, 4};
+    REQUIRE(box_of(torus, gaps));
+    CHECK_FALSE(box_of(torus, gaps)->linked);
     CHECK_FALSE(box_of(torus, std::vector<Rank>{0, 1, 6}));
     CHECK_FALSE(box_of(torus, std::vector<Rank>{}));
 }
