@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 namespace torusmp::bench {
 namespace {
@@ -50,6 +51,13 @@ std::vector<SvgTick> size_ticks(double low, double high) {
     return ticks;
 }
 
+// No power of ten where a letter says it: "200M".
+std::string plain_number(double value) {
+    for (const auto& [from, letter] : {std::pair{1e9, 'G'}, {1e6, 'M'}})
+        if (value >= from * (1 - 1e-9)) return fmt::format("{:g}{}", value / from, letter);
+    return fmt::format("{:g}", value);
+}
+
 // Labels at 1, 2 and 5 of each decade, or at the decades alone where they would crowd.
 std::vector<SvgTick> decade_ticks(double low, double high) {
     std::vector<SvgTick> ticks;
@@ -58,7 +66,7 @@ std::vector<SvgTick> decade_ticks(double low, double high) {
          value = round_up(value * (1 + 1e-6))) {
         const double decades = std::log10(value);
         const bool whole = std::abs(decades - std::round(decades)) < 1e-6;
-        ticks.push_back({value, whole || !crowded ? fmt::format("{:g}", value) : "", whole});
+        ticks.push_back({value, whole || !crowded ? plain_number(value) : "", whole});
     }
     return ticks;
 }

@@ -291,8 +291,11 @@ Table measure_aggregate(const Context& context) {
                                              *context.options.from, ranks() - 1));
     const int dimensions = dimensions_with_links(context.torus);
     Table table;
-    table.title =
-        fmt::format("Aggregated bandwidth of all links on a torus {}", context.torus.describe());
+    table.title = context.options.from
+                      ? fmt::format("What rank {} sends on all its links at once on a torus {}",
+                                    *context.options.from, context.torus.describe())
+                      : fmt::format("Aggregated bandwidth of all links on a torus {}",
+                                    context.torus.describe());
     table.y_label = "bandwidth, MB/s";
     table.columns = columns_for(dimensions, context.options.raw);
     table.notes = {

@@ -120,6 +120,13 @@ TEST_CASE("The last tick of an axis is labelled") {
     CHECK(up.back() == "1000");
 }
 
+TEST_CASE("Large numbers at an axis have a letter and no exponent") {
+    const std::string svg = as_svg(one_curve({{1, 200000}, {2, 5000000}, {4, 2000000000}}), "");
+    CHECK(svg.find(">1M<") != std::string::npos);
+    CHECK(svg.find(">1G<") != std::string::npos);
+    CHECK(svg.find("e+0") == std::string::npos);
+}
+
 TEST_CASE("Sizes beside others are points, and the curve goes through the exact ones") {
     Table table = one_curve({{61, 9}, {64, 1}, {67, 9}, {125, 9}, {128, 2}, {131, 9}});
     for (Row& row : table.rows) row.beside = row.bytes != 64 && row.bytes != 128;

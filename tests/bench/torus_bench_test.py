@@ -206,6 +206,7 @@ class Aggregate(Program):
 
     def test_one_rank_alone_may_send(self):
         document = self.measure("aggregate", "--torus", "3x2", "--from", "4", "--sizes", "64:64")
+        self.assertIn("rank 4 sends", document["title"])
         for n in (1, 2):
             link, node, every = (f["median"]
                                  for f in document["rows"][0]["figures"][3 * n - 3:3 * n])

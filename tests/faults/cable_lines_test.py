@@ -111,6 +111,21 @@ class AtTheStart(CablesTest):
             self.expect(line, "warning: " + re.escape(name) + r" is dead since [0-9:]{8}: \S+ saw: .*; the job goes "
                         r"around it, over \S+")
 
+    def test_a_cable_that_falls_silent_in_the_course_of_a_handshake_is_gone_around(self):
+        self.up("2x2")
+        far, device = self.plan.peer(3, "d0p")
+        # Kernels connect over it, and no word gets through.
+        go_on, drop = "6 0 0 4294967295", "6 0 0 2"
+        program = f"4,128 0 0 0,37 1 0 80,{go_on},{drop}"  # by the length of the frame
+        for node, name in ((3, "d0p"), (far, device)):
+            subprocess.run(["tc", "-n", self.plan.host(node), "-batch", "-"], check=True, text=True,
+                           input=f"qdisc replace dev {name} clsact\n"
+                                 f"filter replace dev {name} ingress bpf da bytecode \"{program}\"\n")
+        self.start("4")
+        line, = self.end()
+        self.expect(line, "warning: " + re.escape(self.cable("3:0+")) + r" is dead since [0-9:]{8}: \S+ saw: .*; the job "
+                    "goes around it, over the other cable between them")
+
     def test_a_cable_with_a_small_mtu_at_one_end_is_used_with_a_warning(self):
         self.up("2x2")
         tool("set", self.testbed, "1", "0+", "mtu", "1500")

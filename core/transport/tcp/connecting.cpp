@@ -184,6 +184,7 @@ void TcpInterface::accept_from(std::size_t listening) {
                                         SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
         tune(socket.get());
+        limit_silence(socket.get(), options_.timeout);
         make_room();
         auto made = std::make_unique<Attempt>(
             Attempt{std::move(socket), Handshake::listen(options_.secret, address_.id)});
@@ -204,7 +205,7 @@ bool TcpInterface::exchange(Attempt& attempt) {
                                         MSG_NOSIGNAL | MSG_DONTWAIT);
             if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return true;
             if (sent <= 0) {
-                lost(attempt, std::strerror(errno));
+                broken(attempt, errno);
                 return false;
             }
             handshake.written(std::size_t(sent));
@@ -213,8 +214,12 @@ bool TcpInterface::exchange(Attempt& attempt) {
         const std::size_t most = std::min(handshake.wants(), buffer.size());
         const ssize_t got = recv(attempt.socket.get(), buffer.data(), most, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-        if (got <= 0) {
-            lost(attempt, got == 0 ? "the other end has closed it" : std::strerror(errno));
+        if (got < 0) {
+            broken(attempt, errno);
+            return false;
+        }
+        if (got == 0) {
+            lost(attempt, "the other end has closed it");
             return false;
         }
         if (!handshake.read(std::span(buffer).first(std::size_t(got)))) {
@@ -242,7 +247,6 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
         if (getpeername(attempt.socket.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0)
             return;
         attempt.connecting = false;
-        if (!attempt.caller->patience_.again) limit_silence(attempt.socket.get(), {});
         epoll_event event{EPOLLIN, {.u64 = mark(&attempt, Watched::attempt)}};
         epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
     }
@@ -349,6 +353,15 @@ void TcpInterface::attach_if_finished(Attempt& attempt) {
     channel.open(std::move(attempt.socket));
     next_look_for_silence_ = std::min(next_look_for_silence_, Clock::now() + options_.timeout / 3);
     alarm_.set(next_look_for_silence_);
+}
+
+// A kernel that does not answer in the course of the handshake is as silent as one that does not
+// answer a call: the cable is out.
+void TcpInterface::broken(Attempt& attempt, int error) {
+    if (error == ETIMEDOUT)
+        give_up(attempt, std::strerror(error));
+    else
+        lost(attempt, std::strerror(error));
 }
 
 // The connection has ended before the handshake. If the other end's process lives, it had to make

@@ -99,6 +99,7 @@ class TcpInterface final : public Network<TcpChannel> {
     void decide(Attempt& attempt, Sink& sink);
     void accept(Attempt& attempt, TcpChannel& channel);
     void attach_if_finished(Attempt& attempt);
+    void broken(Attempt& attempt, int error);
     void lost(Attempt& attempt, const std::string& why);
     void give_up(Attempt& attempt, const std::string& why);
     void refused(Attempt& attempt);
