@@ -29,7 +29,7 @@ h1,h2{line-height:1.2}h2{margin-top:2.2em;border-bottom:1px solid var(--line)}
 figure{margin:1em 0}figure svg{max-width:100%;height:auto;display:block}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.88em;margin:.6em 0}
 th,td{padding:.15em .7em;border-bottom:1px solid var(--line);text-align:right}
-th:first-child,td:first-child,.words td{text-align:left}th{font-weight:600}th[colspan]{text-align:center}
+th:first-child,td:first-child,.words td,.words th{text-align:left}th{font-weight:600}th[colspan]{text-align:center}
 .wide{overflow-x:auto}.quiet,figcaption,.note{color:var(--quiet);font-size:.9em}
 .good{color:var(--good)}.bad{color:var(--bad)}.failure{color:var(--bad)}
 pre,code{font-size:.88em;overflow-x:auto}summary{cursor:pointer}nav a{margin-right:1em}a{color:inherit}

@@ -126,8 +126,8 @@ std::vector<ReportPart> plan_report(const ReportMachine& machine) {
           6.0 * machine.torus.dimensions() * beside);
     const Words links = machine.hosts ? Words{} : Words{"--set", "transport.local=links"};
     if (has_far_ranks(machine.torus))
-        bench("forward", "All links at once", {"forward", "--sizes", "1KiB:32KiB", "--step", "8"},
-              4, links);
+        bench("forward", "All links at once", {"forward", "--sizes", "512:32KiB", "--step", "8"}, 4,
+              links);
     bench("relay", "Hops", {"relay", "--sizes", "8:16KiB"},
           2.0 * std::max(1, machine.torus.size() / 4), links);
     const auto collective = [&](const std::string& name, const std::string& operations,

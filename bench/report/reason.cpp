@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string_view>
 
@@ -25,12 +26,18 @@ bool is_echo(std::string_view line) {
 
 std::string reason_of(const std::string& printed, int exit_code) {
     std::string cause, echo, last, line;
+    bool goes_on = false;  // the cause is a list, of which the first is told
     std::istringstream text(printed);
     while (std::getline(text, line)) {
-        if (is_echo(line)) {
+        if (goes_on) {
+            cause += " " + line.substr(std::min(line.find_first_not_of(' '), line.size()));
+            goes_on = false;
+        } else if (is_echo(line)) {
             if (echo.empty()) echo = line;
         } else if (in_own_name(line)) {
-            if (cause.empty()) cause = line;
+            if (!cause.empty()) continue;
+            cause = line;
+            goes_on = line.ends_with(':');
         }
         if (line.find_first_not_of(' ') != std::string::npos) last = line;
     }

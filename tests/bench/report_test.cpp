@@ -166,6 +166,8 @@ TEST_CASE("A failure's reason is what was said first, and not what became of the
           "torus-bench: rank 0: the device");
     CHECK(reason_of(facts + gone + "\n", 139) == gone);
     CHECK(reason_of("compare-peers: a\nlast\n\n", 1) == "last");
+    CHECK(reason_of("torus-run: 2 things are wrong:\n  link a\n  link b\n", 2) ==
+          "torus-run: 2 things are wrong: link a");
     CHECK(reason_of("", 3) == "exit code 3, and nothing was said");
 }
 
