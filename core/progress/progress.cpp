@@ -177,7 +177,10 @@ void Progress::Waiter::look() {
     if (options.oversubscribed) {
         // The peer can only answer when it has the core: yield it, and sleep if that does not help.
         // Waking a sleeper costs more than a few turns of all ranks.
-        if (idle_turns_ <= yields_when_crowded && progress_.yield_core()) return;
+        if (idle_turns_ <= yields_when_crowded) {
+            sched_yield();
+            return;
+        }
     }
     const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
     const bool spins = !options.oversubscribed && spin.count() != 0;
@@ -194,15 +197,6 @@ void Progress::Waiter::look() {
     if (!listed_) progress_.list(*this);
     speak(now);
     progress_.sleep_until(next_word(), moves_seen_);
-}
-
-// False: that does not pay now.
-bool Progress::yield_core() {
-    const auto from = Clock::now();
-    if (!yielding_.pays(from)) return false;
-    sched_yield();
-    yielding_.yielded(from, Clock::now());
-    return true;
 }
 
 // Publishes and reports a long wait, and decides when the next report is due.

@@ -24,7 +24,6 @@
 #include "core/link/link_manager.h"
 #include "core/progress/cpu_contention.h"
 #include "core/progress/task.h"
-#include "core/progress/yielding.h"
 #include "core/waits/waits.h"
 
 namespace torusmp::core {
@@ -140,7 +139,6 @@ class Progress {
     bool advance_tasks(bool moved);
     void set_tasks_asleep(bool asleep);
     void answer_asked();
-    bool yield_core();
     void list(Waiter& waiter);
     void unlist(Waiter& waiter);
     void tell(WaitsWanted why);
@@ -178,7 +176,6 @@ class Progress {
     std::atomic<std::uint64_t> notes_{0};  // and of them, those that brought notes
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
-    Yielding yielding_;
     unsigned polls_per_look_ = 1;
     std::atomic<unsigned>& asked_;    // on the control page
     std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends
