@@ -11,6 +11,7 @@ import time
 sys.dont_write_bytecode = True
 TORUS_RUN, CABLE_TRAFFIC = (sys.argv.pop(1) for _ in range(2))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "testbed"))
+from netns import kernel                                               # noqa: E402
 from netns.plan import Plan                                            # noqa: E402
 from netns.testbed import Testbed                                      # noqa: E402
 from harness import TestbedTest, eventually, main, tool                # noqa: E402
@@ -58,6 +59,11 @@ class CablesTest(TestbedTest):
     def stop(self):
         open(self.path("stop"), "w").close()
 
+    def silence(self, node, device):
+        """Loses everything on the cable there, both ways, and no device says so."""
+        for end, name in ((node, device), self.plan.peer(node, device)):
+            tool("set", self.testbed, str(end), name, "loss", "100")
+
     def cable(self, end):
         """The cable of "3:0+", as messages name it."""
         node, device = int(end.split(":")[0]), f"d{end[-2]}{'p' if end[-1] == '+' else 'm'}"
@@ -99,10 +105,7 @@ class AtTheStart(CablesTest):
         self.up("3x3")
         tool("swap", self.testbed, "0:0+", "4:1+")
         swapped = {self.cable("0:0+"), self.cable("4:1+")}
-        plan = self.plan
-        tool("set", self.testbed, "8", "0+", "loss", "100")
-        far, device = plan.peer(8, "d0p")
-        tool("set", self.testbed, str(far), f"0{'+' if device[2] == 'p' else '-'}", "loss", "100")
+        self.silence(8, "d0p")
         self.start("4")
         lines = self.end()
         self.assertEqual(len(lines), 3, lines)
@@ -113,14 +116,9 @@ class AtTheStart(CablesTest):
 
     def test_a_cable_that_falls_silent_in_the_course_of_a_handshake_is_gone_around(self):
         self.up("2x2")
-        far, device = self.plan.peer(3, "d0p")
-        # Kernels connect over it, and no word gets through.
-        go_on, drop = "6 0 0 4294967295", "6 0 0 2"
-        program = f"4,128 0 0 0,37 1 0 80,{go_on},{drop}"  # by the length of the frame
-        for node, name in ((3, "d0p"), (far, device)):
-            subprocess.run(["tc", "-n", self.plan.host(node), "-batch", "-"], check=True, text=True,
-                           input=f"qdisc replace dev {name} clsact\n"
-                                 f"filter replace dev {name} ingress bpf da bytecode \"{program}\"\n")
+        for node, device in ((3, "d0p"), self.plan.peer(3, "d0p")):
+            # Kernels connect over it, and no word gets through.
+            kernel.batch("tc", kernel.long_loss_lines(device, 80), self.plan.host(node))
         self.start("4")
         line, = self.end()
         self.expect(line, "warning: " + re.escape(self.cable("3:0+")) + r" is dead since [0-9:]{8}: \S+ saw: .*; the job "
@@ -172,11 +170,7 @@ class WhileAJobRuns(CablesTest):
         self.assertLess(self.longest_round_trip(120, lambda: tool("cut", self.testbed, "0:0+")), 60)
 
     def test_a_cable_that_falls_silent_is_gone_around_after_the_timeout(self):
-        def silence():
-            far, device = self.plan.peer(0, "d0p")
-            tool("set", self.testbed, "0", "0+", "loss", "100")
-            tool("set", self.testbed, str(far), f"0{'+' if device[2] == 'p' else '-'}", "loss", "100")
-        longest = self.longest_round_trip(TIMEOUT, silence)
+        longest = self.longest_round_trip(TIMEOUT, lambda: self.silence(0, "d0p"))
         self.assertGreater(longest, 1)  # nobody but the timeout has told
         self.assertLess(longest, 60)
 

@@ -120,6 +120,7 @@ void TcpInterface::tune(int socket) const {
     set(socket, IPPROTO_TCP, TCP_KEEPIDLE, third);
     set(socket, IPPROTO_TCP, TCP_KEEPINTVL, third);
     set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
+    limit_silence(socket, options_.timeout);  // until the handshake has ended
 }
 
 // How long our kernel goes on without an answer before it gives the connection up; 0: its default.
@@ -146,7 +147,6 @@ void TcpInterface::call(TcpChannel& channel) {
     if (!socket) fail(fmt::format("cannot open a socket for {}", channel.name_));
     bind_to_device(socket.get(), channel.device_name_);
     tune(socket.get());
-    limit_silence(socket.get(), options_.timeout);
     const auto* const from = reinterpret_cast<const sockaddr*>(&own);
     const auto* const to = reinterpret_cast<const sockaddr*>(&peer);
     if (bind(socket.get(), from, length_of(own)) != 0)
@@ -184,7 +184,6 @@ void TcpInterface::accept_from(std::size_t listening) {
                                         SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
         tune(socket.get());
-        limit_silence(socket.get(), options_.timeout);
         make_room();
         auto made = std::make_unique<Attempt>(
             Attempt{std::move(socket), Handshake::listen(options_.secret, address_.id)});

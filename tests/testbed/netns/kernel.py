@@ -125,15 +125,25 @@ def shape_lines(device, mbit, burst=None):
     return [f"qdisc replace dev {device} root tbf rate {int(mbit * 1e6)}bit burst {burst} limit {burst + (2 << 20)}"]
 
 
+GO_ON, DROP = "6 0 0 4294967295", "6 0 0 2"  # TC_ACT_UNSPEC, TC_ACT_SHOT
+
+
 def loss_lines(device, percent):
-    """Drops a share of the packets that arrive. A short classic BPF program throws the dice, since netem
-    is not in every kernel."""
+    """Drops a share of the packets that arrive."""
     if not percent:
         return []
     load_random = "32 0 0 4294963256"               # A = 32 random bits
     compare = f"53 0 1 {int(percent / 100 * 2**32)}"  # A >= threshold: go on, else drop
-    go_on, drop = "6 0 0 4294967295", "6 0 0 2"     # TC_ACT_UNSPEC, TC_ACT_SHOT
-    program = [drop] if percent >= 100 else [load_random, compare, go_on, drop]
+    return filter_lines(device, [DROP] if percent >= 100 else [load_random, compare, GO_ON, DROP])
+
+
+def long_loss_lines(device, most):
+    """Drops what arrives with more bytes, the Ethernet header among them."""
+    return filter_lines(device, ["128 0 0 0", f"37 1 0 {most}", GO_ON, DROP])  # A = length; A > most
+
+
+def filter_lines(device, program):
+    """A short classic BPF program decides what arrives, since netem is not in every kernel."""
     return [f"qdisc replace dev {device} clsact",
             f"filter replace dev {device} ingress prio 1 handle 1 bpf da bytecode "
             f"\"{len(program)},{','.join(program)}\""]
