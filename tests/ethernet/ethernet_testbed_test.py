@@ -3,12 +3,16 @@
 """Ethernet frames over the cables of a testbed: ethernet_testbed_test.py SOURCE ETHERNET_TEST TRANSPORT_TEST HELPER
 TORUS_RUN JOB TORUS_INFO [CLASS].
 """
+import contextlib
 import os
 import shutil
+import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.dont_write_bytecode = True
 SOURCE, ETHERNET_TEST, TRANSPORT_TEST, HELPER, TORUS_RUN, JOB, TORUS_INFO = (sys.argv.pop(1) for _ in range(7))
@@ -73,11 +77,12 @@ class LossyCable(CableTest):
 class TorusTest(TestbedTest):
     """A torus of hosts."""
     torus = "2x2x2"
+    options = ()
 
     def setUp(self):
         super().setUp()
         self.testbed = self.name()
-        tool("up", self.torus, "--name", self.testbed)
+        tool("up", self.torus, "--name", self.testbed, *self.options)
 
     def job(self, *settings, agent="ip netns exec", path=None, messages=300):
         words = [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", agent]
@@ -254,13 +259,47 @@ class Forwarding(TorusTest):
         self.expect_frames(ranks=[])
         for node in (1, 4):
             self.filter(node, load_type, f"21 0 3 {FORWARDED}", load_length, "37 0 1 1000", kernel.DROP, kernel.GO_ON)
-        self.expect_frames(ranks=[])
+        # What these two send themselves meets neither filter; the answers are short.
+        self.expect_frames(ranks=[1, 4])
+
+    def test_frames_of_somebody_who_takes_no_credit_starve_nobody(self):
+        self.lay()
+        stop = threading.Event()
+        flood = threading.Thread(target=self.flood, args=(0, 3, stop))
+        flood.start()
+        try:
+            self.expect_frames(ranks=range(self.NODES))
+        finally:
+            stop.set()
+            flood.join()
+
+    def flood(self, source, target, stop):
+        """Frames for another node, as fast as they leave; of no session there."""
+        with kernel.inside(f"{self.testbed}-{source}"):
+            out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            out.bind(("d0p", 0))
+        # Addresses, type; version, hops, coordinates; nothing that is of any session.
+        frame = b"\xff" * 6 + b"\x02" * 6 + struct.pack(">H", FORWARDED)
+        frame += struct.pack("<BBH6H", 1, 255, 0, target, *[0] * 5) + bytes(1000)
+        with out:
+            while not stop.is_set():
+                with contextlib.suppress(OSError):      # the device's queue is full
+                    out.send(frame)
+
+    def test_what_queues_of_slow_links_drop_is_sent_again(self):
+        self.lay()
+        for node in range(self.NODES):
+            for device in ("d0p", "d0m"):
+                tool("set", self.testbed, str(node), device, "rate", "20")
+        self.expect_frames(ranks=range(self.NODES))
 
     def test_without_it_the_job_says_what_to_lay(self):
         done = self.job(*self.SETTINGS)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("forwards no frames", done.stderr)
         self.assertIn("torus-info netplan --forwarding --apply", done.stderr)
+
+
 
 
 if __name__ == "__main__":
