@@ -162,7 +162,7 @@ def testbed_measures():
     # The same where kernels forward: packets of TCP by their routes, or frames by programs of tc.
     for size in (8, 1 << 10):
         yield on(LINE, f"relay.ip.hop.{size_name(size)}", f"hop:{size}", "us",
-                 options=("--line",), settings=("routing.forward=kernel",))
+                 options=("--line",), peers=False, settings=("routing.forward=kernel",))
         yield on(FORWARDING_LINE, f"relay.frames.hop.{size_name(size)}", f"hop:{size}", "us",
                  options=("--line",), peers=False, limit=0.7 if size == 8 else None,
                  settings=("routing.forward=kernel", "transport.use=ethernet"))

@@ -293,6 +293,16 @@ class Forwarding(TorusTest):
                 tool("set", self.testbed, str(node), device, "rate", "20")
         self.expect_frames(ranks=range(self.NODES))
 
+    def test_what_a_hop_costs_is_measured(self):
+        self.lay()       # where that cannot be, nothing is measured
+        done = subprocess.run([os.path.join(SOURCE, "bench", "forwarding-cost"), "--torus-info", TORUS_INFO, "--rounds",
+                               "3"], capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode == 77:
+            self.skipTest(done.stderr.strip())
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        figure = r"(a hop -?\d+\.\d+ us; 104 B over 1 to 6 hops( \d+\.\d+){6}|not measured: .*)"
+        self.assertRegex(done.stdout, rf"^frames  {figure}\nip      {figure}\n$")
+
     def test_without_it_the_job_says_what_to_lay(self):
         done = self.job(*self.SETTINGS)
         self.assertNotEqual(done.returncode, 0)
