@@ -43,6 +43,13 @@ constexpr std::uint32_t ingress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
 
 // ---- bpf(2) ----
 
+// The kernel wants zeros wherever a command has no field.
+bpf_attr blank() {
+    bpf_attr what;
+    std::memset(&what, 0, sizeof what);
+    return what;
+}
+
 int bpf(int command, bpf_attr& what) {
     return int(syscall(SYS_bpf, command, &what, sizeof what));
 }
@@ -55,7 +62,7 @@ base::Descriptor load(const std::vector<bpf_insn>& program) {
     static constexpr char licence[] = "BSD";
     static constexpr char name[] = "torusmp_forward";
     std::string log(64 << 10, '\0');
-    bpf_attr what{};
+    bpf_attr what = blank();
     what.prog_type = BPF_PROG_TYPE_SCHED_CLS;
     what.insns = address_of(program.data());
     what.insn_cnt = std::uint32_t(program.size());
@@ -63,7 +70,7 @@ base::Descriptor load(const std::vector<bpf_insn>& program) {
     std::memcpy(what.prog_name, name, sizeof name);
     if (base::Descriptor loaded(bpf(BPF_PROG_LOAD, what)); loaded) return loaded;
     const int error = errno;
-    if (error == EPERM) refuse("the kernel loads no program", error);
+    if (error == EPERM || error == ENOSYS) refuse("the kernel loads no program", error);
     // Once more, for the verifier's own words.
     what.log_level = 1;
     what.log_buf = address_of(log.data());
@@ -79,7 +86,7 @@ int try_program(int program, const routing::Coordinates& to) {
     std::array<std::byte, forwarded_header_bytes + sizeof(FrameHeader)> frame{};
     const ForwardHeader header = forward_header(to);
     std::memcpy(frame.data() + ethernet_header_bytes, &header, sizeof header);
-    bpf_attr what{};
+    bpf_attr what = blank();
     what.test.prog_fd = std::uint32_t(program);
     what.test.data_in = address_of(frame.data());
     what.test.data_size_in = std::uint32_t(frame.size());
