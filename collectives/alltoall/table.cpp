@@ -10,8 +10,14 @@ constexpr std::size_t detours_up_to = 1024;
 // Rings need several times as much memory as a member sends.
 constexpr std::size_t rings_up_to = 64 * 1024 * 1024;
 
+// A message to each of so many members costs more than a block that goes through a few of them.
+constexpr int lines_from = 32;
+
 bool is_even(const Conditions& c) {
     return c.even;
+}
+bool has_many(const Conditions& c) {
+    return c.group.size() >= lines_from;
 }
 bool is_near_and_fits(const Conditions& c) {
     const bool too_large = c.bytes * std::size_t(c.group.size()) > rings_up_to;
@@ -36,7 +42,12 @@ const AlgorithmsFor<Arguments>& algorithms() {
            .pays = is_near_and_fits,
            .instead = "pairs"},
           rings},
-         {{.name = "lines", .help = "line by line", .applies = is_even, .instead = "pairs"}, lines},
+         {{.name = "lines",
+           .help = "line by line",
+           .applies = is_even,
+           .pays = has_many,
+           .instead = "pairs"},
+          lines},
          {{.name = "pairs", .help = "every block by itself"}, pairs}});
     return table;
 }
