@@ -137,8 +137,9 @@ std::string json_list(const List& list, Text text) {
 }
 
 std::string json_figure(const Figure& figure) {
-    return fmt::format("{{\"median\":{},\"best\":{},\"samples\":{}}}", json_number(figure.value),
-                       json_number(figure.best), json_list(figure.samples, json_number));
+    return fmt::format("{{\"median\":{},\"best\":{},\"samples\":{}{}}}", json_number(figure.value),
+                       json_number(figure.best), json_list(figure.samples, json_number),
+                       figure.calls > 0 ? fmt::format(",\"calls\":{}", figure.calls) : "");
 }
 
 std::string json_row(const std::string& key, const Row& row) {

@@ -18,6 +18,7 @@ struct Figure {
     double value = 0;             // what the table shows: the median
     double best = 0;              // of the fastest repetition
     std::vector<double> samples;  // one a repetition, in the column's unit
+    long calls = 0;               // so often the work was done in each; 0: not told
 };
 
 struct Column {

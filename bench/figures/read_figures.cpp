@@ -30,6 +30,7 @@ Figure figure_of(const Json& json) {
     figure.best = best != nullptr ? number(*best) : NAN;
     for (const Json& sample : recorded_member(json, "samples", Json::Kind::list).items)
         figure.samples.push_back(number(sample));
+    if (const Json* const calls = json.find("calls")) figure.calls = long(calls->number);
     return figure;
 }
 

@@ -23,6 +23,7 @@ class Measure:
     limit: float = None  # highest value of ours that is good enough
     settings: tuple = ()  # ours only, "transport.local=links"
     peers: bool = True  # whether there is something to compare with
+    peer_ranks: int = None  # that the others start, where they need not be all
     testbed: Shape = None  # where it runs; nothing: on this host, over shared memory
     options: tuple = ()  # of the program, ("--grid", "2x2x2")
     raw: bool = False  # whether bare sockets can do it
@@ -250,6 +251,32 @@ def testbed_collectives():
     for operation, sizes in (("scatter_apart", COLLECTIVES["scatter"]), ("broadcast_tree", (LARGE,))):
         for size in sizes:
             yield on(f"{operation}.{size_name(size)}", f"{operation}:{size}", peers=False)
+
+
+# What torus-bench report measures of ours, at the same sizes.
+HERE_MESSAGES = (1, 16, 256, 1 << 10, 4 << 10, 64 << 10, 1 << 20)
+HERE_COLLECTIVES = {"broadcast": (8, 4 << 10, 256 << 10), "sum": (8, 4 << 10, 256 << 10),
+                    "scatter": (64, 4 << 10, 32 << 10), "alltoall": (64, 512, 4 << 10)}
+
+
+def here_measures(shape, testbed=None):
+    """On a torus of this shape: on the nodes of that testbed or, without one, as ranks of this host."""
+    nodes = shape.nodes()
+    pair = {"ranks": nodes, "torus": shape.torus, "peer_ranks": 2} if testbed else {"ranks": 2, "torus": "2"}
+    for size in HERE_MESSAGES:
+        if size <= 64 << 10:
+            yield Measure(f"here.latency.{size_name(size)}", f"latency:{size}", unit="us", testbed=testbed, **pair)
+        if size >= 256:
+            yield Measure(f"here.pingpong.{size_name(size)}", f"pingpong:{size}", unit="MB/s", testbed=testbed,
+                          more_is_better=True, **pair)
+    if testbed and not shape.open_dims and min(shape.extents()) > 1:
+        for kind in ("links", "node"):
+            yield Measure(f"here.{kind}.64KiB", f"{kind}:{64 << 10}", nodes, shape.torus, "MB/s", testbed=testbed,
+                          more_is_better=True, options=("--grid", shape.torus))
+    for operation, sizes in HERE_COLLECTIVES.items():
+        for size in sizes:
+            yield Measure(f"here.{operation}.{size_name(size)}", f"{operation}:{size}", nodes, shape.torus, "us",
+                          testbed=testbed, program="collectives")
 
 
 def size_name(size):

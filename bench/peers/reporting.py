@@ -130,7 +130,8 @@ def write_json(path, chosen, results, arguments, host):
     rows = []
     for m in chosen:
         rows.append({
-            "name": m.name, "unit": m.unit, "ranks": m.ranks, "torus": m.torus,
+            "name": m.name, "unit": m.unit, "program": m.program, "test": m.test, "ranks": m.ranks,
+            "torus": m.torus, "links": m.testbed is not None,
             "more_is_better": m.more_is_better, "target_ratio": m.target, "limit": m.limit,
             "median": summary(m, results), "ratio": ratio_of(m, summary(m, results)),
             "ratio_to_raw": ratio_of(m, summary(m, results), ("raw",)),

@@ -13,7 +13,7 @@ from console import Problem, Steps, TooSlow, progress, warn
 from measures import PEERS
 from testbeds import Shape, Testbed
 
-GRACE = 20  # seconds in which a peer may end after its last line
+GRACE = 5  # seconds in which a peer may end after its last line
 
 
 @dataclass
@@ -26,7 +26,11 @@ class Job:
     whole: bool  # its wall time is the measure
     testbed: Shape
     options: tuple
+    peer_ranks: int = None
     measures: list = field(default_factory=list)
+
+    def ranks_of(self, library):
+        return self.peer_ranks or self.ranks if library in PEERS else self.ranks
 
     def program(self):
         return self.measures[0].program
@@ -49,9 +53,10 @@ def jobs_of(chosen):
         # An operation that a peer cannot end in time must not take the others' figures along.
         if m.program == "collectives":
             alone = kind
-        key = (m.testbed, m.raw, m.ring, m.ranks, m.torus, m.settings, m.options, m.program, m.peers, alone)
-        jobs.setdefault(key, Job(m.ranks, m.torus, m.settings, m.test is None, m.testbed,
-                                 m.options)).measures.append(m)
+        key = (m.testbed, m.raw, m.ring, m.ranks, m.torus, m.settings, m.options, m.program, m.peers,
+               m.peer_ranks, alone)
+        jobs.setdefault(key, Job(m.ranks, m.torus, m.settings, m.test is None, m.testbed, m.options,
+                                 m.peer_ranks)).measures.append(m)
     return list(jobs.values())
 
 
@@ -63,7 +68,7 @@ def program_of(job, program):
 def launch_command(library, job, built, cores):
     launcher, program = built
     program = program_of(job, program)
-    ranks, fits = str(job.ranks), job.ranks <= cores
+    ranks, fits = str(job.ranks_of(library)), job.ranks_of(library) <= cores
     if library == "ours":  # binds by itself
         command = [launcher, "-np", ranks, "--torus", job.torus]
         for setting in job.settings:
@@ -78,6 +83,11 @@ def launch_command(library, job, built, cores):
     return [str(c) for c in command + [program]]
 
 
+def environment():
+    """Ours, without the cluster that its user, or a testbed around us, has named: each job says its own."""
+    return {name: value for name, value in os.environ.items() if name != "TORUSMP_CONFIG"}
+
+
 def run(command, timeout, lines=None):
     """Output and wall seconds. A job that hangs is ended with everything it started. `lines`: one
     that has printed so many is over, also if it does not end in time: some peers take minutes to
@@ -85,7 +95,7 @@ def run(command, timeout, lines=None):
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                 text=True, start_new_session=True)
+                                 text=True, env=environment(), start_new_session=True)
         try:
             over = wait_for(child, timeout, out, lines)
         except BaseException as reason:
@@ -127,9 +137,9 @@ def lines_of_results(out):
     return len(re.findall(rb"^(?:library |\w+:\S+ [\d.])[^\n]*\n", text, re.MULTILINE))
 
 
-def end_session(child):
+def end_session(child, patience=5):
     # A launcher that is told to end takes its ranks along; what it leaves in its session follows.
-    for how, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+    for how in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(child.pid, how)
             child.wait(timeout=patience)
@@ -210,7 +220,8 @@ def run_job(job, built, arguments, results, testbed, steps):
             patient = None
             if testbed:
                 how = how[0], program_of(job, how[1])
-                command = testbed.command(library, how, job.ranks, words, job.settings)
+                command = testbed.command(library, how, job.ranks_of(library), words, job.settings,
+                                          job.peer_ranks)
                 if library in PEERS and job.program() not in ("wilson", "npb"):
                     patient = 1 + len(job.measures)
             else:
@@ -237,7 +248,8 @@ def run_all(chosen, built, arguments, results):
                     testbed.close()
                     testbed = None
                 number += 1
-                progress(f"building a testbed of {job.testbed.torus}")
+                if not job.testbed.here:
+                    progress(f"building a testbed of {job.testbed.torus}")
                 testbed = Testbed(job.testbed, f"cmp{os.getpid()}-{number}")
                 if job.testbed.forwarding:
                     testbed.lay_forwarding(built["exchange"]["ours"][0].with_name("torus-info"))

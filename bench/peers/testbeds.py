@@ -2,7 +2,8 @@
 """Runs the exchange, and other programs, on a torus of network namespaces: ours, over Open MPI, over
 MPICH, and over bare sockets, each started the way it starts on a cluster.
 
-A Testbed is made by tests/testbed/torus-netns and taken down by close(). One job at a time runs on it.
+A Testbed is made by tests/testbed/torus-netns and taken down by close(), or it is the one around us, of
+torus-netns run. One job at a time runs on it.
 """
 
 import ipaddress
@@ -22,6 +23,9 @@ PAYLOAD_SHARE = (MTU - 20 - 32) / (MTU + 14)
 LINK_PORT = 40100  # of bare sockets, and one more for each axis
 
 
+ROUTES = 186  # the protocol under which our routes stand, so that they can be told from others'
+
+
 class TestbedError(Exception):
     pass
 
@@ -31,6 +35,7 @@ class Shape:
     torus: str  # "2x2x2"
     open_dims: str = ""  # "0,1": those that do not wrap around
     mbit: float = 0  # of each link, each way; 0: not shaped
+    here: str = ""  # the folder of a testbed that is there already
     forwarding: bool = False  # kernels forward frames of ranks that are no neighbours
 
     def extents(self):
@@ -55,23 +60,33 @@ def why_impossible():
     return "a testbed that stays needs root" if os.geteuid() else None
 
 
+def testbed_around():
+    """The shape of the testbed that `torus-netns run` made for us, or nothing."""
+    name, root = os.environ.get("TORUS_TESTBED"), os.environ.get("TORUS_NETNS_STATE")
+    if not name or not root:
+        return None
+    folder = Path(root) / name
+    try:
+        saved = json.loads((folder / "testbed.json").read_text())
+    except (OSError, ValueError) as wrong:
+        raise TestbedError(f"TORUS_TESTBED is {name}, but there is no such testbed: {wrong}") from None
+    if not saved["management"] or not saved["ipv4"] or any(n != 1 for n in saved["ranks_per_node"] or ()):
+        return None  # the others want a network to start over, its addresses, and a rank a node
+    return Shape("x".join(map(str, saved["dims"])), ",".join(map(str, saved["open"])), saved["mbit"] or 0,
+                 str(folder))
+
+
 class Testbed:
     def __init__(self, shape, name):
-        self.shape, self.name = shape, name
+        self.shape, self.name = shape, Path(shape.here).name if shape.here else name
         self.folder = tempfile.TemporaryDirectory(prefix="compare-peers-testbed-")
         self.work = Path(self.folder.name)
-        self.geometry = self.work / "geometry.toml"
-        self.hosts = [f"{name}-{rank}" for rank in range(shape.nodes())]
-        command = [TESTBED, "up", shape.torus, "--name", name, "--mtu", MTU, "--geometry",
-                   self.geometry]
-        if shape.open_dims:
-            command += ["--open", shape.open_dims]
-        if shape.mbit:
-            command += ["--mbit", shape.mbit]
-        self.up = False
+        self.geometry = Path(shape.here or self.work) / "geometry.toml"
+        self.hosts = [f"{self.name}-{rank}" for rank in range(shape.nodes())]
+        self.up = True  # or half so, if it is cut off
         try:
-            call(command)
-            self.up = True
+            if not shape.here:
+                self.make()
             self.read_addresses()
             self.lay_link_routes()
             self.write_raw_plan()
@@ -79,9 +94,23 @@ class Testbed:
             self.close()
             raise
 
+    def make(self):
+        command = [TESTBED, "up", self.shape.torus, "--name", self.name, "--mtu", MTU, "--geometry",
+                   self.geometry]
+        if self.shape.open_dims:
+            command += ["--open", self.shape.open_dims]
+        if self.shape.mbit:
+            command += ["--mbit", self.shape.mbit]
+        call(command)
+
     def close(self):
-        if self.up:
-            subprocess.run([TESTBED, "down", self.name], stdout=subprocess.DEVNULL)
+        """Leaves nothing of ours behind."""
+        if self.up and not self.shape.here:
+            subprocess.run([TESTBED, "down", self.name], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+        for host in self.hosts if self.up and self.shape.here else ():
+            subprocess.run(["ip", "-n", host, "route", "flush", "proto", str(ROUTES)],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.up = False
         self.folder.cleanup()
 
@@ -110,7 +139,7 @@ class Testbed:
                 if other == rank:
                     continue
                 path = paths[str(self.node_address[other].ip)]
-                batch += [f"route replace {a.ip}/32 via {path['gateway']} dev {path['dev']}"
+                batch += [f"route replace {a.ip}/32 via {path['gateway']} dev {path['dev']} proto {ROUTES}"
                           for a in self.links[other].values()
                           if not any(a.ip in network for network in mine)]
             if batch:
@@ -118,22 +147,20 @@ class Testbed:
 
     # ---- starting ----
 
-    def write_agent(self, ranks):
+    def write_agent(self, talking):
         """What every launcher calls in the place of ssh: [OPTIONS] HOST WORDS, for a shell. Where
-        there is a core for each rank, node n gets the n-th: the nodes know nothing of each other, and
-        each library would bind all its ranks to the same core."""
+        there is a core for each rank that has something to do, node n gets the n-th: the nodes know
+        nothing of each other, and each library would bind all its ranks to the same core."""
         self.agent = self.work / "agent"
         cores = sorted(os.sched_getaffinity(0))
         # Open MPI's daemons believe to be on one host, and would share one folder of files.
         lines = ["#!/bin/sh", 'while [ "${1#-}" != "$1" ]; do shift; done', "host=$1", "shift",
                  f'export TMPDIR={shlex.quote(str(self.work))}/"$host"', 'mkdir -p "$TMPDIR"']
-        if ranks <= len(cores):
-            cases = " ".join(f"{host}) core={cores[rank]};;"
-                             for rank, host in enumerate(self.hosts[:ranks]))
-            lines += [f"case $host in {cases} esac",
-                      'exec ip netns exec "$host" taskset -c "$core" sh -c "$*"']
-        else:
-            lines.append('exec ip netns exec "$host" sh -c "$*"')
+        if talking <= len(cores):
+            cases = " ".join(f'{host}) exec ip netns exec "$host" taskset -c {cores[rank]} sh -c "$*";;'
+                             for rank, host in enumerate(self.hosts[:talking]))
+            lines.append(f"case $host in {cases} esac")
+        lines.append('exec ip netns exec "$host" sh -c "$*"')
         self.agent.write_text("\n".join(lines) + "\n")
         self.agent.chmod(0o755)
 
@@ -158,10 +185,11 @@ class Testbed:
             call(["ip", "netns", "exec", host, torus_info, "netplan", "--forwarding", "--apply",
                   "--node", node, "--config", self.geometry])
 
-    def command(self, library, built, ranks, words, settings=()):
+    def command(self, library, built, ranks, words, settings=(), talking=None):
+        """talking: of the ranks, those that do not only stand by."""
         launcher, program = built
         words = [str(w) for w in (program, *words)]
-        self.write_agent(ranks)
+        self.write_agent(talking or ranks)
         return [str(w) for w in getattr(self, "start_" + library)(launcher, ranks, words, settings)]
 
     def start_ours(self, launcher, ranks, words, settings):

@@ -9,6 +9,8 @@ from testbeds import PAYLOAD_SHARE
 
 BEGIN, END = "<!-- recorded {} -->", "<!-- end of recorded -->"
 MARKED = re.compile(r"<!-- recorded ([a-z0-9 -]+) -->\n(.*?)<!-- end of recorded -->", re.DOTALL)
+BY_HAND = "Measured by hand"  # the heading of a section whose tables nobody makes anew
+FIGURE = re.compile(r"\d (µs|[GM]B/s|Mop/s|M/s)\b")
 NONE = "–"
 FORWARD_MBIT = 100  # of the links of the part "forward"
 
@@ -303,6 +305,18 @@ BLOCKS = {
     "mesh measured": mesh_measured,
     "netpipe": netpipe,
 }
+
+
+def unrecorded(text):
+    """Rows of tables that have figures and come from nowhere: (line, text)."""
+    found, inside, by_hand = [], False, False
+    for at, line in enumerate(text.splitlines(), 1):
+        inside = line != END and (inside or line.startswith("<!-- recorded "))
+        if line.startswith("#"):
+            by_hand = line.strip("# ") == BY_HAND
+        if line.startswith("|") and not inside and not by_hand and FIGURE.search(line):
+            found.append((at, line))
+    return found
 
 
 def rendered(text, record, page):

@@ -16,6 +16,8 @@
 #include "bench/report/changes.h"
 #include "bench/report/derived.h"
 #include "bench/report/papers.h"
+#include "bench/report/peers.h"
+#include "bench/report/plan.h"
 #include "routing/torus.h"
 
 namespace torusmp::bench {
@@ -235,8 +237,8 @@ class Page {
     }
 
     std::string one(const RecordedPart& part) const {
-        const Table& table = part.result.table;
-        std::string out = figure("figure " + part.name, as_svg(drawn(part), subtitle(part)));
+        const Table table = with_peers(part);
+        std::string out = figure("figure " + part.name, as_svg(drawn(part, table), subtitle(part)));
         if (part.result.command == "sweep") {
             const Table signature = signature_of(table);
             out += figure("signature", as_svg(signature, subtitle(part)));
@@ -254,14 +256,26 @@ class Page {
             escape(name), escape(command), table);
     }
 
+    // Other libraries' figures beside ours, where they are of the same ranks by the same ways.
+    Table with_peers(const RecordedPart& part) const {
+        Table table = part.result.table;
+        const RecordedPart* const peers = input_.record.find(std::string(peers_beside));
+        if (peers != nullptr && peers->failure.empty() &&
+            part.command.find("--set transport.") == std::string::npos)
+            put_beside(table, part.result.command, peers->result.table);
+        return table;
+    }
+
     // With the older run's curves, where there is one.
-    Table drawn(const RecordedPart& part) const {
+    Table drawn(const RecordedPart& part, const Table& now) const {
         const RecordedPart* const old =
             input_.before == nullptr ? nullptr : input_.before->find(part.name);
         if (old == nullptr || !old->failure.empty() || part.result.table.key == dots_key ||
             old->result.table.key != part.result.table.key)
-            return part.result.table;
-        Table table = overlay({"before", "now"}, {old->result, part.result});
+            return now;
+        Recorded with_others = part.result;
+        with_others.table = now;
+        Table table = overlay({"before", "now"}, {old->result, with_others});
         table.title = part.result.table.title;
         return table;
     }

@@ -77,6 +77,33 @@ void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
         }
 }
 
+// Other libraries: on these ranks or, where only the owner of the hosts could start them there,
+// inside this host.
+void add_peers(std::vector<ReportPart>& parts, const ReportMachine& machine) {
+    constexpr double libraries = 3;
+    const bool beside = !machine.hosts || machine.testbed;
+    // Others take seconds to end where ranks share cores.
+    const int runs = machine.torus.size() <= 2 ? 3 : 1;
+    Words words = {"--only", "here.*"};
+    double measures = 20;
+    if (!beside) {
+        words = {"--only", "shm.latency.*",        "--only", "shm.bandwidth.*KiB",
+                 "--only", "shm.bandwidth.*.1MiB", "--only", "shm.oversubscribed.*.8"};
+        measures = 31;
+    } else if (!machine.testbed) {
+        words.insert(words.end(),
+                     {"--torus", fmt::format("{}", fmt::join(machine.torus.extents(), "x"))});
+    }
+    words.insert(words.end(), {"--runs", std::to_string(runs), "--timeout", "60", "--no-build"});
+    parts.push_back(
+        {beside ? std::string(peers_beside) : "peers on this host",
+         machine.testbed ? "Other libraries over these links" : "Other libraries on this host",
+         ReportPart::Program::peers,
+         words,
+         {},
+         measures * libraries * runs});
+}
+
 // Whether some message has a rank to pass.
 bool has_far_ranks(const routing::Torus& torus) {
     for (int rank = 1; rank < torus.size(); ++rank)
@@ -145,15 +172,7 @@ std::vector<ReportPart> plan_report(const ReportMachine& machine) {
     bench("efficiency", "Overlap and processor time",
           {"efficiency", "--sizes", "8:256KiB", "--step", "8", "--window", "16"}, 28);
     if (machine.wilson) add_wilson(parts, machine);
-    if (machine.peers)
-        parts.push_back({"peers",
-                         "Other libraries on this host",
-                         ReportPart::Program::peers,
-                         {"--only", "shm.latency.8", "--only", "shm.latency.1024", "--only",
-                          "shm.bandwidth.*.16KiB", "--only", "shm.bandwidth.*.1MiB", "--only",
-                          "shm.oversubscribed.*.8", "--runs", "3", "--no-build"},
-                         {},
-                         8 * 3 * 3});
+    if (machine.peers) add_peers(parts, machine);
     return parts;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "routing/torus.h"
@@ -33,7 +34,11 @@ struct ReportMachine {
     std::vector<std::string> launcher;    // words for torus-run: the machine, as the user said it
     std::string wire = {};                // --wire, as the user wrote it
     bool wilson = false, peers = false;   // whether the programs are there
+    bool testbed = false;                 // the hosts are namespaces of one that is around us
 };
+
+// The part whose figures stand beside those of ours: other libraries on the same ranks.
+inline constexpr std::string_view peers_beside = "peers";
 
 std::vector<ReportPart> plan_report(const ReportMachine& machine);
 

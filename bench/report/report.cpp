@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -44,6 +45,9 @@ ReportMachine machine_of(const Options& options, const ReportPrograms& programs)
     if (options.wire) machine.wire = fmt::format("{:g}", *options.wire);
     machine.wilson = !programs.wilson.empty();
     machine.peers = !programs.peers.empty();
+    const char* const testbed = std::getenv("TORUS_TESTBED");
+    machine.testbed =
+        machine.hosts && testbed != nullptr && *testbed != '\0' && options.settings.file.empty();
     return machine;
 }
 

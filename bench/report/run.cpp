@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "bench/report/peers.h"
 #include "bench/report/reason.h"
 #include "bench/torus_bench/start.h"
 
@@ -103,8 +104,18 @@ Recorded run_peers(const ReportPart& part, const ReportPrograms& programs, doubl
     std::vector<std::string> words = {programs.peers};
     words.insert(words.end(), part.words.begin(), part.words.end());
     words.insert(words.end(), {"--seconds", fmt::format("{:.6g}", seconds), "--json", scratch});
-    must_end_well(words);
-    return read_peers(scratch);
+    // A library that fails takes no other's figures along.
+    const Ended ended = run_program_whole(words);
+    if (ended.code != 0 && !fs::exists(scratch))
+        throw std::runtime_error(reason_of(ended.text, ended.code));
+    Recorded recorded = read_peers(scratch);
+    if (recorded.table.columns.size() < 2)
+        throw std::runtime_error(
+            ended.code != 0
+                ? reason_of(ended.text, ended.code)
+                : "no other library is here: expected Open MPI or MPICH, with mpicc.openmpi or "
+                  "mpicc.mpich in PATH");
+    return recorded;
 }
 
 int ranks_of_grid(const std::vector<std::string>& words) {

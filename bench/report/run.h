@@ -28,7 +28,4 @@ RecordedPart run_part(const ReportPart& part, const ReportPrograms& programs, do
 // std::runtime_error for a text without its times.
 Table wilson_table(int ranks, const std::vector<std::string>& texts);
 
-// What compare-peers --json writes, a row a measure.
-Recorded read_peers(const std::string& file);
-
 }  // namespace torusmp::bench

@@ -40,6 +40,9 @@ po::options_description command_line_options() {
         ("raw", po::bool_switch(),
          "latency, bandwidth, sweep, aggregate: a bare socket on the same links, in turns with "
          "ours; between ranks of one host over loopback")  //
+        ("peers", po::value<std::string>()->value_name("FILE"),
+         "latency, bandwidth, collectives: other libraries' figures beside ours, of a file that "
+         "bench/compare-peers --json has written")  //
         ("operation", po::value<std::string>()->value_name("NAMES"),
          "collectives: which, with commas; default: broadcast,sum. predict: latency, halo, "
          "broadcast, sum, scatter, alltoall, or wilson alone")  //
@@ -140,6 +143,9 @@ std::string help_text() {
             "  torus-bench collectives --operation scatter --algorithm optimal,apart --sizes "
             "64:16KiB \\\n"
             "      --set transport.local=links\n"
+            "  torus-bench collectives --torus 2x2x2 --step 8 --peers peers.json --plot both.svg "
+            "\\\n"
+            "      (after bench/compare-peers --torus 2x2x2 --only 'here.*' --json peers.json)\n"
             "  torus-bench simulate --torus 6x8x8 --from 100 --json steps.json\n"
             "  torus-bench predict --torus 8x8x16 --model gige-mvia --plot predicted.svg\n"
             "  torus-bench fit latency.json bandwidth.json relay.json > machine.json\n"

@@ -15,6 +15,7 @@
 #include "bench/figures/read_figures.h"
 #include "bench/figures/svg.h"
 #include "bench/predict/command.h"
+#include "bench/report/peers.h"
 #include "bench/report/record.h"
 #include "bench/report/report.h"
 #include "bench/torus_bench/benchmarks.h"
@@ -119,6 +120,17 @@ void run_alone(const Options& options) {
     }
 }
 
+// Other libraries' figures, where --peers has them.
+void add_peers(Table& table, const Options& options, bool links) {
+    if (options.peers.empty()) return;
+    const Recorded peers = read_peers(options.peers, PeerJob{ranks(), links});
+    if (put_beside(table, name_of(options.command), peers.table) > 0) return;
+    table.notes.push_back(
+        fmt::format("{} has no figures of other libraries to stand beside these, "
+                    "of {} ranks {}.",
+                    options.peers, ranks(), links ? "over links" : "on one host"));
+}
+
 void measure_as_rank(const Options& options, const Started& started) {
     const config::Settings settings = config::load_for_rank(job::schema());
     const routing::Torus torus = rank_torus(settings, ranks());
@@ -130,12 +142,14 @@ void measure_as_rank(const Options& options, const Started& started) {
         std::fflush(stdout);
     }
     const LinkCounts counts;
-    const Table table = [&] {
+    Table table = [&] {
         Progress progress(started.terminal && rank() == 0);
         return run_benchmark({options, torus, progress});
     }();
     const std::vector<LinkTraffic> links = counts.gather();
-    if (rank() == 0) print_and_write(options, facts, table, links);
+    if (rank() != 0) return;
+    add_peers(table, options, !links.empty());
+    print_and_write(options, facts, table, links);
 }
 
 // A single rank cannot end a job in an orderly way: the others would wait for it.
@@ -184,7 +198,10 @@ int run(int argc, char** argv) {
         run_alone(options);
         return config::exit_ok;
     }
-    if (!started) start_ranks(options, argc, argv);
+    if (!started) {
+        if (!options.peers.empty()) read_peers(options.peers);
+        start_ranks(options, argc, argv);
+    }
     return run_as_rank(options, *started, argc, argv);
 }
 

@@ -216,6 +216,10 @@ void check_steps(const Options& options) {
     if (options.command == Command::steps) check_collective_sizes(*find_collective("sum"), options);
 }
 
+void check_file_name(const std::string& option, const std::string& name) {
+    if (name.empty()) throw UsageError(fmt::format("{} is empty: expected a file name", option));
+}
+
 // What belongs to one measure only.
 void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
@@ -245,6 +249,14 @@ void read_special(const po::variables_map& given, Options& options) {
             throw UsageError(fmt::format("--model: found {}, expected predict", name_of(command)));
         options.model = given["model"].as<std::string>();
     }
+    if (given.count("peers")) {
+        if (command != Command::latency && command != Command::bandwidth &&
+            command != Command::collectives)
+            throw UsageError(fmt::format(
+                "--peers: found {}, expected latency, bandwidth or collectives", name_of(command)));
+        options.peers = given["peers"].as<std::string>();
+        check_file_name("--peers", options.peers);
+    }
     if (command == Command::predict && options.model.empty())
         throw UsageError(
             "predict: there is no machine: expected --model, a file or a name; "
@@ -256,10 +268,6 @@ void read_special(const po::variables_map& given, Options& options) {
     options.exact = options.sizes;
     if (command == Command::sweep)
         options.sizes = perturbed(options.sizes, read_number(given, "perturb", 0, 1024));
-}
-
-void check_file_name(const std::string& option, const std::string& name) {
-    if (name.empty()) throw UsageError(fmt::format("{} is empty: expected a file name", option));
 }
 
 void read_report(const po::variables_map& given, Options& options) {

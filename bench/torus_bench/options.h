@@ -63,6 +63,7 @@ struct Options {
     bool list_algorithms = false;         // and nothing else
     int calls = 1;                        // predict: of a collective, without a barrier between
     std::string model;                    // predict: a name or a file
+    std::string peers;                    // of compare-peers: others' figures; empty: none
     std::vector<std::string> files;       // fit, plot
     std::string json;                     // file; empty: none
     std::string plot;

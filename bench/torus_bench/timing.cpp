@@ -67,13 +67,13 @@ std::vector<Timing> measure_in_turns(const std::vector<Body>& bodies, double sec
 }
 
 Figure as_time(const Timing& timing, double per_second) {
-    Figure figure{timing.median() * per_second, timing.best() * per_second, {}};
+    Figure figure{timing.median() * per_second, timing.best() * per_second, {}, timing.times};
     for (const double s : timing.seconds) figure.samples.push_back(s * per_second);
     return figure;
 }
 
 Figure as_rate(const Timing& timing, double amount) {
-    Figure figure{amount / timing.median(), amount / timing.best(), {}};
+    Figure figure{amount / timing.median(), amount / timing.best(), {}, timing.times};
     for (const double s : timing.seconds) figure.samples.push_back(amount / s);
     return figure;
 }

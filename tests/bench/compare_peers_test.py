@@ -138,10 +138,45 @@ class Measures(Comparison):
             self.assertIn(name, names)
 
 
+class Here(Comparison):
+    """Measures on the torus that is named, or around."""
+
+    def test_ranks_of_this_host_whatever_cluster_the_user_has(self):
+        # TORUSMP_CONFIG is for programs that the user starts.
+        (self.work / "cluster.toml").write_text('[torus]\ndims = [3]\nhosts = ["a", "b", "c"]\n')
+        done = self.compare("--torus", "2x2", "--only", "here.latency.1", "--only", "here.pingpong.256",
+                            "--only", "here.sum.8", "--json", "out.json",
+                            environment=self.without_mpi() | {"TORUSMP_CONFIG": str(self.work / "cluster.toml")})
+        self.assert_ok(done)
+        for name, values in self.lines(done).items():
+            self.assertRegex(values["ours"], r"^\d", name)
+        rows = {m["name"]: m for m in json.loads((self.work / "out.json").read_text())["measures"]}
+        self.assertEqual({name: (m["program"], m["test"], m["ranks"], m["links"]) for name, m in rows.items()},
+                         {"here.latency.1": ("exchange", "latency:1", 2, False),
+                          "here.pingpong.256": ("exchange", "pingpong:256", 2, False),
+                          "here.sum.8": ("collectives", "sum:8", 4, False)})
+
+    def test_where_here_is_must_be_known(self):
+        self.assert_refused(self.compare("--only", "here.sum.8"), "here.sum.8", "--torus", "torus-netns run")
+        for torus in ("1", "2x", "two"):
+            self.assert_refused(self.compare("--torus", torus, "--only", "here.*"), f"--torus {torus}", "2x2x2")
+
+
 class Testbeds(Comparison):
     def setUp(self):
         skip_without_testbeds()
         super().setUp()
+
+    def test_on_the_testbed_around(self):
+        done = self.run_program(SOURCE / "tests/testbed/torus-netns", "run", "2x2", "--", SCRIPT, *QUICK, "--only",
+                                "here.latency.1", "--only", "here.node.64KiB", "--only", "here.sum.8", "--json",
+                                "out.json", environment=self.without_mpi() | {"TMPDIR": str(self.work)})
+        self.assert_ok(done)
+        rows = json.loads((self.work / "out.json").read_text())["measures"]
+        self.assertEqual([(m["name"], m["ranks"], m["links"]) for m in rows],
+                         [("here.latency.1", 4, True), ("here.node.64KiB", 4, True), ("here.sum.8", 4, True)])
+        for m in rows:
+            self.assertGreater(m["median"]["ours"], 0, m["name"])
 
     def test_bare_sockets_and_the_wire_stand_beside_ours(self):
         done = self.compare("--only", "tcp.latency.8", "--only", "eth.latency.8",

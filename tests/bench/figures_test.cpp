@@ -100,6 +100,9 @@ TEST_CASE("JSON quotes text and writes what is no number as null") {
     CHECK(json.find(R"({"median":null,"best":null,"samples":[]})") != std::string::npos);
     CHECK(json.find(R"({"median":100,"best":101,"samples":[99,101]})") != std::string::npos);
     CHECK(json.find("nan") == std::string::npos);
+    table.rows[0].figures[0].calls = 16;
+    CHECK(as_json("latency", {}, table).find(R"("samples":[0.5],"calls":16})") !=
+          std::string::npos);
 }
 
 TEST_CASE("Rows of another kind than sizes are numbered plainly and named in JSON") {

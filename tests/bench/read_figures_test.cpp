@@ -44,7 +44,7 @@ Table some_table(const std::string& key = "bytes") {
     table.columns = {{"group", "a", "us", Column::Draw::line, 2},
                      {"", "b", "MB/s", Column::Draw::points, 3, true},
                      {"", "c", "", Column::Draw::no, 0}};
-    table.rows = {{8, {{1, 0.5, {1, 2}}, {2, 2, {}}, {NAN, NAN, {}}}},
+    table.rows = {{8, {{1, 0.5, {1, 2}, 16}, {2, 2, {}}, {NAN, NAN, {}}}},
                   {11, {{3, 3, {3}}, {4, 4, {4}}, {5, 5, {5}}}, {}, true}};
     table.notes = {"A note."};
     table.levels = {{"wire", "us", 7, 1}};
@@ -60,6 +60,8 @@ TEST_CASE("A table that was written is read again, and drawn alike") {
     REQUIRE(read.facts.size() == 1);
     CHECK(read.facts[0].text == "2");
     CHECK(as_text(read.table) == as_text(table));
+    CHECK(read.table.rows[0].figures[0].calls == 16);
+    CHECK(read.table.rows[0].figures[1].calls == 0);
     CHECK(as_csv(read.table) == as_csv(table));
     CHECK(as_svg(read.table, "x") == as_svg(table, "x"));
 }

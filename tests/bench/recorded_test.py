@@ -3,10 +3,13 @@
 
 import json
 import shutil
+import signal
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-from program import BUILD, SOURCE, Case, main
+from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_testbeds
 
 SCRIPT = SOURCE / "bench/record-figures"
 PAGES = ("README.md", "docs/benchmarks.md", "docs/clusters.md", "docs/mpi.md", "docs/papers.md")
@@ -75,6 +78,50 @@ class Pages(Recorded):
                 self.assertEqual(done.returncode, 1)
                 self.assertIn("README.md", done.stderr)
                 self.assertIn(said, done.stderr)
+
+
+    def test_figures_that_nobody_recorded_are_found(self):
+        root = self.copy()
+        page = root / "docs/mpi.md"
+        row = "| latency 8 B | 0.38 µs | 0.24 µs |"
+        page.write_text(page.read_text() + row + "\n\n# Measured by hand\n\n" + row + "\n")
+        done = self.record("--check", "--root", root)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr.count(row), 1)
+        self.assertIn("Measured by hand", done.stderr)
+
+
+class Testbeds(Recorded):
+    def setUp(self):
+        skip_without_testbeds()
+        super().setUp()
+        # Of our own, so that others' testbeds are not in the list.
+        self.environment = clean_environment() | {"TORUS_NETNS_STATE": str(self.work / "state")}
+
+    def testbeds(self):
+        done = self.run_program(SOURCE / "tests/testbed/torus-netns", "list", environment=self.environment)
+        return [line.split()[0] for line in done.stdout.splitlines()]
+
+    def namespaces(self, testbed):
+        names = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout.split()
+        return [name for name in names if name.startswith(f"{testbed}-")]
+
+    def test_it_leaves_no_testbed_where_it_is_ended(self):
+        for part in ("steps", "links"):  # torus-bench, and compare-peers
+            with self.subTest(part=part):
+                root = self.copy()
+                child = subprocess.Popen([SCRIPT, "--build-dir", BUILD, "--root", root, "--parts", part,
+                                          "--seconds", "600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                         text=True, env=self.environment)
+                deadline = time.monotonic() + 120
+                while not (there := self.testbeds()) and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                child.send_signal(signal.SIGTERM)
+                _, err = child.communicate(timeout=150)
+                self.assertEqual(child.returncode, 128 + signal.SIGTERM, err)
+                self.assertIn("interrupted", err)
+                self.assertEqual(len(there), 1)
+                self.assertEqual((self.testbeds(), self.namespaces(there[0])), ([], []))
 
 
 class Measures(Recorded):

@@ -11,6 +11,7 @@
 #include "bench/report/derived.h"
 #include "bench/report/page.h"
 #include "bench/report/papers.h"
+#include "bench/report/peers.h"
 #include "bench/report/plan.h"
 #include "bench/report/reason.h"
 #include "bench/report/record.h"

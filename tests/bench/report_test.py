@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-from program import BUILD, Case, clean_environment, main
+from program import BUILD, SOURCE, Case, clean_environment, main, skip_without_testbeds
 
 BENCH = BUILD / "bench/torus-bench"
 TORUS_RUN = BUILD / "bin/torus-run"
@@ -123,6 +123,30 @@ class Browser(Reports):
         for column in ("50 %", "99 %", "99.9 %"):
             self.assertIn(f"<th>{column}<br>µs</th>", dom)
         self.assertIn("<td>18.5 µs</td>", dom)
+
+
+class Testbeds(Reports):
+    def setUp(self):
+        skip_without_testbeds()
+        super().setUp()
+
+    def test_other_libraries_stand_beside_ours_on_the_same_links(self):
+        done = self.run_program(SOURCE / "tests/testbed/torus-netns", "run", "2", "--open", "0", "--", BENCH, "report", "--only",
+                                "broadcast and sum,peers", "--seconds", "0.002",
+                                environment=clean_environment() | {"TMPDIR": str(self.work)})
+        self.assert_ok(done)
+        part = next(p for p in self.read()["parts"] if p["name"] == "peers")
+        if not any(shutil.which(f"mpirun.{peer}") for peer in ("openmpi", "mpich")):
+            self.assertIn("no other library is here", part["failure"])
+            return
+        self.assertEqual(part["failure"], "")
+        self.assertEqual(part["section"], "Other libraries over these links")
+        rows = {row["measure"].split(",")[0]: row for row in part["result"]["rows"]}
+        for name in ("here.latency.1", "here.pingpong.64KiB", "here.sum.8", "here.alltoall.64"):
+            self.assertGreater(rows[name]["figures"][0]["median"], 0, name)
+        page = (self.work / "report.html").read_text()
+        # One that is here and cannot run says so.
+        self.assertRegex(page, r"sum, (Open MPI|MPICH) [0-9.]+</text>|failed, from here")
 
 
 class BadInput(Reports):
