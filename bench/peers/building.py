@@ -62,7 +62,7 @@ def build_bare(library, folder):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         return None
-    program, sources = Path(folder) / f"exchange-{library}", ("exchange", "job_costs", "timing",
+    program, sources = Path(folder) / f"exchange-{library}", ("exchange", "stream", "job_costs", "timing",
                                                               "bare", f"net_{library}")
     call([compiler, "-std=c99", "-O2", "-w", "-o", program, *(HERE / f"{s}.c" for s in sources)])
     return None, program
@@ -75,7 +75,7 @@ def build_peer(peer, folder):
         return {}
     progress(f"building for {peer}")
     built = {}
-    for name, sources in (("exchange", ["exchange.c", "job_costs.c"]), ("messages", ["messages.c"]),
+    for name, sources in (("exchange", ["exchange.c", "stream.c", "job_costs.c"]), ("messages", ["messages.c"]),
                           ("collectives", ["collectives.c", "collective_mpi.c"]),
                           ("threads", ["threads.c"])):
         program = Path(folder) / f"{name}-{peer}"

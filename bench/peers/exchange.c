@@ -2,11 +2,12 @@
 /* The exchanges that compare-peers times, written once over net.h: each library under comparison
  * runs this very source.
  *
- *   exchange [--seconds S] [--grid 2x2x2] [--line] [--window N] TEST:NUMBER[@PEER] ...
+ *   exchange [--seconds S] [--grid 2x2x2] [--line] [--window N] [--loaded] TEST:NUMBER[@PEER] ...
  *
  * --grid: how the ranks stand in a torus, the last dimension fastest, for links and node. --line:
  * they stand in a line that does not wrap around, for hop. --window: messages in flight in a
- * stream, 64 unless said. @PEER: rank 0's partner, otherwise 1. Rank 0 prints "library NAME" and
+ * stream, 64 unless said. --loaded: beside each rank a process computes meanwhile, for message and
+ * gigabyte. @PEER: rank 0's partner, otherwise 1. Rank 0 prints "library NAME" and
  * then, a line per test, "TEST:NUMBER MEDIAN BEST WAY": medians and best over batches, see
  * timing.h; microseconds, MB/s (10^6 bytes), percent of a core or MiB as the test's comment says.
  * Exit code 2: a test that does not exist. */
@@ -18,12 +19,13 @@
 
 #include "exchange.h"
 
-enum { most_window = 64, halo_bytes = 8192, most_dimensions = 6 };
+enum { halo_bytes = 8192, most_dimensions = 6 };
 
-static double budget = 0.2; /* seconds a measurement */
-static int partner = 1;     /* of rank 0 */
+double budget = 0.2;
+int partner = 1;
+int window = most_window;
+int loaded = 0;
 static int on_a_line = 0;
-static int window = most_window; /* messages of a stream in flight */
 
 /* As net_declare_grid() wants it: the first dimension fastest. */
 static int grid[most_dimensions];
@@ -36,14 +38,14 @@ static uint32_t word(int from, int number, size_t i) {
     return (uint32_t)(i * 2654435761u) ^ (uint32_t)(from * 7919 + number * 104729 + 1);
 }
 
-static void fill(void* buffer, size_t bytes, int from, int number) {
+void fill(void* buffer, size_t bytes, int from, int number) {
     for (size_t at = 0; at < bytes; at += 4) {
         uint32_t w = word(from, number, at / 4);
         memcpy((char*)buffer + at, &w, bytes - at < 4 ? bytes - at : 4);
     }
 }
 
-static void verify(const void* buffer, size_t bytes, int from, int number) {
+void verify(const void* buffer, size_t bytes, int from, int number) {
     for (size_t at = 0; at < bytes; at += 4) {
         uint32_t w = word(from, number, at / 4);
         if (memcmp((const char*)buffer + at, &w, bytes - at < 4 ? bytes - at : 4) != 0)
@@ -128,7 +130,7 @@ static Result latency(int bytes) {
     return r;
 }
 
-static Result as_bandwidth(Result r, double bytes) {
+Result as_bandwidth(Result r, double bytes) {
     r.timing.median = bytes / r.timing.median / 1e6;
     r.timing.best = bytes / r.timing.best / 1e6;
     return r;
@@ -156,86 +158,6 @@ static Result hop(int bytes) {
     r.timing.median = 1e6 * (n * sxy - sx * sy) / below;
     r.timing.best = 1e6 * (n * sxb - sx * sb) / below;
     return r;
-}
-
-/* ---- stream --------------------------------------------------------------------------------- */
-
-typedef struct {
-    Group* data;
-    Group* acknowledgement;
-    int role; /* 0 sends, 1 receives, -1 stands by */
-} Stream;
-
-/* A window of messages, all in flight, then a word back. Receives are started before their
- * messages can arrive, so that no library has to keep unexpected ones. */
-static void stream(void* state, long times) {
-    Stream* s = state;
-    if (s->role < 0) return;
-    if (s->role == 1) net_group_start(s->data);
-    for (long i = 0; i < times; i++) {
-        if (s->role == 0) {
-            net_group_start(s->acknowledgement);
-            net_group_start(s->data);
-            net_group_wait(s->data);
-            net_group_wait(s->acknowledgement);
-        } else {
-            net_group_wait(s->data);
-            if (i + 1 < times) net_group_start(s->data);
-            net_group_start(s->acknowledgement);
-            net_group_wait(s->acknowledgement);
-        }
-    }
-}
-
-/* One run of a stream by one way, its contents checked first. */
-static Timing timed_stream(char* data, char* ack, size_t each, int role, int way, double seconds) {
-    int other = role == 0 ? partner : 0;
-    Message messages[most_window];
-    Message back = {ack, 8, other, -1, 0, role == 1};
-    Stream s = {NULL, NULL, role};
-    for (int i = 0; i < window && role >= 0; i++) {
-        Message m = {data + each * (size_t)i, each, other, -1, 0, role == 0};
-        messages[i] = m;
-        if (role == 0) fill(m.buffer, each, 0, i);
-    }
-    if (role >= 0) {
-        s.data = net_group(messages, window, way);
-        s.acknowledgement = net_group(&back, 1, way);
-    }
-    if (role == 1) memset(data, 0, each * (size_t)window);
-    timed(stream, &s, 1);
-    for (int i = 0; i < window && role == 1; i++) verify(messages[i].buffer, each, 0, i);
-    Timing timing = measure(stream, &s, seconds);
-    if (role >= 0) {
-        net_release(s.data);
-        net_release(s.acknowledgement);
-    }
-    return timing;
-}
-
-/* stream:BYTES: MB/s one way with a window of messages in flight, each with a buffer of its own. */
-static Result stream_bandwidth(int bytes) {
-    int role = net_rank() == 0 ? 0 : net_rank() == partner ? 1 : -1;
-    size_t each = (size_t)bytes;
-    char* data = net_allocate(role < 0 ? 8 : each * (size_t)window);
-    char* ack = net_allocate(8);
-    Result best = {{0, 0}, ""};
-    double fastest = 0;
-    int chosen = -1;
-    for (int way = 0; way <= net_ways(); way++) {
-        int last = way == net_ways();
-        int use = last ? chosen : way;
-        if (!net_way_takes_many(use)) continue;
-        best.timing = timed_stream(data, ack, each, role, use, last ? budget : budget / 10);
-        if (chosen < 0 || (!last && best.timing.median < fastest)) {
-            fastest = best.timing.median;
-            chosen = way;
-        }
-        snprintf(best.way, sizeof best.way, "%s", net_way_name(use));
-    }
-    net_free(ack);
-    net_free(data);
-    return as_bandwidth(best, (double)bytes * window);
 }
 
 /* ---- halo and sum --------------------------------------------------------------------------- */
@@ -368,6 +290,8 @@ static const struct {
     {"latency", latency},
     {"pingpong", ping_pong_bandwidth},
     {"stream", stream_bandwidth},
+    {"message", message_cost},
+    {"gigabyte", gigabyte_cost},
     {"hop", hop},
     {"halo", halo},
     {"links", all_links},
@@ -424,6 +348,8 @@ int main(int argc, char** argv) {
             on_a_line = 1;
         else if (strcmp(argv[i], "--window") == 0 && i + 1 < argc)
             read_window(argv[++i]);
+        else if (strcmp(argv[i], "--loaded") == 0)
+            loaded = 1;
         else
             run(argv[i]);
     }

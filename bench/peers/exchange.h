@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of exchange.c share: their results, and those among them that tell what a job
- * costs. */
+/* What the tests of exchange.c share, and those that have files of their own: streams, and what a
+ * job costs. */
 #ifndef TORUSMP_BENCH_PEERS_EXCHANGE_H
 #define TORUSMP_BENCH_PEERS_EXCHANGE_H
 
@@ -19,6 +19,32 @@ static inline void* allocate_or_die(size_t bytes) {
     if (!memory) net_abort("no memory");
     return memory;
 }
+
+enum { most_window = 64 };
+
+/* As the command line says. */
+extern double budget; /* seconds a measurement */
+extern int partner;   /* of rank 0 */
+extern int window;    /* messages of a stream in flight */
+extern int loaded;    /* whether others compute beside the ranks */
+
+/* Contents of a message that `from` sends under this number. */
+void fill(void* buffer, size_t bytes, int from, int number);
+void verify(const void* buffer, size_t bytes, int from, int number);
+
+/* Of a time for so many bytes: MB/s. */
+Result as_bandwidth(Result r, double bytes);
+
+/* Processor seconds of this process, and of the kernel on its behalf. */
+double cpu_seconds(void);
+
+/* stream:BYTES: MB/s one way with a window of messages in flight, each with a buffer of its own. */
+Result stream_bandwidth(int bytes);
+/* message:BYTES: microseconds of processor time that both ends together spend on a message of such
+ * a stream, which is seconds for a million; its best is that of the fastest batch. */
+Result message_cost(int bytes);
+/* gigabyte:BYTES: seconds of processor time for 10^9 bytes of such a stream. */
+Result gigabyte_cost(int bytes);
 
 /* idle:SECONDS: rank 0 sleeps, all others wait for its message; percent of one core that the
  * whole job uses meanwhile. */

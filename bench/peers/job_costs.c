@@ -9,7 +9,7 @@
 
 #include "exchange.h"
 
-static double cpu_seconds(void) {
+double cpu_seconds(void) {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
     return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +

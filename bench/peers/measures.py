@@ -71,10 +71,19 @@ def measures():
                       settings=("transport.local=links",), peers=False)
 
     yield from shm_collectives()
+    yield from costs("shm", ranks=2, torus="2")
     yield from mpi_measures()
     yield from testbed_measures()
     yield from testbed_collectives()
     yield from npb_measures()
+
+
+def costs(where, **more):
+    """Processor time of both ends of a stream, alone and with somebody else's work on their cores."""
+    for suffix, options in (("", ()), (".loaded", ("--loaded",))):
+        yield Measure(f"{where}.cpu.message.8{suffix}", "message:8", unit="us", options=options, **more)
+        yield Measure(f"{where}.cpu.gigabyte.1MiB{suffix}", f"gigabyte:{1 << 20}", unit="s",
+                      options=options, **{**more, "ring": False})
 
 
 def mpi_measures():
@@ -148,6 +157,9 @@ def testbed_measures():
         for size in (8 << 10, 64 << 10, 1 << 20):
             yield on(PAIR, f"eth.bandwidth.{kind}.{size_name(size)}", f"{kind}:{size}", "MB/s",
                      more_is_better=True, **frames)
+    pair = {"ranks": PAIR.nodes(), "torus": PAIR.torus, "testbed": PAIR, "raw": True}
+    yield from costs("tcp", **pair)
+    yield from costs("eth", ring=True, settings=("transport.use=ethernet",), **pair)
     for size in (64 << 10, 1 << 20):
         yield on(SLOW_CUBE, f"aggregate.links.{size_name(size)}", f"links:{size}", "MB/s",
                  more_is_better=True, raw=True, options=("--grid", "2x2x2"),

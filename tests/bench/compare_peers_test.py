@@ -88,6 +88,17 @@ class Measures(Comparison):
         self.assertRegex(values["ours"], r"^-?\d+(\.\d+)?us$")
         self.assertEqual([values[p] for p in PEERS] + [values["ratio"]], ["none"] * 3)
 
+    def test_processor_time_alone_and_beside_other_work(self):
+        units = {"shm.cpu.message.8": "us", "shm.cpu.gigabyte.1MiB": "s",
+                 "shm.cpu.message.8.loaded": "us", "shm.cpu.gigabyte.1MiB.loaded": "s"}
+        done = self.compare("--only", "shm.cpu.*", environment=self.without_mpi())
+        self.assert_ok(done)
+        lines = self.lines(done)
+        self.assertEqual(sorted(lines), sorted(units))
+        for name, unit in units.items():
+            self.assertRegex(lines[name]["ours"], rf"^\d+(\.\d+)?{unit}$")
+            self.assertGreater(float(lines[name]["ours"].removesuffix(unit)), 0)
+
     def test_collectives_are_checked_and_timed_in_each_library(self):
         names = [f"collectives.{what}.shm.2" for what in
                  ("broadcast.8", "sum.8", "reduce.8", "scatter.64", "gather.64", "allgather.64",
@@ -116,6 +127,7 @@ class Measures(Comparison):
         self.assertEqual(len(names), len(set(names)))
         for name in ("shm.latency.8", "shm.bandwidth.stream.4MiB", "shm.oversubscribed.halo.27",
                      "shm.oversubscribed.sum.64", "shm.startup.64", "shm.idle", "shm.memory.64",
+                     "shm.cpu.message.8", "tcp.cpu.gigabyte.1MiB.loaded", "eth.cpu.message.8.loaded",
                      "tcp.latency.8", "tcp.bandwidth.stream.1MiB", "aggregate.links.1MiB",
                      "aggregate.node.1MiB", "relay.tcp.hop.8", "relay.tcp.stream.4",
                      "collectives.sum.8.shm.64", "collectives.scatter.16KiB.tcp",
