@@ -157,7 +157,7 @@ def values_in(job, output, seconds, best, whole=True):
     for line in output.splitlines():
         words = line.split()
         if line.startswith("library "):
-            label = line[len("library "):].strip()
+            label = line[len("library "):].strip().replace(" Version:", "")
         elif len(words) == 4:
             rows[words[0]] = words
     for m in job.measures:
