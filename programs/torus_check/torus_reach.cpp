@@ -13,12 +13,12 @@
 #include "config/network.h"
 #include "core/transport/common/settings.h"
 #include "programs/torus_check/name_ways.h"
-#include "programs/torus_run/daemon/child_daemons.h"
-#include "programs/torus_run/daemon/daemon_tree.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/front/order.h"
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/piped_program.h"
+#include "programs/torus_run/tree/child_daemons.h"
+#include "programs/torus_run/tree/daemon_tree.h"
 
 namespace torusmp::check {
 
@@ -222,10 +222,9 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     void follow(const std::vector<int>& parents) {
         if (parents == tree_.parents) return;
         tree_.parents = parents;
-        daemons_->follow(parents);
-        launch::Packer packer;
-        packer.add(parents);
-        daemons_->send(DaemonFrame::ways, launch::every_node, launch::share(packer.take()));
+        const launch::TreeWays ways{0, parents, {}};
+        daemons_->follow(ways);
+        daemons_->send(DaemonFrame::ways, launch::every_node, launch::share(encode(ways)));
     }
 
     void tell_hopeless() {

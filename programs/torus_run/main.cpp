@@ -15,6 +15,7 @@
 #include "programs/torus_run/front/front.h"
 #include "programs/torus_run/front/options.h"
 #include "programs/torus_run/front/plan.h"
+#include "programs/torus_run/tree/joining.h"
 
 namespace {
 
@@ -48,6 +49,10 @@ int run(int argc, char** argv) {
     }
     if (options.version) {
         config::print_version("torus-run");
+        return config::exit_ok;
+    }
+    if (!options.join.empty()) {
+        launch::join_daemon(options.join, options.join_version);
         return config::exit_ok;
     }
     if (options.daemon_timeout) return launch::run_remote_daemon(*options.daemon_timeout);

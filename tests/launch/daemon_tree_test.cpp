@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tree of daemons on a torus with dead cables.
-#include "programs/torus_run/daemon/daemon_tree.h"
+#include "programs/torus_run/tree/daemon_tree.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <random>
 
-#include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/front/order.h"
+#include "programs/torus_run/tree/child_daemons.h"
 #include "routing/detours.h"
 
 namespace torusmp::launch::daemon_tree_test {

@@ -23,10 +23,10 @@ SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin")
 class Run:
     """One torus-run, its output in files so that nothing blocks. Ended with the test whatever happens."""
 
-    def __init__(self, test, words):
+    def __init__(self, test, words, stdin=subprocess.DEVNULL):
         self.test, self.output, self.errors = test, test.path("output"), test.path("errors")
         with open(self.output, "w") as out, open(self.errors, "w") as err:
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            self.process = subprocess.Popen(words, stdin=stdin, stdout=out, stderr=err, text=True)
         test.addCleanup(self.process.wait)
         test.addCleanup(self.process.kill)
 
@@ -211,6 +211,96 @@ class Cables(HostsTest):
         run.process.terminate()
         run.end()
         self.expect_hosts_empty()
+
+
+class TreeCables(HostsTest):
+    """No network but the torus: daemons are reached from neighbour to neighbour, over cables that die meanwhile."""
+
+    def serve(self):
+        agent = os.path.join(SOURCE, "tests", "testbed", "link_agent.py")
+        self.servers = set()
+        for host in self.hosts:
+            server = subprocess.Popen(["ip", "netns", "exec", host, sys.executable, agent, "serve"],
+                                      stdout=subprocess.PIPE)
+            self.addCleanup(server.stdout.close)
+            self.addCleanup(server.wait)
+            self.addCleanup(server.kill)
+            self.assertEqual(server.stdout.readline(), b"listening\n")
+            self.servers.add(server.pid)
+        self.agent = f"{sys.executable} {agent} {{address}}"
+
+    def start(self, script, *options, here=0, **how):
+        """A job of shell scripts that runs until it finds a file `stop`."""
+        if os.path.exists(self.path("stop")):
+            os.unlink(self.path("stop"))
+        self.addCleanup(self.stop)
+        return Run(self, ["ip", "netns", "exec", self.hosts[here], TORUS_RUN, "--config", self.geometry, "--here",
+                          self.hosts[here], "--set", "launch.through=torus", "--set", "transport.timeout=3s", "--agent",
+                          self.agent, *options, "sh", "-c", script.replace("STOPPED", f"[ -e {self.path('stop')} ]")],
+                   **how)
+
+    def stop(self):
+        open(self.path("stop"), "w").close()
+
+    def lines_of(self, output, rank):
+        start = f"rank {rank} line "
+        return [int(line[len(start):]) for line in output.splitlines() if line.startswith(start)]
+
+    def test_a_cable_of_the_tree_dies_in_mid_run_and_no_line_is_lost_or_doubled(self):
+        for dims, cuts in (("3", ["0:0+"]), ("3x2", ["0:0+", "0:0-"])):
+            with self.subTest(dims):
+                self.up(dims, "--no-management", "--no-routes", "--ipv6-only")
+                self.serve()
+                run = self.start('i=0; until STOPPED; do echo "rank $TORUSMP_RANK line $i"; i=$((i+1)); sleep 0.1; done')
+                ranks = range(len(self.hosts))
+                run.wait_for("rank 1 line 20", 1)
+                for cut in cuts:
+                    tool("cut", self.testbed, cut)
+                time.sleep(3)   # until what follows is printed by ranks whose daemons are cut off
+                before = [len(self.lines_of(run.text(run.output), rank)) for rank in ranks]
+                for rank in ranks:
+                    run.wait_for(f"rank {rank} line {before[rank] + 50}", 1)
+                self.stop()
+                output, errors = run.end(0)
+                for rank in ranks:
+                    lines = self.lines_of(output, rank)
+                    self.assertEqual(lines, list(range(len(lines))), f"rank {rank}")
+                self.assertEqual(errors, "")
+                self.expect_hosts_empty(self.servers)
+
+    def test_standard_input_reaches_rank_0_over_another_cable(self):
+        self.up("3", "--no-management", "--no-routes", "--ipv6-only")
+        self.serve()
+        run = self.start('if [ $TORUSMP_RANK = 0 ]; then while read line; do echo "heard $line"; done; '
+                         'else until STOPPED; do sleep 0.1; done; fi', "--verbose", here=1, stdin=subprocess.PIPE)
+        for number in range(70):
+            if number == 20:
+                run.wait_for("heard 19", 1)
+                tool("cut", self.testbed, "0:0+")   # between rank 0 and torus-run
+            run.process.stdin.write(f"{number}\n")
+            run.process.stdin.flush()
+        run.wait_for("heard 69", 1)
+        run.process.stdin.close()
+        self.stop()
+        output, errors = run.end(0)
+        self.assertEqual([line for line in output.splitlines() if line.startswith("heard ")],
+                         [f"heard {number}" for number in range(70)])
+        self.assertEqual([line for line in errors.splitlines() if "again" in line],
+                         [f"torus-run: reached host {self.hosts[0]} again, over host {self.hosts[2]}"], errors)
+        self.expect_hosts_empty(self.servers)
+
+    def test_a_cable_that_dies_at_the_end_of_a_job_costs_a_line_at_most(self):
+        self.up("3", "--no-management", "--no-routes", "--ipv6-only")
+        self.serve()
+        run = self.start('echo begun; [ $TORUSMP_RANK = 1 ] || until STOPPED; do sleep 0.1; done')
+        run.wait_for("begun", 3)
+        time.sleep(2)   # mostly the end of rank 1 is known by then: what its daemon lacks is the order to end
+        tool("cut", self.testbed, "0:0+")
+        self.stop()
+        errors = run.end(0)[1]
+        self.assertIn(errors, ("", f"torus-run: warning: host {self.hosts[1]} did not answer when the job ended: what its "
+                               "ranks printed last may be missing, and what is left there ends by itself within 33s\n"))
+        self.expect_hosts_empty(self.servers)
 
 
 @unittest.skipUnless(SSHD and os.geteuid() == 0 and not os.environ.get("TESTBED_WAS_USER"),

@@ -11,7 +11,6 @@
 #include <span>
 
 #include "base/descriptor.h"
-#include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/coordinator.h"
 #include "programs/torus_run/daemon/gathering.h"
 #include "programs/torus_run/daemon/limits.h"
@@ -23,6 +22,7 @@
 #include "programs/torus_run/streams/output.h"
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/text.h"
+#include "programs/torus_run/tree/child_daemons.h"
 
 namespace torusmp::launch::units_test {
 namespace {

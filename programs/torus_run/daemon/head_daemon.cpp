@@ -13,20 +13,22 @@
 #include "core/transport/common/settings.h"
 #include "launch/settings.h"
 #include "programs/torus_run/daemon/attention.h"
-#include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/coordinator.h"
-#include "programs/torus_run/daemon/daemon_tree.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/ending.h"
 #include "programs/torus_run/daemon/link_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
+#include "programs/torus_run/daemon/remote_output.h"
 #include "programs/torus_run/front/order.h"
 #include "programs/torus_run/front/preflight.h"
 #include "programs/torus_run/monitor/job_monitor.h"
 #include "programs/torus_run/streams/input.h"
 #include "programs/torus_run/streams/output.h"
 #include "programs/torus_run/streams/packing.h"
+#include "programs/torus_run/tree/child_daemons.h"
+#include "programs/torus_run/tree/daemon_tree.h"
+#include "programs/torus_run/tree/tree_repair.h"
 
 namespace torusmp::launch {
 namespace {
@@ -35,6 +37,7 @@ class Head : private Attention::Listener,
              private LocalRanks::Listener,
              private ChildDaemons::Listener,
              private Coordinator::Hosts,
+             private TreeRepair::Listener,
              private Outputs::Flow {
   public:
     Head(const Job& job, DaemonContext context)
@@ -92,6 +95,12 @@ class Head : private Attention::Listener,
         const bool shared = preflight_.share_a_machine();
         child_daemons_.send(DaemonFrame::start, every_node,
                             share(encode(HostStart{shared, dead_cables_})));
+        if (tree_.over_links) {
+            child_daemons_.ranks_run(tree_.key);
+            TreeRepair::Listener& listener = *this;
+            repair_.emplace(ways_, head_node(job_), job_.settings[transport::setting::timeout],
+                            listener);
+        }
         if (shared) unbind(job_.settings[launch::setting::bind], cpus_);
         if (!own_ || own_->job.ranks.front() != 0) forward_input();
         if (own_) {
@@ -116,7 +125,7 @@ class Head : private Attention::Listener,
         });
         const auto node = std::uint32_t(zero - job_.hosts.begin());
         input_.emplace(loop_, context_.standard_input, [this, node](std::vector<std::byte> bytes) {
-            child_daemons_.send(DaemonFrame::input, node, share(std::move(bytes)));
+            tell(DaemonFrame::input, node, share(std::move(bytes)));
         });
         input_->start();
     }
@@ -139,8 +148,10 @@ class Head : private Attention::Listener,
         sooner(monitor_.next_tick());
         attention_.step(pulse_.wait(next, !child_daemons_.empty()));
         const auto now = Clock::now();
-        if (pulse_.beat(now)) child_daemons_.send(DaemonFrame::ping, every_node, nullptr);
-        longest_sleep_ = std::max(longest_sleep_, pulse_.asleep());
+        if (pulse_.beat(now)) {
+            child_daemons_.send(DaemonFrame::ping, every_node, nullptr);
+            if (repair_) repair_->beat(now);
+        }
         child_daemons_.tick(now, pulse_.asleep());
         child_daemons_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
@@ -175,12 +186,17 @@ class Head : private Attention::Listener,
     void watch(std::chrono::milliseconds interval) {
         if (local_) local_->pages().watch(interval);
         const auto bytes = Packer().add(std::uint32_t(interval.count())).take();
-        child_daemons_.send(DaemonFrame::watch, every_node, share(bytes));
+        tell(DaemonFrame::watch, every_node, share(bytes));
     }
 
     // ---- other hosts ----
 
+    void tell(DaemonFrame kind, std::uint32_t node, const SharedBytes& bytes) {
+        repair_ ? repair_->send(kind, node, bytes) : child_daemons_.send(kind, node, bytes);
+    }
+
     void daemon_greeted(int node) override {
+        if (repair_) return repair_->joined(head_node(job_), node);
         ways_.greeted(node);
         child_daemons_.send(DaemonFrame::plan, std::uint32_t(node),
                             share(encode(make_order(job_, tree_, node))));
@@ -192,7 +208,7 @@ class Head : private Attention::Listener,
         const int node = int(frame.header.sequence);
         if (node < 0 || node >= int(job_.hosts.size())) return;
         try {
-            understand(node, frame);
+            if (!repair_ || !repair_->heard(node, frame)) understand(node, frame);
         } catch (const PackingError& error) {
             daemon_lost(node, fmt::format("is lost: {}", error.what()));
         }
@@ -208,11 +224,9 @@ class Head : private Attention::Listener,
             case DaemonFrame::event:
                 return coordinator_.happened(decode_event(frame.body));
             case DaemonFrame::output:
-                return remote_output(node, body);
-            case DaemonFrame::output_ended: {
-                const int rank = body.get<int>();
-                return printed_by(rank, body.get<std::uint32_t>(), {});
-            }
+                return remote_output_.printed(node, body);
+            case DaemonFrame::output_ended:
+                return remote_output_.ended(body);
             case DaemonFrame::input_taken:
                 if (input_) input_->taken(std::size_t(body.get<std::uint64_t>()));
                 return;
@@ -235,71 +249,51 @@ class Head : private Attention::Listener,
         }
     }
 
-    void remote_output(int node, Unpacker& body) {
-        const int rank = body.get<int>();
-        const auto stream = body.get<std::uint32_t>();
-        const auto text = body.rest();
-        printed_by(rank, stream, {reinterpret_cast<const char*>(text.data()), text.size()});
-        if (stream >= streams) return;
-        owed_[node][stream] += text.size();
-        if (!outputs_.paused(int(stream))) give_back(node, int(stream));
+    void daemon_cut(int node, Cut how, const std::string& why) override {
+        if (!ending_) repair_->cut(head_node(job_), node, how, why);
     }
-
-    void printed_by(int rank, std::uint32_t stream, std::string_view text) {
-        if (rank >= 0 && rank < job_.size() && stream < streams)
-            outputs_.take(rank, int(stream), text);
-    }
-
-    void give_back(int node, int stream) {
-        std::uint64_t& owed = owed_[node][std::size_t(stream)];
-        if (owed == 0) return;
-        Packer packer;
-        packer.add(std::uint32_t(stream)).add(owed);
-        owed = 0;
-        child_daemons_.send(DaemonFrame::output_taken, std::uint32_t(node), share(packer.take()));
-    }
-
     void daemon_lost(int node, const std::string& why) override {
         if (ending_) return;
-        if (coordinator_.has_started())
-            return coordinator_.host_lost(node, why, ways_.behind(node));
+        if (coordinator_.has_started()) return node_lost(node, why);
         if (tree_.over_links && !ways_.has_greeted(node)) {
             const bool another_way = ways_.failed(node);
-            tree_.parents = ways_.parents();
-            child_daemons_.follow(tree_.parents);
-            Packer packer;
-            packer.add(tree_.parents);
-            child_daemons_.send(DaemonFrame::ways, every_node, share(packer.take()));
+            tree_changed({0, ways_.parents(), {}});
             if (another_way) return;
         }
-        preflight_.failed(node, why + tried_in_vain(node), ways_.behind(node));
+        preflight_.failed(node, why, ways_.others_that_tried(node), ways_.behind(node));
     }
 
-    // "; hosts b and c do not reach it either"
-    std::string tried_in_vain(int node) const {
-        std::vector<std::string> names;
-        for (const int other : ways_.others_that_tried(node)) names.push_back(host(other).name);
-        if (names.empty()) return {};
-        const bool one = names.size() == 1;
-        return fmt::format("; host{} {} do{} not reach it either", one ? "" : "s",
-                           base::listed(std::move(names)), one ? "es" : "");
+    void send_down(DaemonFrame kind, std::uint32_t node, const SharedBytes& bytes) override {
+        child_daemons_.send(kind, node, bytes);
+    }
+    void tree_frame(int node, Frame& frame) override {
+        if (!repair_->heard(node, frame)) understand(node, frame);
+    }
+    // The others hear of it first: a child that is here already is joined at once.
+    void tree_changed(const TreeWays& ways) override {
+        tree_.parents = ways.parents;
+        child_daemons_.send(DaemonFrame::ways, every_node, share(encode(ways)));
+        child_daemons_.follow(ways);
+    }
+    void node_joined(int parent, int node) override {
+        if (!job_.verbose) return;
+        const std::string over = parent < 0 ? "" : ", over host " + host(parent).name;
+        outputs_.say(fmt::format("torus-run: reached host {} again{}\n", host(node).name, over));
+    }
+    void node_lost(int node, const std::string& why) override {
+        if (!ending_) coordinator_.host_lost(node, why, ways_.behind(node));
     }
 
     // A host has ended its ranks because it heard nothing from here: whose fault was that?
     void unheard(int node) {
         const std::chrono::nanoseconds timeout = job_.settings[transport::setting::timeout];
-        const auto slept = std::max(longest_sleep_, pulse_.late(Clock::now()));
+        const auto slept = pulse_.longest_sleep(Clock::now());
         if (ending_ || 2 * slept < timeout)
             return daemon_lost(node,
                                fmt::format("is lost: it heard nothing of torus-run for longer than "
                                            "transport.timeout = {}",
                                            base::format_time(timeout)));
-        coordinator_.host_lost(
-            node,
-            fmt::format("gave up torus-run, whose daemon process here (pid {}) stood still for "
-                        "{:.1f} s, longer than transport.timeout = {} allows",
-                        getpid(), std::chrono::duration<double>(slept).count(),
-                        base::format_time(timeout)));
+        coordinator_.host_lost(node, word_for_own_sleep(slept, timeout));
     }
 
     void daemon_muttered(int node, const std::string& text) override {
@@ -314,9 +308,7 @@ class Head : private Attention::Listener,
 
     void signal(int number) override {
         if (local_) local_->signal(number);
-        Packer packer;
-        packer.add(number);
-        child_daemons_.send(DaemonFrame::signal, every_node, share(packer.take()));
+        tell(DaemonFrame::signal, every_node, share(Packer().add(number).take()));
     }
     void answer(FrameHeader header, SharedBytes bytes) override {
         if (local_) local_->answer(header, bytes);
@@ -324,42 +316,38 @@ class Head : private Attention::Listener,
         Packer packer;
         packer.add(header.kind).add(header.sequence);
         if (bytes) packer.append(*bytes);
-        child_daemons_.send(DaemonFrame::answer, every_node, share(packer.take()));
+        tell(DaemonFrame::answer, every_node, share(packer.take()));
     }
     void tell_deaths(SharedBytes records) override {
         if (local_) local_->tell_deaths(records);
-        child_daemons_.send(DaemonFrame::deaths, every_node, records);
+        tell(DaemonFrame::deaths, every_node, records);
     }
     void tell_over(const std::string& why) override {
         if (local_) local_->tell_over(why);
-        Packer packer;
-        packer.add(why);
-        child_daemons_.send(DaemonFrame::over, every_node, share(packer.take()));
+        tell(DaemonFrame::over, every_node, share(Packer().add(why).take()));
     }
     void show(const std::vector<ProcessEntry>& ranks) override {
         send_process_table(context_.front.get(), ranks);
     }
     void question() override {
         if (local_) local_->question();
-        child_daemons_.send(DaemonFrame::question, every_node, nullptr);
+        tell(DaemonFrame::question, every_node, nullptr);
     }
     void terminate() override {
         if (local_) local_->terminate();
-        child_daemons_.send(DaemonFrame::terminate, every_node, nullptr);
+        tell(DaemonFrame::terminate, every_node, nullptr);
     }
 
     // ---- where output goes ----
 
     void pause(int stream, bool paused) override {
         if (local_) local_->streams().pause(stream, paused);
-        if (paused) return;
-        for (const auto& [node, owed] : owed_) give_back(node, stream);
+        if (!paused) remote_output_.go_on(stream);
     }
     void reader_gone(int stream) override {
         if (local_) local_->streams().close(stream);
-        Packer packer;
-        packer.add(std::uint32_t(stream));
-        child_daemons_.send(DaemonFrame::close_output, every_node, share(packer.take()));
+        const auto bytes = Packer().add(std::uint32_t(stream)).take();
+        tell(DaemonFrame::close_output, every_node, share(bytes));
     }
 
     // ---- the end ----
@@ -376,6 +364,7 @@ class Head : private Attention::Listener,
         const int here = head_node(job_);
         for (const auto& [node, end] : ends_)
             outputs_.say(end.describe(node == here ? "" : " on host " + host(node).name, orderly));
+        say_who_did_not_answer();
         coordinator_.report_rest();
         write_rest();
         outputs_.finish_lines();
@@ -402,6 +391,13 @@ class Head : private Attention::Listener,
         child_daemons_.drop(true);
     }
 
+    void say_who_did_not_answer() {
+        const auto timeout = job_.settings[transport::setting::timeout];
+        for (int node = 0; repair_ && node < int(job_.hosts.size()); ++node)
+            if (ends_.count(node) == 0 && !ways_.is_lost(node))
+                outputs_.say(word_for_silent_host(host(node).name, timeout));
+    }
+
     // No writer is left: every pipe is read to its end.
     void write_rest() {
         while (local_ && !local_->streams().drain() && ends_[head_node(job_)].stuck.empty())
@@ -420,10 +416,14 @@ class Head : private Attention::Listener,
     Loop loop_;
     Attention attention_;
     Outputs outputs_;
+    RemoteOutput remote_output_{outputs_, job_.size(), [this](int node, SharedBytes taken) {
+                                    tell(DaemonFrame::output_taken, std::uint32_t(node), taken);
+                                }};
     Coordinator coordinator_;
     HostOrder tree_;
     DaemonTree ways_;  // whose parents are those of the tree
     ChildDaemons child_daemons_;
+    std::optional<TreeRepair> repair_;  // over the torus, once ranks run
     Preflight preflight_;
     LinkWatch links_{job_.settings, job_.hosts.size() > 1 ? head_node(job_) : -1};
     Pulse pulse_;
@@ -433,9 +433,7 @@ class Head : private Attention::Listener,
     std::vector<routing::Link> dead_cables_;  // at the start
     std::optional<LocalRanks> local_;
     std::optional<InputSource> input_;
-    std::map<int, std::array<std::uint64_t, streams>> owed_;  // output to be acknowledged, by node
     std::map<int, HostEnd> ends_;
-    std::chrono::nanoseconds longest_sleep_{0};  // of this very process
     bool ending_ = false;
     bool front_gone_ = false;
 };

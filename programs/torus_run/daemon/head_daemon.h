@@ -6,7 +6,8 @@
 // subreaper of everything that they start. Whichever of the two is killed, the other ends all
 // descendants; if both are, the lifeline pipe ends the ranks. The daemon on the user's host is the
 // head: it starts the daemons of the other hosts through the agent, and decides. A daemon that
-// loses the head, or hears nothing from it for transport.timeout, ends everything that it started.
+// loses the head, or hears nothing from it for transport.timeout, ends everything that it started;
+// over the cables of a torus it waits then to be joined again, by another one.
 #pragma once
 
 #include <sys/resource.h>

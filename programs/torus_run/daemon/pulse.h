@@ -15,9 +15,21 @@ class Pulse {
 
     // `timeout`: silence that means death.
     explicit Pulse(std::chrono::nanoseconds timeout)
-        : interval_(std::clamp<std::chrono::nanoseconds>(timeout / 4, std::chrono::milliseconds(10),
-                                                         std::chrono::seconds(1))),
-          next_(Clock::now()) {}
+        : interval_(interval(timeout)), next_(Clock::now()) {}
+
+    static std::chrono::nanoseconds interval(std::chrono::nanoseconds timeout) {
+        return std::clamp<std::chrono::nanoseconds>(timeout / 4, std::chrono::milliseconds(10),
+                                                    std::chrono::seconds(1));
+    }
+    // So long nothing comes over a connection that works only if its end is very busy.
+    static std::chrono::nanoseconds silence(std::chrono::nanoseconds timeout) {
+        return 3 * interval(timeout);
+    }
+    // So long a daemon that is started, or joined by another one, is waited for, and waits itself:
+    // an agent has to log in, which may take longer than the silence that counts as death.
+    static std::chrono::nanoseconds patience_of_login(std::chrono::nanoseconds timeout) {
+        return std::max<std::chrono::nanoseconds>(std::chrono::seconds(30), timeout);
+    }
 
     // How long to wait for events until `next` or the next beat; -1: for ever.
     int wait(std::optional<Clock::time_point> next, bool beating) {
@@ -39,17 +51,22 @@ class Pulse {
     // After the wait. True: it is time to send a beat.
     bool beat(Clock::time_point now) {
         asleep_ = late(now);
+        longest_sleep_ = std::max(longest_sleep_, asleep_);
         if (now < next_) return false;
         next_ = now + std::chrono::duration_cast<Clock::duration>(interval_);
         return true;
     }
     std::chrono::nanoseconds asleep() const { return asleep_; }
+    // So far, even if it is not over.
+    std::chrono::nanoseconds longest_sleep(Clock::time_point now) const {
+        return std::max(longest_sleep_, late(now));
+    }
 
   private:
     const std::chrono::nanoseconds interval_;
     Clock::time_point next_, slept_from_;
     std::optional<Clock::time_point> planned_end_;
-    std::chrono::nanoseconds asleep_{0};
+    std::chrono::nanoseconds asleep_{0}, longest_sleep_{0};
 };
 
 }  // namespace torusmp::launch

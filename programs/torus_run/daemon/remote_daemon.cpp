@@ -2,21 +2,16 @@
 // The daemon of a host that an agent reached: starts the ranks as it is told, and reports to the
 // head what happens to them. Where the torus is the only network, it also starts the daemons one
 // link further on, and forwards what they and the head say.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
 #include "base/descriptor.h"
 #include "config/load.h"
 #include "job/settings.h"
 #include "programs/torus_run/daemon/attention.h"
-#include "programs/torus_run/daemon/child_daemons.h"
 #include "programs/torus_run/daemon/descendants.h"
+#include "programs/torus_run/daemon/head_connection.h"
 #include "programs/torus_run/daemon/head_daemon.h"
 #include "programs/torus_run/daemon/link_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
@@ -26,37 +21,15 @@
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/piped_program.h"
 #include "programs/torus_run/streams/text.h"
+#include "programs/torus_run/tree/child_daemons.h"
+#include "programs/torus_run/tree/joining.h"
+#include "programs/torus_run/tree/lasting.h"
 
 namespace torusmp::launch {
 namespace {
 
 // Of each output stream, on the way to the head. A slow reader there stops the ranks here.
 constexpr std::uint64_t output_window = 256 * 1024;
-
-// The pipes of the agent become ours alone: ranks must not inherit them, and nothing may print
-// there.
-Channel take_over_standard_streams() {
-    base::Descriptor input(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
-    base::Descriptor output(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-    if (!input || !output)
-        throw std::runtime_error(fmt::format("dup of standard input: {}", std::strerror(errno)));
-    const base::Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
-    dup2(null.get(), STDIN_FILENO);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    const std::string words = greeting();
-    for (std::size_t done = 0; done < words.size();) {
-        const ssize_t n = write(output.get(), words.data() + done, words.size() - done);
-        if (n < 0 && errno != EINTR)
-            throw std::runtime_error(
-                fmt::format("nobody listens at its standard output: {}; torus-run starts this by "
-                            "itself",
-                            std::strerror(errno)));
-        if (n > 0) done += std::size_t(n);
-    }
-    for (const base::Descriptor* end : {&input, &output})
-        fcntl(end->get(), F_SETFL, fcntl(end->get(), F_GETFL) | O_NONBLOCK);
-    return {std::move(input), std::move(output)};
-}
 
 class RemoteDaemon : private Attention::Listener,
                      private LocalRanks::Listener,
@@ -66,13 +39,10 @@ class RemoteDaemon : private Attention::Listener,
     RemoteDaemon(std::chrono::milliseconds timeout, DaemonContext context)
         : timeout_(timeout),
           context_(std::move(context)),
-          head_(take_over_standard_streams()),
+          head_(loop_, [this] { hear_head(); }),
           attention_(loop_, context_, *this),
           pulse_(timeout),
-          last_heard_(Clock::now()) {
-        loop_.watch(head_.fd(), EPOLLIN, [this](auto) { hear_head(); });
-        loop_.watch(head_.output_fd(), EPOLLONESHOT, [this](auto) { send_rest(); });
-    }
+          last_heard_(Clock::now()) {}
 
     int run() {
         while (!finishing_ && !alone_) step();
@@ -87,9 +57,9 @@ class RemoteDaemon : private Attention::Listener,
         const auto next = ranks_ ? ranks_->next_tick() : std::nullopt;
         attention_.step(pulse_.wait(next, true));
         const auto now = Clock::now();
-        if (pulse_.beat(now) && order_) tell_head(DaemonFrame::alive, nullptr);
+        if (pulse_.beat(now) && order_) beat();
         last_heard_ += std::chrono::duration_cast<Clock::duration>(pulse_.asleep());
-        if (now - last_heard_ > timeout_) give_up_the_head();
+        if (now - last_heard_ > timeout_) silent_head(now);
         if (child_daemons_) {
             child_daemons_->tick(now, pulse_.asleep());
             child_daemons_->drop(false);
@@ -100,9 +70,23 @@ class RemoteDaemon : private Attention::Listener,
             tell_head(DaemonFrame::link_trouble, share(encode(trouble)));
     }
 
+    // Who is cut off together with this host hears of it at least that it is not alone.
+    void beat() {
+        tell_head_now(DaemonFrame::alive, streams_ ? streams_->taken() : nullptr);
+        if (streams_) child_daemons_->send(DaemonFrame::ping, every_node, nullptr);
+    }
+
+    // The cable to it may have died: then this host is reached over another one.
+    void silent_head(Clock::time_point now) {
+        if (!streams_) return give_up_the_head();
+        head_.close();
+        if (now - last_heard_ > timeout_ + Pulse::patience_of_login(timeout_))
+            leave("nothing was heard of torus-run for too long, and it came by no other cable");
+    }
+
     // It may only be stopped, and read this later.
     void give_up_the_head() {
-        if (order_) tell_head(DaemonFrame::unheard, nullptr);
+        if (order_) tell_head_now(DaemonFrame::unheard, nullptr);
         leave("nothing was heard of torus-run for too long");
     }
 
@@ -125,6 +109,17 @@ class RemoteDaemon : private Attention::Listener,
 
     // ---- the head, or what is between ----
 
+    // Another host has found a way here.
+    void join(base::Descriptor input, base::Descriptor output) {
+        tell_head_now(DaemonFrame::leaving, nullptr);
+        try {
+            head_.join(std::move(input), std::move(output));
+        } catch (const std::runtime_error&) {
+            return;  // it is gone already
+        }
+        last_heard_ = Clock::now();
+    }
+
     void hear_head() {
         const bool more = head_.receive();
         Frame frame;
@@ -136,12 +131,11 @@ class RemoteDaemon : private Attention::Listener,
                 alone_ = true;
             }
         }
+        if (!more && streams_ && !finishing_ &&
+            Clock::now() - last_heard_ > Pulse::silence(timeout_))
+            return head_.close();  // an agent that has given up a dead cable
         if (!more || head_.damaged()) alone_ = true;
-        if (alone_) {
-            loop_.forget(head_.fd());
-            loop_.forget(head_.output_fd());
-            head_.close();
-        }
+        if (alone_) head_.close();
     }
 
     void route(Frame& frame) {
@@ -157,10 +151,18 @@ class RemoteDaemon : private Attention::Listener,
         const auto kind = DaemonFrame(frame.header.kind);
         if (kind == DaemonFrame::plan) return prepare(decode_order(frame.body));
         if (kind == DaemonFrame::ways && child_daemons_)
-            return child_daemons_->follow(body.numbers());
+            return child_daemons_->follow(decode_ways(frame.body));
         if (kind == DaemonFrame::finish) {
             finishing_ = true;
             return;
+        }
+        if (streams_) {
+            if (kind == DaemonFrame::taken) return streams_->confirmed(frame.body);
+            if (kind == DaemonFrame::resume) return resume(frame.body);
+            if (kind == DaemonFrame::lasting) {
+                if (auto inner = streams_->take(frame.body)) understand(*inner);
+                return;
+            }
         }
         if (kind == DaemonFrame::probe && order_) return start_probe(body.text());
         if (kind == DaemonFrame::probe_input && probe_) return probe_->send(text_of(body.rest()));
@@ -231,8 +233,26 @@ class RemoteDaemon : private Attention::Listener,
                        listener);
         links_.emplace(config::load_for_rank(job::schema(), {}, order_->job.environment),
                        order_->job.node);
+        if (order_->over_links) last();
         ranks_->start_all();
         if (input_) input_->let_go();
+    }
+
+    // From now on the death of a cable between daemons is none of this one.
+    void last() {
+        const std::string name = daemon_name(order_->key, order_->job.node);
+        join_point_.emplace(name, loop_, [this](base::Descriptor input, base::Descriptor output) {
+            join(std::move(input), std::move(output));
+        });
+        streams_.emplace();
+        child_daemons_->ranks_run(order_->key);
+    }
+
+    void resume(const std::vector<std::byte>& taken_by_head) {
+        streams_->confirmed(taken_by_head);
+        tell_head_now(DaemonFrame::resumed, streams_->taken());
+        streams_->again(
+            [&](const SharedBytes& bytes) { tell_head_now(DaemonFrame::lasting, bytes); });
     }
 
     // For a torus-check at the head, which lets no ranks be started.
@@ -260,17 +280,11 @@ class RemoteDaemon : private Attention::Listener,
     }
 
     void tell_head(DaemonFrame kind, SharedBytes bytes) {
-        pass_up({std::uint32_t(kind), std::uint32_t(order_->job.node), 0}, std::move(bytes));
+        if (!streams_) return tell_head_now(kind, std::move(bytes));
+        tell_head_now(DaemonFrame::lasting, streams_->add(kind, bytes));
     }
-    void pass_up(FrameHeader header, SharedBytes bytes) {
-        if (!head_.open()) return;
-        head_.send(header, std::move(bytes));
-        if (head_.has_unsent()) loop_.change(head_.output_fd(), EPOLLOUT);
-    }
-    void send_rest() {
-        head_.flush();
-        loop_.change(head_.output_fd(),
-                     head_.has_unsent() ? std::uint32_t(EPOLLOUT) : std::uint32_t(EPOLLONESHOT));
+    void tell_head_now(DaemonFrame kind, SharedBytes bytes) {
+        head_.send({std::uint32_t(kind), std::uint32_t(order_->job.node), 0}, std::move(bytes));
     }
 
     // ---- ranks ----
@@ -308,15 +322,21 @@ class RemoteDaemon : private Attention::Listener,
     // ---- daemons further on ----
 
     void daemon_greeted(int node) override {
-        pass_up({std::uint32_t(DaemonFrame::greeted), std::uint32_t(node), 0}, nullptr);
+        if (streams_) return tell_head(DaemonFrame::joined, share(Packer().add(node).take()));
+        head_.send({std::uint32_t(DaemonFrame::greeted), std::uint32_t(node), 0}, nullptr);
     }
     void daemon_frame(Frame& frame) override {
-        pass_up(frame.header, share(std::move(frame.body)));
+        head_.send(frame.header, share(std::move(frame.body)));
+    }
+    void daemon_cut(int node, Cut how, const std::string& why) override {
+        const auto bytes = Packer().add(node).add(std::uint32_t(how)).add(why).take();
+        tell_head(DaemonFrame::cut, share(bytes));
     }
     void daemon_lost(int node, const std::string& why) override {
         Packer packer;
         packer.add(why);
-        pass_up({std::uint32_t(DaemonFrame::lost), std::uint32_t(node), 0}, share(packer.take()));
+        head_.send({std::uint32_t(DaemonFrame::lost), std::uint32_t(node), 0},
+                   share(packer.take()));
     }
     void daemon_muttered(int, const std::string&) override {}
 
@@ -331,7 +351,7 @@ class RemoteDaemon : private Attention::Listener,
         end_child_daemons();
         for (const pid_t pid : kill_descendants(kill_patience)) end.stuck.push_back(pid);
         while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->streams().drain()) step();
-        if (order_ && !alone_) tell_head(DaemonFrame::done, share(encode(end)));
+        if (order_ && !alone_) tell_head_now(DaemonFrame::done, share(encode(end)));
         while (!alone_ && head_.has_unsent()) step();
     }
 
@@ -347,13 +367,16 @@ class RemoteDaemon : private Attention::Listener,
     const std::chrono::milliseconds timeout_;
     DaemonContext context_;
     Loop loop_;
-    Channel head_;
+    HeadConnection head_;
     Attention attention_;
     Pulse pulse_;
     Clock::time_point last_heard_;
     std::optional<HostOrder> order_;
     std::vector<config::CpuList> cpus_;
     std::optional<ChildDaemons> child_daemons_;
+    // Once ranks run, where the torus is the only network.
+    std::optional<NodeStreams> streams_;
+    std::optional<JoinPoint> join_point_;
     std::optional<InputSink> input_;
     std::optional<LocalRanks> ranks_;
     std::optional<LinkWatch> links_;  // once there are ranks

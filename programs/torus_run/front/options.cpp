@@ -143,9 +143,10 @@ po::variables_map read(const char* program, const std::vector<std::string>& word
     return config::parse_options(int(argv.size()), argv.data(), options);
 }
 
-// "--daemon MILLISECONDS" alone is how torus-run starts another one through an agent.
+// "--daemon MILLISECONDS [NAME VERSION]" alone is how torus-run starts another one through an
+// agent.
 std::optional<std::chrono::milliseconds> daemon_timeout(int argc, const char* const* argv) {
-    if (argc != 3 || std::string(argv[1]) != "--daemon") return std::nullopt;
+    if ((argc != 3 && argc != 5) || std::string(argv[1]) != "--daemon") return std::nullopt;
     const auto timeout = base::parse_integer(argv[2]);
     if (!timeout || *timeout < 1)
         throw UsageError(
@@ -255,6 +256,10 @@ Options parse_options(int argc, const char* const* argv) {
     if (const auto timeout = daemon_timeout(argc, argv)) {
         Options options;
         options.daemon_timeout = timeout;
+        if (argc == 5) {
+            options.join = argv[3];
+            options.join_version = std::uint64_t(base::parse_integer(argv[4]).value_or(0));
+        }
         return options;
     }
     const po::options_description description = describe_options();

@@ -44,6 +44,8 @@ struct Options {
     // Set when an agent started this: not a job of its own, but the daemon of a host of another
     // one's.
     std::optional<std::chrono::milliseconds> daemon_timeout;
+    std::uint64_t join_version = 0;  // of the ways by which it comes
+    std::string join;  // the daemon that runs on this host already, and gets another connection
 };
 
 // Throws config::UsageError, and config::ConfigError for a --set that is no KEY=VALUE.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <random>
 
 #include "config/geometry.h"
 #include "launch/settings.h"
@@ -86,6 +87,8 @@ HostOrder make_tree(const Job& job) {
     for (const HostPlan& host : job.hosts) tree.hosts.push_back(host.name);
     tree.agent = job.settings[launch::setting::agent];
     tree.torus_run = job.torus_run;
+    std::random_device random;
+    tree.key = std::uint64_t(random()) << 32 | random();
     tree.job.environment = job.common.environment;  // they contain the settings
     return tree;
 }

@@ -39,9 +39,10 @@ void Preflight::answered(int node, HostFacts facts) {
     --open_;
 }
 
-void Preflight::failed(int node, const std::string& why, const std::vector<int>& behind) {
+void Preflight::failed(int node, const std::string& why, const std::vector<int>& tried,
+                       const std::vector<int>& behind) {
     Answer& first = answers_[std::size_t(node)];
-    if (first.failure.empty()) first.failure = why;
+    if (first.failure.empty()) first.failure = why + in_vain(tried);
     first.facts.reset();
     first.behind = behind.size();
     std::vector<int> gone = behind;
@@ -53,13 +54,26 @@ void Preflight::failed(int node, const std::string& why, const std::vector<int>&
     }
 }
 
-// "geometry.toml:5: hosts qcd000, qcd001 and qcd002".
-std::string Preflight::cite(const std::vector<int>& nodes) const {
+// "; hosts b and c do not reach it either"
+std::string Preflight::in_vain(const std::vector<int>& tried) const {
+    if (tried.empty()) return {};
+    const bool one = tried.size() == 1;
+    return fmt::format("; host{} {} do{} not reach it either", one ? "" : "s", names_of(tried),
+                       one ? "es" : "");
+}
+
+// "qcd000, qcd001 and qcd002"
+std::string Preflight::names_of(const std::vector<int>& nodes) const {
     std::vector<std::string> names;
     for (const int node : nodes) names.push_back(job_.hosts[std::size_t(node)].name);
+    return base::listed(std::move(names));
+}
+
+// "geometry.toml:5: hosts qcd000, qcd001 and qcd002".
+std::string Preflight::cite(const std::vector<int>& nodes) const {
     const std::string& where = job_.hosts[std::size_t(nodes.front())].where;
     return fmt::format("{}{}host{} {}", where, where.empty() ? "" : ": ",
-                       nodes.size() == 1 ? "" : "s", base::listed(std::move(names)));
+                       nodes.size() == 1 ? "" : "s", names_of(nodes));
 }
 
 Preflight::Grouped Preflight::group() const {

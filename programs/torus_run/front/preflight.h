@@ -21,8 +21,9 @@ class Preflight {
 
     void answered(int node, HostFacts facts);
     // It will not answer, nor will those that are reached through it; `why` completes "host qcd001
-    // ...".
-    void failed(int node, const std::string& why, const std::vector<int>& behind);
+    // ...". `tried`: the other nodes that have tried to reach it.
+    void failed(int node, const std::string& why, const std::vector<int>& tried,
+                const std::vector<int>& behind);
     bool complete() const { return open_ == 0; }
     // Whether several hosts are namespaces of one machine: each sees all of its processors.
     bool share_a_machine() const;
@@ -40,6 +41,8 @@ class Preflight {
     // The same problem on several hosts is reported once.
     using Grouped = std::vector<std::pair<std::string, std::vector<int>>>;
     Grouped group() const;
+    std::string in_vain(const std::vector<int>& tried) const;
+    std::string names_of(const std::vector<int>& nodes) const;
     std::string cite(const std::vector<int>& nodes) const;
     std::vector<config::HostFacts> parsed(std::vector<std::string>& problems) const;
     std::vector<config::MachineFault> machine_faults(std::vector<std::string>& problems) const;

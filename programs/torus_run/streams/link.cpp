@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/raw.h"
+#include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/streams/text.h"
 
 namespace torusmp::launch {
@@ -26,8 +27,6 @@ constexpr std::string_view greeting_start{"\0torus-daemon ", 14};
 // How much a profile or a banner may print before the daemon speaks.
 constexpr std::size_t longest_noise = 65536;
 constexpr std::size_t longest_greeting = 256;
-// An agent has to log in, which may take longer than the silence that counts as death later.
-constexpr nanoseconds shortest_patience = seconds(30);
 // From the end of its standard output to the end of the agent.
 constexpr nanoseconds patience_at_end = seconds(2);
 constexpr std::size_t longest_last_words = 2000;
@@ -106,7 +105,10 @@ void Link::hear() {
         if (DaemonFrame(frame.header.kind) == DaemonFrame::done &&
             frame.header.sequence == std::uint32_t(node_) && told_to_finish_)
             state_ = State::done;
-        listener_.frame(*this, frame);
+        if (DaemonFrame(frame.header.kind) == DaemonFrame::leaving)
+            leaving_ = true;
+        else
+            listener_.frame(*this, frame);
     }
     if (state_ == State::lost) return;
     if (channel_.damaged())
@@ -140,6 +142,7 @@ bool Link::take_greeting() {
     }
     raw.erase(raw.begin(), raw.begin() + std::ptrdiff_t(end + 1));
     state_ = State::open;
+    greeted_ = true;
     last_heard_ = Clock::now();
     listener_.greeted(*this);
     return state_ == State::open;
@@ -202,6 +205,7 @@ std::string Link::last_words() const {
 
 void Link::lose(const std::string& why) {
     if (state_ == State::lost) return;
+    fell_silent_ = leaving_ || (greeted_ && Clock::now() - last_heard_ > Pulse::silence(timeout_));
     state_ = State::lost;
     if (channel_.open()) {
         loop_.forget(channel_.fd());
@@ -218,7 +222,7 @@ void Link::tick(Clock::time_point now, nanoseconds asleep) {
         return lose(fmt::format("is lost: the connection to its daemon closed{}", last_words()));
     const nanoseconds silence = now - last_heard_;
     if (state_ == State::greeting) {
-        const nanoseconds patience = std::max<nanoseconds>(shortest_patience, timeout_);
+        const nanoseconds patience = Pulse::patience_of_login(timeout_);
         if (silence > patience)
             lose(fmt::format("cannot be reached: no answer over the agent '{}' within {}{}",
                              agent_name_, base::format_time(patience), last_words()));

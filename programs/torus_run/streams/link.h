@@ -54,6 +54,10 @@ class Link {
     State state() const { return state_; }
     pid_t pid() const { return agent_.pid(); }
     bool agent_ended() const { return agent_ended_; }
+    bool greeted() const { return greeted_; }
+    // It greeted once, and was lost after a silence, by its cable rather than by its own end; or it
+    // has left for another connection.
+    bool fell_silent() const { return fell_silent_; }
 
     void send(DaemonFrame kind, std::uint32_t node, SharedBytes bytes);
     bool reaped(pid_t pid, int status);
@@ -80,6 +84,9 @@ class Link {
     State state_ = State::greeting;
     bool agent_ended_ = false;
     bool told_to_finish_ = false;
+    bool greeted_ = false;
+    bool leaving_ = false;
+    bool fell_silent_ = false;
     Clock::time_point last_heard_;
     std::optional<Clock::time_point> ended_at_;  // of its standard output
     std::string errors_;                         // the tail of what it wrote there

@@ -86,7 +86,8 @@ std::vector<std::byte> encode(const HostOrder& order) {
         .add(order.unknown_links)
         .add(order.hosts)
         .add(order.agent)
-        .add(order.torus_run);
+        .add(order.torus_run)
+        .add(order.key);
     return packer.take();
 }
 
@@ -104,7 +105,21 @@ HostOrder decode_order(std::span<const std::byte> bytes) {
     order.hosts = unpacker.texts();
     order.agent = unpacker.text();
     order.torus_run = unpacker.text();
+    order.key = unpacker.get<std::uint64_t>();
     return order;
+}
+
+std::vector<std::byte> encode(const TreeWays& ways) {
+    return Packer().add(ways.version).add(ways.parents).add(ways.missing).take();
+}
+
+TreeWays decode_ways(std::span<const std::byte> bytes) {
+    Unpacker unpacker(bytes);
+    TreeWays ways;
+    ways.version = unpacker.get<std::uint64_t>();
+    ways.parents = unpacker.numbers();
+    ways.missing = unpacker.numbers();
+    return ways;
 }
 
 std::vector<std::byte> encode(const HostStart& start) {

@@ -17,14 +17,16 @@
 namespace torusmp::launch {
 
 // Raised with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 7;
+inline constexpr std::uint32_t daemon_protocol = 8;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
 enum class DaemonFrame : std::uint32_t {
+    // both ways, while ranks run where the torus is the only network
+    lasting = 48,  // a frame that outlives its connection, see lasting.h
     // from the head to a host
     plan = 64,     // HostOrder
-    ways,          // int32 numbers: the parents of HostOrder, which have changed
+    ways,          // TreeWays, which have changed
     start,         // HostStart: all hosts are ready
     signal,        // int32: from the user
     terminate,     // SIGTERM to what runs
@@ -41,6 +43,8 @@ enum class DaemonFrame : std::uint32_t {
     probe,        // text: the path of torus-check, which starts its probe there
     probe_input,  // bytes
     probe_over,   // end it
+    taken,        // uint64: so many lasting frames of the host have been taken
+    resume,       // the same, after connections were lost; the host answers with resumed
     // from a host to the head
     greeted = 96,  // a daemon further on has greeted and waits for its plan
     facts,         // HostFacts
@@ -50,7 +54,11 @@ enum class DaemonFrame : std::uint32_t {
     input_taken,   // uint64 bytes
     input_closed,  // rank 0 reads no more
     done,          // HostEnd
-    alive,
+    alive,    // uint64, uint64: lasting frames that were taken, for all and its own; or nothing
+    resumed,  // the same; what it has sent and was not taken follows
+    cut,      // int32 node, uint32 Cut, text: no connection leads to a daemon further on
+    leaving,  // to the daemon before it only: it has another connection to the head
+    joined,   // int32 node: a daemon that runs is now reached over this one
     unheard,  // it has heard nothing from the head for longer than the timeout, and ends its ranks
     link_trouble,  // LinkTrouble
     sample,        // Sample of its ranks, see monitor/records.h
@@ -105,10 +113,31 @@ struct HostOrder {
     bool unknown_links = false;  // the same, and each host finds out which hosts its links lead to
     std::vector<std::string> hosts;
     std::string agent, torus_run;
+    std::uint64_t key = 0;  // of the job: by it daemons that run are found again
 };
 
 std::vector<std::byte> encode(const HostOrder& order);
 HostOrder decode_order(std::span<const std::byte> bytes);
+
+// What became of a connection to a daemon that runs.
+enum class Cut : std::uint32_t {
+    silent,     // it has died, or was left for another; the daemon may live
+    no_answer,  // it could not be made
+    ended       // the daemon itself has ended
+};
+
+// How hosts are reached while that changes.
+struct TreeWays {
+    std::uint64_t version = 0;  // the highest counts
+    std::vector<int> parents;   // as in HostOrder
+    std::vector<int> missing;   // nodes that run and are to be joined by their parents, once these
+                                // are reached themselves
+
+    friend bool operator==(const TreeWays&, const TreeWays&) = default;
+};
+
+std::vector<std::byte> encode(const TreeWays& ways);
+TreeWays decode_ways(std::span<const std::byte> bytes);
 
 struct HostStart {
     bool shared_machine = false;             // by several hosts, so ranks are not bound

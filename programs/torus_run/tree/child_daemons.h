@@ -12,14 +12,9 @@
 #include <vector>
 
 #include "programs/torus_run/streams/link.h"
+#include "programs/torus_run/tree/daemon_tree.h"
 
 namespace torusmp::launch {
-
-// Which child of the daemon of node `from` (-1: the head) is on the way to `to`; nothing: `to` is
-// not below it. `parents` as in HostOrder.
-std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to);
-// The nodes below `node`, including itself.
-std::vector<int> subtree_of(const std::vector<int>& parents, int node);
 
 class ChildDaemons : private Link::Listener {
   public:
@@ -28,6 +23,8 @@ class ChildDaemons : private Link::Listener {
         // Whatever comes up, from the child itself or from further below.
         virtual void daemon_frame(Frame& frame) = 0;
         virtual void daemon_lost(int node, const std::string& why) = 0;
+        // The same after ranks_run().
+        virtual void daemon_cut(int node, Cut, const std::string& why) { daemon_lost(node, why); }
         virtual void daemon_muttered(int node, const std::string& text) = 0;
         virtual ~Listener() = default;
     };
@@ -37,10 +34,14 @@ class ChildDaemons : private Link::Listener {
                  Listener& listener);
 
     // Starts those whose parent this daemon is.
-    void start() { follow(tree_.parents); }
+    void start() { adopt(tree_.parents); }
     // The tree has changed: starts those that have become children of this daemon, at the next
-    // tick() if it runs already.
-    void follow(std::vector<int> parents);
+    // tick() if it runs already. While ranks run it joins those that are missing, or says that they
+    // are here. Who is not reached itself waits for that: it might join somebody over whom it still
+    // hears the head, and then both would hear nobody but each other.
+    void follow(const TreeWays& ways);
+    // From now on daemons run everywhere: those of the job of this key are joined, not started.
+    void ranks_run(std::uint64_t key) { key_ = key; }
     bool empty() const { return waiting_.empty() && links_.empty(); }
 
     // To a node below, or to all of them.
@@ -62,8 +63,12 @@ class ChildDaemons : private Link::Listener {
     void frame(Link& link, Frame& frame) override;
     void lost(Link& link, const std::string& why) override;
     void muttered(Link& link, const std::string& text) override;
+    void adopt(std::vector<int> parents);
     void start_some();
     void start_one(int node);
+    void unreachable(int node, const std::string& why);
+    void forget(int node);
+    Link* link_to(int node) const;
     void look_for(const std::vector<int>& nodes);
     void look_who_is_there();
     bool over_links() const;
@@ -80,6 +85,8 @@ class ChildDaemons : private Link::Listener {
     std::set<int> begun_;                   // those that wait, or have been started
     std::vector<int> unseen_;               // of those that wait: not looked for yet
     std::set<int> dead_;                    // no living cable leads to them
+    std::uint64_t version_ = 0;             // of the ways
+    std::optional<std::uint64_t> key_;      // of the job, while its ranks run
     bool looked_ = false;                   // who is at the ends of unknown links
     std::string nobody_;                    // why a neighbour has no address
     std::map<int, std::string> addresses_;  // of neighbours, on the links to them

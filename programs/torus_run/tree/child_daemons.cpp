@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "programs/torus_run/daemon/child_daemons.h"
+#include "programs/torus_run/tree/child_daemons.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/streams/link_address.h"
 #include "programs/torus_run/streams/neighbours.h"
+#include "programs/torus_run/tree/joining.h"
 
 namespace torusmp::launch {
 namespace {
@@ -24,23 +25,6 @@ std::chrono::milliseconds patience_of_looking(std::chrono::nanoseconds timeout) 
 
 }  // namespace
 
-std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to) {
-    for (std::size_t steps = 0; steps < parents.size(); ++steps) {
-        if (to < 0 || to >= int(parents.size())) return std::nullopt;
-        const int parent = parents[std::size_t(to)];
-        if (parent == from) return to;
-        to = parent;
-    }
-    return std::nullopt;
-}
-
-std::vector<int> subtree_of(const std::vector<int>& parents, int node) {
-    std::vector<int> below;
-    for (int i = 0; i < int(parents.size()); ++i)
-        if (i == node || next_on_the_way(parents, node, i)) below.push_back(i);
-    return below;
-}
-
 ChildDaemons::ChildDaemons(Loop& loop, int self, const HostOrder& tree,
                            std::chrono::nanoseconds timeout, Listener& listener)
     : loop_(loop),
@@ -53,10 +37,35 @@ ChildDaemons::ChildDaemons(Loop& loop, int self, const HostOrder& tree,
       timeout_(timeout),
       listener_(listener) {}
 
-void ChildDaemons::follow(std::vector<int> parents) {
+void ChildDaemons::adopt(std::vector<int> parents) {
     parents_ = std::move(parents);
     for (int node = int(parents_.size()); node-- > 0;) {
         if (parents_[std::size_t(node)] != self_ || !begun_.insert(node).second) continue;
+        waiting_.push_back(node);
+        unseen_.push_back(node);
+    }
+}
+
+Link* ChildDaemons::link_to(int node) const {
+    for (const auto& link : links_)
+        if (link->node() == node && link->state() != Link::State::lost) return link.get();
+    return nullptr;
+}
+
+void ChildDaemons::follow(const TreeWays& ways) {
+    if (!key_) return adopt(ways.parents);
+    if (ways.version < version_) return;
+    version_ = ways.version;
+    parents_ = ways.parents;
+    for (const int node : std::exchange(waiting_, {})) begun_.erase(node);
+    unseen_.clear();
+    if (!is_reached(parents_, ways.missing, self_)) return;
+    for (const int node : ways.missing) {
+        if (parents_[std::size_t(node)] != self_) continue;
+        const Link* const link = link_to(node);
+        if (link && link->state() == Link::State::open) listener_.daemon_greeted(node);
+        if (ways.version < version_) return;  // others have come of that
+        if (link || !begun_.insert(node).second) continue;
         waiting_.push_back(node);
         unseen_.push_back(node);
     }
@@ -109,21 +118,28 @@ void ChildDaemons::start_one(int node) {
     const bool by_address =
         (over_links() && wants_address(agent_)) || (tree_.unknown_links && self_ >= 0);
     if (over_links() && dead_.contains(node))
-        return listener_.daemon_lost(
-            node, fmt::format("cannot be reached: no cable to it from host {} has a carrier",
-                              hosts_[std::size_t(self_)]));
-    if (by_address && !addresses_.contains(node))
-        return listener_.daemon_lost(node, "cannot be reached: " + nobody_);
+        return unreachable(node, fmt::format("no cable to it from host {} has a carrier",
+                                             hosts_[std::size_t(self_)]));
+    if (by_address && !addresses_.contains(node)) return unreachable(node, nobody_);
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(timeout_).count();
+    begun_.erase(key_ ? node : -1);
+    std::vector<std::string> words{torus_run_, "--daemon", std::to_string(milliseconds)};
+    if (key_) words.insert(words.end(), {daemon_name(*key_, node), std::to_string(version_)});
     const std::vector<std::string> command =
-        agent_command(agent_, host, {torus_run_, "--daemon", std::to_string(milliseconds)},
-                      by_address ? addresses_[node] : host);
+        agent_command(agent_, host, words, by_address ? addresses_[node] : host);
     Link::Listener& listener = *this;
     try {
         links_.push_back(std::make_unique<Link>(node, host, command, loop_, timeout_, listener));
     } catch (const AgentError& error) {
-        listener_.daemon_lost(node, fmt::format("cannot be reached: {}", error.what()));
+        unreachable(node, error.what());
     }
+}
+
+void ChildDaemons::unreachable(int node, const std::string& why) {
+    const std::string text = "cannot be reached: " + why;
+    if (!key_) return listener_.daemon_lost(node, text);
+    forget(node);
+    listener_.daemon_cut(node, Cut::no_answer, text);
 }
 
 void ChildDaemons::send(DaemonFrame kind, std::uint32_t node, const SharedBytes& bytes) {
@@ -182,8 +198,21 @@ void ChildDaemons::greeted(Link& link) {
 void ChildDaemons::frame(Link&, Frame& frame) {
     listener_.daemon_frame(frame);
 }
+// It may be joined again, perhaps over another cable.
 void ChildDaemons::lost(Link& link, const std::string& why) {
-    listener_.daemon_lost(link.node(), why);
+    if (!key_) return listener_.daemon_lost(link.node(), why);
+    forget(link.node());
+    listener_.daemon_cut(link.node(),
+                         link.fell_silent() ? Cut::silent
+                         : link.greeted()   ? Cut::ended
+                                            : Cut::no_answer,
+                         why);
+}
+
+void ChildDaemons::forget(int node) {
+    begun_.erase(node);
+    dead_.erase(node);
+    addresses_.erase(node);
 }
 void ChildDaemons::muttered(Link& link, const std::string& text) {
     listener_.daemon_muttered(link.node(), text);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "programs/torus_run/tree/joining.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <stdexcept>
+
+namespace torusmp::launch {
+namespace {
+
+constexpr int handed_over = 2;
+
+// In the abstract name space, which belongs to the network of the host: nothing is left behind.
+struct SocketName {
+    sockaddr_un address{};
+    socklen_t length;
+
+    explicit SocketName(const std::string& name) {
+        address.sun_family = AF_UNIX;
+        name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+        length = socklen_t(offsetof(sockaddr_un, sun_path) + 1 +
+                           std::min(name.size(), sizeof address.sun_path - 1));
+    }
+    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+[[noreturn]] void refuse(const char* what) {
+    throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+bool is_same_user(int fd) {
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+}  // namespace
+
+std::string daemon_name(std::uint64_t key, int node) {
+    return fmt::format("torusmp-{:016x}-{}", key, node);
+}
+
+JoinPoint::JoinPoint(const std::string& name, Loop& loop, Joined joined)
+    : loop_(loop),
+      joined_(std::move(joined)),
+      socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    const SocketName at(name);
+    if (!socket_ || bind(socket_.get(), at.get(), at.length) != 0 || listen(socket_.get(), 4) != 0)
+        refuse("a socket to join this daemon");
+    loop_.watch(socket_.get(), EPOLLIN, [this](auto) { accept_one(); });
+}
+
+JoinPoint::~JoinPoint() {
+    loop_.forget(socket_.get());
+}
+
+// Who joins has sent what it hands over before it is accepted, or is not waited for long.
+void JoinPoint::accept_one() {
+    base::Descriptor guest(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!guest || !is_same_user(guest.get())) return;
+    const timeval patience{1, 0};
+    setsockopt(guest.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    std::uint64_t version = 0;
+    iovec part{&version, sizeof version};
+    alignas(cmsghdr) char control[CMSG_SPACE(handed_over * sizeof(int))];
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    if (recvmsg(guest.get(), &message, MSG_CMSG_CLOEXEC) != ssize_t(sizeof version)) return;
+    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    if (!header || header->cmsg_type != SCM_RIGHTS ||
+        header->cmsg_len != CMSG_LEN(handed_over * sizeof(int)))
+        return;
+    int ends[handed_over];
+    std::memcpy(ends, CMSG_DATA(header), sizeof ends);
+    base::Descriptor input(ends[0]), output(ends[1]);
+    if (version < version_) return;
+    version_ = version;
+    guest_ = std::move(guest);
+    joined_(std::move(input), std::move(output));
+}
+
+void join_daemon(const std::string& name, std::uint64_t version) {
+    const base::Descriptor daemon(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const SocketName at(name);
+    if (!daemon || connect(daemon.get(), at.get(), at.length) != 0)
+        refuse("no daemon of this job runs on this host any more");
+    iovec part{&version, sizeof version};
+    alignas(cmsghdr) char control[CMSG_SPACE(handed_over * sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(handed_over * sizeof(int));
+    const int ends[handed_over] = {STDIN_FILENO, STDOUT_FILENO};
+    std::memcpy(CMSG_DATA(header), ends, sizeof ends);
+    if (sendmsg(daemon.get(), &message, MSG_NOSIGNAL) != ssize_t(sizeof version))
+        refuse("sendmsg to the daemon");
+    // Ours are closed, so that the daemon alone holds them.
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    char byte = 0;
+    while (read(daemon.get(), &byte, 1) < 0 && errno == EINTR) continue;
+}
+
+}  // namespace torusmp::launch
