@@ -116,7 +116,8 @@ Recorded peers_of(const Json& json, const std::optional<PeerJob>& job) {
     for (const Json& measure : measures.items) {
         if (job && !is_like(measure, *job)) continue;
         Row row;
-        row.label = fmt::format("{}, {}", text_in(measure, "name"), text_in(measure, "unit"));
+        row.label =
+            fmt::format("{}, {}", text_in(measure, "name"), unit_text(text_in(measure, "unit")));
         const std::string test = text_in(measure, "test");
         row.bytes = test_of(test).bytes;
         for (const std::string_view library : libraries)
