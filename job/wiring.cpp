@@ -124,7 +124,8 @@ void Wiring::choose_far(const Settings& settings, const core::Options& options,
         far_[std::size_t(rank)] = choice.carrier;
         if (choice.carrier->needs_devices)
             far_devices_.push_back({core::direct_port_base + std::uint32_t(rank),
-                                    config::link_device(settings, node, out)});
+                                    config::link_device(settings, node, out),
+                                    nodes.coordinates(other)});
     }
 }
 

@@ -131,7 +131,8 @@ std::string grid(const Panel& panel, bool last) {
     for (const SvgTick& tick : panel.x.ticks()) {
         const double x = panel.x.place(tick.value);
         out += line_from(x, panel.y.begin(), x, panel.y.end(), "weak");
-        if (last) out += text_at(x, panel.y.begin() + 18, "middle", 12, tick.label);
+        if (last && !tick.label.empty())
+            out += text_at(x, panel.y.begin() + 18, "middle", 12, tick.label);
     }
     for (const SvgTick& tick : panel.y.ticks()) {
         const double y = panel.y.place(tick.value);

@@ -38,7 +38,7 @@ std::string bytes_label(double bytes) {
     return fmt::format("{:g}{}", bytes, units[unit]);
 }
 
-// The powers of two and, whatever comes before it, the last.
+// The powers of two, the last of them and, if there is room, the first.
 std::vector<SvgTick> size_ticks(double low, double high) {
     const double first = std::exp2(std::ceil(std::log2(low) - 1e-9));
     const double last = std::exp2(std::floor(std::log2(high) + 1e-9));
@@ -47,6 +47,8 @@ std::vector<SvgTick> size_ticks(double low, double high) {
     std::vector<SvgTick> ticks;
     for (double value = last; value >= first * (1 - 1e-9); value /= std::exp2(step))
         ticks.push_back({value, bytes_label(value)});
+    const bool room = ticks.back().value >= first * 1.9 && step < 4;
+    if (room) ticks.push_back({first, bytes_label(first)});
     std::reverse(ticks.begin(), ticks.end());
     return ticks;
 }
@@ -58,17 +60,37 @@ std::string plain_number(double value) {
     return fmt::format("{:g}", value);
 }
 
-// Labels at 1, 2 and 5 of each decade, or at the decades alone where they would crowd.
-std::vector<SvgTick> decade_ticks(double low, double high) {
+// Labels at 1, 2 and 5 of each decade, or where they would crowd at the decades and, if there is
+// room, at the ends.
+std::vector<SvgTick> decade_ticks(double low, double high, double length) {
+    constexpr double room = 14;  // for a label above the next
     std::vector<SvgTick> ticks;
-    const bool crowded = std::log10(high / low) > 4.5;
+    const double span = std::log10(high / low);
+    const bool crowded = span > 4.5;
     for (double value = round_up(low); value <= high * (1 + 1e-9);
          value = round_up(value * (1 + 1e-6))) {
         const double decades = std::log10(value);
         const bool whole = std::abs(decades - std::round(decades)) < 1e-6;
         ticks.push_back({value, whole || !crowded ? plain_number(value) : "", whole});
     }
+    // The nearest decade is a factor of two away at least.
+    if (crowded && !ticks.empty() && length * std::log10(2) / span >= room)
+        for (SvgTick* const end : {&ticks.front(), &ticks.back()})
+            end->label = plain_number(end->value);
     return ticks;
+}
+
+// Of values that are counted, the last one too.
+void add_last_count(std::vector<SvgTick>& ticks, double low, double high, double length) {
+    constexpr double room = 40;  // for a label beside the next
+    constexpr double most = 1e6;
+    if (high != std::round(high) || high >= most) return;
+    const auto too_near = [&](const SvgTick& tick) {
+        return length * std::log(high / tick.value) / std::log(high / low) < room;
+    };
+    for (SvgTick& tick : ticks)
+        if (too_near(tick)) tick.label.clear();
+    ticks.push_back({high, fmt::format("{:.0f}", high), false});
 }
 
 double linear_step(double span, double most, bool whole) {
@@ -127,12 +149,20 @@ double SvgAxis::place(double value) const {
     return begin_ + (end_ - begin_) * part;
 }
 
+std::vector<SvgTick> SvgAxis::logarithmic_ticks() const {
+    const bool rises = begin_ > end_;  // y counts from the top
+    std::vector<SvgTick> ticks = decade_ticks(low_, high_, rises ? begin_ - end_ : 0);
+    const bool ends_there = !ticks.empty() && ticks.back().value >= high_ * (1 - 1e-9);
+    if (!rises && !ends_there) add_last_count(ticks, low_, high_, end_ - begin_);
+    return ticks;
+}
+
 std::vector<SvgTick> SvgAxis::ticks() const {
     switch (scale_) {
         case Scale::sizes:
             return size_ticks(low_, high_);
         case Scale::logarithmic:
-            return decade_ticks(low_, high_);
+            return logarithmic_ticks();
         case Scale::whole_numbers:
             return linear_ticks(low_, high_, linear_step(high_ - low_, most_ticks_across, true));
         case Scale::linear:

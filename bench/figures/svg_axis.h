@@ -41,6 +41,7 @@ class SvgAxis {
     std::vector<SvgTick> ticks() const;
 
   private:
+    std::vector<SvgTick> logarithmic_ticks() const;
     bool is_linear() const { return scale_ == Scale::linear || scale_ == Scale::whole_numbers; }
 
     Scale scale_ = Scale::linear;

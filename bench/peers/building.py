@@ -27,8 +27,8 @@ def build_ours(tree, build):
         if not (tree / "CMakeCache.txt").exists():
             call(["cmake", "-S", ROOT, "-B", tree, "-G", "Ninja",
                   "-DCMAKE_BUILD_TYPE=RelWithDebInfo"])
-        call(["cmake", "--build", tree, "--target", "torus-run", "exchange_qmp", "collectives_ours",
-              "messages_mpi", "threads_mpi", "wilson"])
+        call(["cmake", "--build", tree, "--target", "torus-run", "torus-info", "exchange_qmp",
+              "collectives_ours", "messages_mpi", "threads_mpi", "wilson"])
     launcher, bench = tree / "bin/torus-run", tree / "bench"
     programs = {"exchange": bench / "exchange_qmp", "collectives": bench / "collectives_ours",
                 "messages": bench / "messages_mpi", "threads": bench / "threads_mpi"}

@@ -129,6 +129,7 @@ def npb_measures():
 
 PAIR = Shape("2", open_dims="0")
 LINE = Shape("7", open_dims="0")
+FORWARDING_LINE = Shape("7", open_dims="0", forwarding=True)
 SLOW_LINE = Shape("7", open_dims="0", mbit=200)
 SLOW_CUBE = Shape("2x2x2", mbit=200)
 FAST_CUBE = Shape("2x2x2", mbit=1000)
@@ -171,6 +172,13 @@ def testbed_measures():
     for size in (8, 4 << 10):
         yield on(LINE, f"relay.tcp.hop.{size_name(size)}", f"hop:{size}", "us",
                  options=("--line",))
+    # The same where kernels forward: packets of TCP by their routes, or frames by programs of tc.
+    for size in (8, 1 << 10):
+        yield on(LINE, f"relay.ip.hop.{size_name(size)}", f"hop:{size}", "us",
+                 options=("--line",), peers=False, settings=("routing.forward=kernel",))
+        yield on(FORWARDING_LINE, f"relay.frames.hop.{size_name(size)}", f"hop:{size}", "us",
+                 options=("--line",), peers=False, limit=0.7 if size == 8 else None,
+                 settings=("routing.forward=kernel", "transport.use=ethernet"))
     for hops in (1, 2, 3, 4, 6):
         yield on(SLOW_LINE, f"relay.tcp.stream.{hops}", f"stream:65536@{hops}", "MB/s",
                  more_is_better=True, wire=SLOW_LINE.wire_rate(),

@@ -157,7 +157,7 @@ def values_in(job, output, seconds, best, whole=True):
     for line in output.splitlines():
         words = line.split()
         if line.startswith("library "):
-            label = line[len("library "):].strip()
+            label = line[len("library "):].strip().replace(" Version:", "")
         elif len(words) == 4:
             rows[words[0]] = words
     for m in job.measures:
@@ -251,6 +251,8 @@ def run_all(chosen, built, arguments, results):
                 if not job.testbed.here:
                     progress(f"building a testbed of {job.testbed.torus}")
                 testbed = Testbed(job.testbed, f"cmp{os.getpid()}-{number}")
+                if job.testbed.forwarding:
+                    testbed.lay_forwarding(built["exchange"]["ours"][0].with_name("torus-info"))
             run_job(job, built, arguments, results, testbed if job.testbed else None, steps)
             progress("")
             yield job

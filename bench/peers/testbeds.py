@@ -36,6 +36,7 @@ class Shape:
     open_dims: str = ""  # "0,1": those that do not wrap around
     mbit: float = 0  # of each link, each way; 0: not shaped
     here: str = ""  # the folder of a testbed that is there already
+    forwarding: bool = False  # kernels forward frames of ranks that are no neighbours
 
     def extents(self):
         return [int(e) for e in self.torus.split("x")]
@@ -178,6 +179,11 @@ class Testbed:
                              f"{LINK_PORT + axis}")
         self.raw_plan = self.work / "raw.plan"
         self.raw_plan.write_text("\n".join(lines) + "\n")
+
+    def lay_forwarding(self, torus_info):
+        for node, host in enumerate(self.hosts):
+            call(["ip", "netns", "exec", host, torus_info, "netplan", "--forwarding", "--apply",
+                  "--node", node, "--config", self.geometry])
 
     def command(self, library, built, ranks, words, settings=(), talking=None):
         """talking: of the ranks, those that do not only stand by."""

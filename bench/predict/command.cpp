@@ -145,9 +145,11 @@ PredictedMeasure measure_of(const std::string& name, const Options& options, con
 Table predict_wilson(const Torus& torus, Prediction& ours) {
     Table table;
     table.key = "lattice";
-    table.columns = {{"wilson", "iteration", "us"},
-                     {"wilson", "communication", "%"},
-                     {"wilson", "a rank", "Gflop/s"}};
+    table.x_label = "sites of a rank's lattice along each dimension";
+    table.linear = true;
+    table.columns = {{"wilson", "iteration", "us", Column::Draw::line, 0},
+                     {"wilson", "communication", "%", Column::Draw::line, 1},
+                     {"wilson", "a rank", "Gflop/s", Column::Draw::line, 2}};
     for (const int extent : {4, 6, 8, 12}) {
         const auto iteration = ours.wilson(extent);
         table.rows.push_back(

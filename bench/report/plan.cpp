@@ -82,8 +82,6 @@ void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
 void add_peers(std::vector<ReportPart>& parts, const ReportMachine& machine) {
     constexpr double libraries = 3;
     const bool beside = !machine.hosts || machine.testbed;
-    // Others take seconds to end where ranks share cores.
-    const int runs = machine.torus.size() <= 2 ? 3 : 1;
     Words words = {"--only", "here.*"};
     double measures = 20;
     if (!beside) {
@@ -94,14 +92,15 @@ void add_peers(std::vector<ReportPart>& parts, const ReportMachine& machine) {
         words.insert(words.end(),
                      {"--torus", fmt::format("{}", fmt::join(machine.torus.extents(), "x"))});
     }
-    words.insert(words.end(), {"--runs", std::to_string(runs), "--timeout", "60", "--no-build"});
+    // One run: others take seconds to end where ranks share cores.
+    words.insert(words.end(), {"--runs", "1", "--timeout", "60", "--no-build"});
     parts.push_back(
         {beside ? std::string(peers_beside) : "peers on this host",
          machine.testbed ? "Other libraries over these links" : "Other libraries on this host",
          ReportPart::Program::peers,
          words,
          {},
-         measures * libraries * runs});
+         measures * libraries});
 }
 
 // Whether some message has a rank to pass.

@@ -87,18 +87,30 @@ class Rings final : public Stripes {
         }
     }
 
+    // What arrives one way is announced over the link on which the other way begins: behind slabs
+    // on their way out it would reach the neighbour when they have crossed that link.
     void post_step(Stripe& stripe) override {
-        for (const int sign : {+1, -1}) post_way(stripe, sign);
+        for (const int sign : {+1, -1}) post_receive(stripe, sign);
+        for (const int sign : {+1, -1}) post_send(stripe, sign);
     }
 
-    void post_way(Stripe& stripe, int sign) {
+    static int stream_of(const Stripe& stripe, int sign) {
+        return stripe.index * 2 + (sign > 0 ? 0 : 1);
+    }
+
+    void post_receive(Stripe& stripe, int sign) {
         const int d = dimension_of(stripe);
         const int s = stripe.step;
-        const int stream = stripe.index * 2 + (sign > 0 ? 0 : 1);
         if (const int origin = coordinate_at(d, -sign * s); origin >= 0)
             if (const std::size_t cells = cells_beyond(d, origin, s, sign); cells > 0)
                 receive_by(stripe.request + stripe.receives++, {d, -sign},
-                           {arrived(stripe, sign, s), cells * stripe.width}, stream);
+                           {arrived(stripe, sign, s), cells * stripe.width},
+                           stream_of(stripe, sign));
+    }
+
+    void post_send(Stripe& stripe, int sign) {
+        const int d = dimension_of(stripe);
+        const int s = stripe.step;
         if (const int origin = coordinate_at(d, -sign * (s - 1)); origin >= 0)
             if (const std::size_t cells = cells_beyond(d, origin, s, sign); cells > 0) {
                 std::byte* from = packed(stripe, sign);
@@ -106,7 +118,7 @@ class Rings final : public Stripes {
                     from = arrived(stripe, sign, s - 1) +
                            cells_of(d, origin, s - 1, sign).size() * stripe.width;
                 send_by(stripe.request + stripe.sends++, {d, sign}, {from, cells * stripe.width},
-                        stream);
+                        stream_of(stripe, sign));
             }
     }
 

@@ -96,6 +96,10 @@ const Descriptor& transport_inside_host(const config::Settings& settings) {
     return alone ? *wanted : host_transport();
 }
 
+const Forwarding& forwarding() {
+    return *first([](const Descriptor& it) { return it.forwarding != nullptr; }).forwarding;
+}
+
 const Descriptor& fallback_transport() {
     return first([](const Descriptor& it) { return !it.inside_host && !it.needs_devices; });
 }

@@ -44,6 +44,8 @@ const Descriptor* wanted_transport(const config::Settings& settings);
 // The best inside a host, and the best between hosts that needs no devices.
 const Descriptor& host_transport();
 const Descriptor& fallback_transport();
+// Of the transport whose far connections take more than the kernels' routes.
+const Forwarding& forwarding();
 // The transport between ranks of one host, for which there are no devices.
 const Descriptor& transport_inside_host(const config::Settings& settings);
 

@@ -21,6 +21,7 @@
 #include "config/netplan.h"
 #include "config/options.h"
 #include "config/raw.h"
+#include "core/transport/list.h"
 #include "core/transport/machine.h"
 #include "job/settings.h"
 
@@ -40,10 +41,15 @@ Examples:
                                                                  folder a host
   torus-info netplan --config cluster.toml --format hosts --apply
                                                                  names of all nodes into /etc/hosts
+  torus-info netplan --config cluster.toml --forwarding          what is laid here to forward frames
+  torus-info netplan --config cluster.toml --forwarding --apply  lay it; --remove takes it off again
 
 Each cable gets a network of four addresses, each node an address of its own on lo, and routes lead
 to every node along the paths that the runtime's relay would take. With these,
 routing.forward = "kernel" can be set. The plan depends on nothing but the geometry file.
+With --forwarding it is about Ethernet frames between ranks that are no neighbours
+(transport.use = "ethernet"): a program of tc on each link, which this node's kernel runs. It is
+gone after a restart of the host: torus-forwarding.service lays it again.
 )";
 
 po::options_description make_options() {
@@ -60,7 +66,9 @@ po::options_description make_options() {
         ("cables", po::value<std::string>()->value_name("NET")->default_value("10.0.0.0/9"),
          "the IPv4 network of the cables")  //
         ("nodes", po::value<std::string>()->value_name("NET")->default_value("10.255.0.0/16"),
-         "the IPv4 network of the nodes' own addresses")  //
+         "the IPv4 network of the nodes' own addresses")                                     //
+        ("forwarding", "forward Ethernet frames of ranks, instead of addresses and routes")  //
+        ("remove", "with --forwarding: take it off this host (needs root)")                  //
         ("mtu", po::value<std::string>()->value_name("BYTES"), "set the MTU of the links too");
     return options;
 }
@@ -177,6 +185,42 @@ void write(const NodePlan& plan, bool networkd, const std::filesystem::path& fol
     }
 }
 
+// ---- Forwarding of frames ----
+
+int show_forwarding(const Settings& settings, int node) {
+    const std::string trouble = transport::forwarding().trouble(settings, node);
+    if (trouble.empty()) {
+        fmt::print("node {}: frames are forwarded\n", node);
+        return exit_ok;
+    }
+    fmt::print("node {}: frames are not forwarded: {}\n", node, trouble);
+    return exit_failure;
+}
+
+// Without --apply and --remove: says what is there.
+int run_forwarding(const Settings& settings, const po::variables_map& given) {
+    for (const char* other : {"output", "cables", "nodes", "mtu", "format"})
+        if (given.count(other) && !given[other].defaulted())
+            throw UsageError(fmt::format("--forwarding and --{}: expected one of the two", other));
+    if (given.count("apply") && given.count("remove"))
+        throw UsageError("--apply and --remove: expected one of the two");
+    const int node = given.count("node") ? named_node(settings, given["node"].as<std::string>())
+                                         : node_of_this_host(settings);
+    // Says what is missing where it cannot be planned.
+    check_devices(plan_node(settings, node));
+    if (given.count("apply")) {
+        const auto laid = transport::forwarding().lay(settings, node);
+        fmt::print("node {}: frames are forwarded between {} links\n", node, laid.size());
+        return exit_ok;
+    }
+    if (given.count("remove")) {
+        const auto removed = transport::forwarding().remove(settings, node);
+        fmt::print("node {}: taken off {} links\n", node, removed.size());
+        return exit_ok;
+    }
+    return show_forwarding(settings, node);
+}
+
 constexpr const char* hosts_file = "/etc/hosts";
 
 std::string read_file(const char* name) {
@@ -228,7 +272,7 @@ int run_netplan(int argc, const char* const* argv) {
         text << options;
         fmt::print(
             "Usage: torus-info netplan [options]\nPlans addresses and routes for every node "
-            "of a geometry file.\n\n{}{}",
+            "of a geometry file, and lays them, or what forwards Ethernet frames.\n\n{}{}",
             text.str(), examples);
         return exit_ok;
     }
@@ -238,7 +282,10 @@ int run_netplan(int argc, const char* const* argv) {
                                      base::printable(format)));
     if (given.count("apply") && given.count("output"))
         throw UsageError("--apply and --output: expected one of the two");
+    if (given.count("remove") && !given.count("forwarding"))
+        throw UsageError("--remove: expected with --forwarding");
     const Settings settings = load(job::schema(), request_from(given));
+    if (given.count("forwarding")) return run_forwarding(settings, given);
     NetplanOptions netplan = netplan_from(given);
     netplan.to_links = transport::reaches_link_addresses(settings);
     if (format == "hosts") {

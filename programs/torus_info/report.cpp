@@ -196,6 +196,11 @@ void print_links(std::string& out, const Report& report) {
     line(out, fmt::format("Links of node {}, as this end sees them (torus-check asks both)",
                           *report.node));
     out += links_text(report.links);
+    if (report.forwarding_trouble)
+        line(out, "  frames of ranks further away are " +
+                      (report.forwarding_trouble->empty()
+                           ? std::string("forwarded by this kernel")
+                           : "not forwarded by this kernel: " + *report.forwarding_trouble));
 }
 
 // ---- JSON ----
@@ -288,9 +293,17 @@ Report make_report(const Settings& settings, std::optional<int> ranks) {
     const std::optional<int> node = find_node(settings, host.name);
     std::vector<LinkReport> links;
     if (node && node_torus(settings)) links = links_of(settings, *node);
-    return {
-        settings,           *ranks, local,           rank_torus(settings, *ranks), std::move(host),
-        std::move(binding), node,   std::move(links)};
+    std::optional<std::string> forwarding_trouble;
+    if (!links.empty()) forwarding_trouble = transport::forwarding().trouble(settings, *node);
+    return {settings,
+            *ranks,
+            local,
+            rank_torus(settings, *ranks),
+            std::move(host),
+            std::move(binding),
+            node,
+            std::move(links),
+            std::move(forwarding_trouble)};
 }
 
 std::string report_text(const Report& report) {
@@ -322,7 +335,11 @@ std::string report_json(const Report& report) {
                 fmt::format("\"host\": {}", host_json(report.host)),
                 fmt::format("\"binding\": {}", base::json_enclose(binding, '[', ']', 1)),
                 fmt::format("\"node\": {}", number_or_null(report.node)),
-                fmt::format("\"links\": {}", links_json(report.links))},
+                fmt::format("\"links\": {}", links_json(report.links)),
+                fmt::format("\"forwards_frames\": {}",
+                            report.forwarding_trouble
+                                ? report.forwarding_trouble->empty() ? "true" : "false"
+                                : "null")},
                '{', '}', 0) +
            "\n";
 }

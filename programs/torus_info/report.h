@@ -25,6 +25,9 @@ struct Report {
     std::vector<CpuList> binding;   // by local rank
     std::optional<int> node;        // which node this host is; nothing: none, or no hosts are named
     std::vector<LinkReport> links;  // links that leave it
+    // What prevents this node's kernel from forwarding frames of far ranks; empty: nothing.
+    // Nothing: it has no links.
+    std::optional<std::string> forwarding_trouble;
 };
 
 // `ranks`: nothing: as many as the torus has, or as this host has cores. Throws ConfigError,

@@ -50,6 +50,24 @@ TEST_CASE("A message that is never sent is waited for without end, which is said
                       Catch::Contains("1 ranks wait"));
 }
 
+TEST_CASE("An alltoall of large blocks takes hardly longer than its bytes on the links") {
+    // What a rank is about to receive is announced over the same links: behind blocks on their way
+    // out each step would take the time of two.
+    Model model = plain();
+    model.link.gap_per_byte = 1600;
+    model.link.reserve = 3000;
+    model.link.cores = 2;  // so that ranks do not begin at the same time
+    model.link.wake = 12000;
+    model.eager_limit = 16384;
+    const double block = 16384, on_link = block * model.link.gap_per_byte;
+    const auto time = [&](std::vector<int> dims) {
+        Prediction ours(torus_of(std::move(dims)), model);
+        return ours.collective("alltoall", "automatic", std::size_t(block));
+    };
+    CHECK(time({4}) < 1.75 * 2 * on_link);    // to both neighbours, and half each way beyond
+    CHECK(time({3, 3}) < 1.5 * 3 * on_link);  // the blocks of a line of three, twice
+}
+
 TEST_CASE("The peers' algorithms end on every number of ranks") {
     for (const std::vector<int>& dims :
          {std::vector{2}, {3}, {5}, {2, 2, 2}, {3, 3, 2}, {4, 4, 2}, {7, 3}}) {

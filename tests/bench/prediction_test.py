@@ -92,6 +92,11 @@ class Predict(Case):
         self.assertEqual([r["lattice"] for r in document["rows"]], ["4^4", "6^4", "8^4", "12^4"])
         shares = [r["figures"][1]["median"] for r in document["rows"]]
         self.assertEqual(shares, sorted(shares, reverse=True))
+        done = self.run_program(BENCH, "plot", "out.json", "--plot", "wilson.svg")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        picture = (self.work / "wilson.svg").read_text()
+        self.assertEqual(picture.count("<polyline"), 3)
+        self.assertIn("lattice along each dimension", picture)
 
     def test_pictures_and_tables(self):
         words = ["predict", "--torus", "2x2", "--model", "ethernet", "--sizes", "8:512"]

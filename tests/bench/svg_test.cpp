@@ -120,6 +120,30 @@ TEST_CASE("The last tick of an axis is labelled") {
     CHECK(up.back() == "1000");
 }
 
+TEST_CASE("Both ends of an axis are labelled where there is room") {
+    // Fifteen octaves have a label at every second.
+    const auto sizes = labels_of(as_svg(one_curve({{8, 3}, {262144, 4}}), ""), "middle");
+    CHECK(sizes.front() == "8");
+    CHECK(sizes.at(1) == "16");
+    CHECK(sizes.back() == "256Ki");
+    // Six decades have one at each, and the ends.
+    const auto times = labels_of(as_svg(one_curve({{8, 0.2}, {16, 20000}}), ""), "end");
+    CHECK(times.front() == "0.2");
+    CHECK(times.at(1) == "1");
+    CHECK(times.back() == "20000");
+}
+
+TEST_CASE("The last of what is counted is labelled, and no other beside it") {
+    Table table = one_curve({{8, 3}, {32768, 4}});
+    table.key = "torus";
+    const auto ranks = labels_of(as_svg(table, ""), "middle");
+    CHECK(ranks.front() == "10");
+    CHECK(ranks.back() == "32768");
+    CHECK(ranks.at(ranks.size() - 2) == "10000");
+    table.rows.back().bytes = 1234567;
+    CHECK(labels_of(as_svg(table, ""), "middle").back() == "1M");
+}
+
 TEST_CASE("Large numbers at an axis have a letter and no exponent") {
     const std::string svg = as_svg(one_curve({{1, 200000}, {2, 5000000}, {4, 2000000000}}), "");
     CHECK(svg.find(">1M<") != std::string::npos);

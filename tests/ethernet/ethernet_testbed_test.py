@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Ethernet frames over the cables of a testbed: ethernet_testbed_test.py SOURCE ETHERNET_TEST TRANSPORT_TEST HELPER
-TORUS_RUN JOB [CLASS].
+TORUS_RUN JOB TORUS_INFO [CLASS].
 """
+import contextlib
 import os
 import shutil
+import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.dont_write_bytecode = True
-SOURCE, ETHERNET_TEST, TRANSPORT_TEST, HELPER, TORUS_RUN, JOB = (sys.argv.pop(1) for _ in range(6))
+SOURCE, ETHERNET_TEST, TRANSPORT_TEST, HELPER, TORUS_RUN, JOB, TORUS_INFO = (sys.argv.pop(1) for _ in range(7))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
 from netns import kernel                                                             # noqa: E402
 from netns.testbed import Testbed                                                    # noqa: E402
-from harness import TestbedTest, main, tool                                          # noqa: E402
+from harness import TOOL, TestbedTest, main, tool                                          # noqa: E402
 
 PATIENCE = 280                     # against what hangs
+FORWARDED = 0x88b6                 # the type of frames that kernels forward
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 # What a bad cable does, in the words of tc-netem(8).
 DAMAGE = ["loss", "1%", "duplicate", "1%", "corrupt", "1%", "delay", "200us", "100us", "reorder", "98%"]
@@ -72,18 +77,19 @@ class LossyCable(CableTest):
 class TorusTest(TestbedTest):
     """A torus of hosts."""
     torus = "2x2x2"
+    options = ()
 
     def setUp(self):
         super().setUp()
         self.testbed = self.name()
-        tool("up", self.torus, "--name", self.testbed)
+        tool("up", self.torus, "--name", self.testbed, *self.options)
 
-    def job(self, *settings, agent="ip netns exec", path=None):
+    def job(self, *settings, agent="ip netns exec", path=None, messages=300):
         words = [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", agent]
         for setting in settings:
             words += ["--set", setting]
         environment = dict(os.environ, PATH=f"{path}:{os.environ['PATH']}") if path else None
-        return subprocess.run([*words, JOB, "--messages", "300"], stdin=subprocess.DEVNULL, capture_output=True,
+        return subprocess.run([*words, JOB, "--messages", str(messages)], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=PATIENCE, env=environment)
 
 
@@ -165,6 +171,156 @@ class Helper(CableTest):
         done = self.nobody(self.helper, "d0p")
         self.assertEqual(done.returncode, 2)
         self.assertIn("starts this itself", done.stderr)
+
+
+class Forwarding(TorusTest):
+    """Ranks that are no neighbours, and the kernels between them."""
+    torus = "6"
+    NODES = 6
+    SETTINGS = ["transport.use=ethernet", "routing.forward=kernel"]
+
+    def info(self, node, *words, geometry=None, status=0):
+        geometry = geometry or Testbed(self.testbed).geometry_file
+        done = subprocess.run([TOOL, "exec", self.testbed, str(node), "--", TORUS_INFO, *words, "--config", geometry],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def forwarding(self, node, *words, **how):
+        return self.info(node, "netplan", "--forwarding", "--node", str(node), *words, **how)
+
+    def lay(self):
+        done = subprocess.run([TOOL, "exec", self.testbed, "0", "--", TORUS_INFO, "netplan", "--forwarding", "--apply",
+                               "--node", "0", "--config", Testbed(self.testbed).geometry_file],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        refusals = "the kernel loads no program", "takes no filters (clsact)", "No such file or directory"
+        if any(refusal in done.stderr for refusal in refusals):
+            self.skipTest(f"the kernel forwards no frames here: {done.stderr.strip()}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for node in range(1, self.NODES):
+            self.forwarding(node, "--apply")
+
+    def filter(self, node, *program):
+        """What arrives at all links of a node meets this before it is forwarded."""
+        for device in ("d0p", "d0m"):
+            done = subprocess.run(["ip", "netns", "exec", f"{self.testbed}-{node}", "tc", "-batch", "-"], text=True,
+                                  input="".join(line + "\n" for line in kernel.filter_lines(device, program)),
+                                  capture_output=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def far_frames(self, *settings):
+        """A job whose messages all come right and in order, and the ranks that sent frames to far ones."""
+        # So many messages that frames are trusted before they are over.
+        done = self.job(*self.SETTINGS, *settings, messages=20_000)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done, {int(line.split(":")[0].split()[1]) for line in done.stdout.splitlines()
+                      if "frames sent to ranks further away" in line}
+
+    def expect_frames(self, *settings, ranks):
+        done, told = self.far_frames(*settings)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(told, set(ranks), done.stdout)
+
+    def expect_some_frames(self):
+        """Where much is lost torus-run may say so, and it is chance who is first."""
+        done, told = self.far_frames()
+        self.assertNotEqual(told, set(), done.stdout)
+
+    def test_it_is_laid_told_of_and_taken_off(self):
+        self.lay()
+        self.assertIn("frames are forwarded", self.forwarding(3).stdout)
+        self.forwarding(3, "--apply")     # once more
+        self.assertIn('"forwards_frames": true', self.here(3, "--json", "-"))
+        self.assertIn("are forwarded by this kernel", self.here(3))
+        self.assertIn("taken off 2 links", self.forwarding(3, "--remove").stdout)
+        self.assertIn("nothing is laid on d0p", self.forwarding(3, status=1).stdout)
+        self.assertIn('"forwards_frames": false', self.here(3, "--json", "-"))
+        self.assertIn("taken off 0 links", self.forwarding(3, "--remove").stdout)
+        self.assertIn("frames are forwarded", self.forwarding(2).stdout)
+        # The plan of another node.
+        self.info(3, "netplan", "--forwarding", "--node", "2", "--apply")
+        self.assertIn("expected torusmp:1:6:3:", self.forwarding(3, status=1).stdout)
+
+    def here(self, node, *words):
+        """What torus-info says on a host that knows its name."""
+        done = subprocess.run(["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', f"{self.testbed}-{node}",
+                               TOOL, "exec", self.testbed, str(node), "--", TORUS_INFO, *words, "--config",
+                               Testbed(self.testbed).geometry_file], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_far_ranks_talk_in_frames_that_kernels_forward(self):
+        self.lay()
+        self.expect_frames(ranks=range(self.NODES))
+        self.expect_frames("transport.checksum=true", ranks=range(self.NODES))
+
+    def test_what_is_dropped_on_the_way_is_sent_again(self):
+        self.lay()
+        for node in range(self.NODES):
+            for device in ("d0p", "d0m"):
+                tool("set", self.testbed, str(node), device, "loss", "2")
+        self.expect_some_frames()
+
+    def test_a_way_that_passes_on_no_frames_or_only_short_ones_is_left_to_tcp(self):
+        self.lay()
+        load_type, load_length = "40 0 0 12", "128 0 0 0"
+        # Node 1 and 4 part the ring: frames get from 2 to 3, and from 5 to 0, which are neighbours.
+        for node in (1, 4):
+            self.filter(node, load_type, f"21 0 1 {FORWARDED}", kernel.DROP, kernel.GO_ON)
+        self.expect_frames(ranks=[])
+        for node in (1, 4):
+            self.filter(node, load_type, f"21 0 3 {FORWARDED}", load_length, "37 0 1 1000", kernel.DROP, kernel.GO_ON)
+        # What these two send themselves meets neither filter; the answers are short.
+        self.expect_frames(ranks=[1, 4])
+
+    def test_frames_of_somebody_who_takes_no_credit_starve_nobody(self):
+        self.lay()
+        stop = threading.Event()
+        flood = threading.Thread(target=self.flood, args=(0, 3, stop))
+        flood.start()
+        try:
+            self.expect_some_frames()
+        finally:
+            stop.set()
+            flood.join()
+
+    def flood(self, source, target, stop):
+        """Frames for another node, as fast as they leave; of no session there."""
+        with kernel.inside(f"{self.testbed}-{source}"):
+            out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            out.bind(("d0p", 0))
+        # Addresses, type; version, hops, coordinates; nothing that is of any session.
+        frame = b"\xff" * 6 + b"\x02" * 6 + struct.pack(">H", FORWARDED)
+        frame += struct.pack("<BBH6H", 1, 255, 0, target, *[0] * 5) + bytes(1000)
+        with out:
+            while not stop.is_set():
+                with contextlib.suppress(OSError):      # the device's queue is full
+                    out.send(frame)
+
+    def test_what_queues_of_slow_links_drop_is_sent_again(self):
+        self.lay()
+        for node in range(self.NODES):
+            for device in ("d0p", "d0m"):
+                tool("set", self.testbed, str(node), device, "rate", "20")
+        self.expect_some_frames()
+
+    def test_what_a_hop_costs_is_measured(self):
+        self.lay()       # where that cannot be, nothing is measured
+        done = subprocess.run([os.path.join(SOURCE, "bench", "forwarding-cost"), "--torus-info", TORUS_INFO, "--rounds",
+                               "3"], capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode == 77:
+            self.skipTest(done.stderr.strip())
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        figure = r"(a hop -?\d+\.\d+ us; 104 B over 1 to 6 hops( \d+\.\d+){6}|not measured: .*)"
+        self.assertRegex(done.stdout, rf"^frames  {figure}\nip      {figure}\n$")
+
+    def test_without_it_the_job_says_what_to_lay(self):
+        done = self.job(*self.SETTINGS)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("forwards no frames", done.stderr)
+        self.assertIn("torus-info netplan --forwarding --apply", done.stderr)
+
+
 
 
 if __name__ == "__main__":

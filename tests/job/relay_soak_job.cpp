@@ -176,7 +176,8 @@ class Soak {
 void print_counts(core::Runtime& runtime) {
     std::istringstream report(runtime.state().report());
     for (std::string line; std::getline(report, line);)
-        if (line.find("verbs: ") != std::string::npos)
+        if (line.find("verbs: ") != std::string::npos ||
+            line.find("ethernet: ") != std::string::npos)
             fmt::print("rank {}: {}\n", runtime.rank(), line);
 }
 

@@ -88,6 +88,21 @@ class Probe {
     }
 };
 
+// Programs in the kernels of nodes, which pass on what the connections of far ranks send, where the
+// kernels' routes do not. Of the node that this host is. Precondition: the settings have a torus.
+// Throws std::runtime_error that says what the system refused.
+class Forwarding {
+  public:
+    virtual ~Forwarding() = default;
+
+    // In the place of what is there. Returns the devices of the links. Takes privilege.
+    virtual std::vector<std::string> lay(const config::Settings& settings, int node) const = 0;
+    // Returns the devices that had something.
+    virtual std::vector<std::string> remove(const config::Settings& settings, int node) const = 0;
+    // Why it does not forward; empty: it does.
+    virtual std::string trouble(const config::Settings& settings, int node) const = 0;
+};
+
 struct Descriptor {
     std::string_view name;   // in settings and messages: "tcp"
     std::string_view title;  // what its links are made of, in sentences: "TCP"
@@ -104,6 +119,7 @@ struct Descriptor {
     Capabilities capabilities;
     const Probe& probe;
     const config::Table& settings;
+    const Forwarding* forwarding = nullptr;  // null: kernels' routes are enough, or there is no way
     // Throws std::runtime_error that says what is wrong and what to do.
     std::unique_ptr<Interface> (*make)(const config::Settings& settings,
                                        const Surroundings& surroundings,

@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "routing/torus.h"
 
 namespace torusmp::transport {
 
@@ -19,6 +22,8 @@ using Secret = std::array<std::byte, 32>;
 struct PortDevice {
     std::uint32_t port;
     std::string name;
+    // Of a connection that the nodes between forward: where in the torus its other end is.
+    std::optional<routing::Coordinates> node = {};
 };
 
 struct Surroundings {

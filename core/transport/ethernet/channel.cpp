@@ -15,10 +15,13 @@ namespace {
 
 // Packets between two polls that go out one by one; those after them share frames.
 constexpr unsigned most_singles = 4;
-constexpr int frames_a_poll = 64;
 // Polls without a frame after which what has come is confirmed: the answer that would do so is not
 // on its way.
 constexpr unsigned polls_until_confirmed = 64;
+
+// Of the cable: who is next on the way is not known by address.
+constexpr Mac everybody{std::byte(0xff), std::byte(0xff), std::byte(0xff),
+                        std::byte(0xff), std::byte(0xff), std::byte(0xff)};
 
 // What is noted over the connection.
 enum class Note : std::uint64_t {
@@ -40,11 +43,12 @@ ConstBytes bytes_of(const auto& value) {
 }  // namespace
 
 EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions& port,
-                                 tcp::TcpChannel& connection)
+                                 tcp::TcpChannel& connection, unsigned window)
     : Channel(interface.can()),
       interface_(interface),
       connection_(connection),
       port_(port.port),
+      session_(*this, window),
       reserved_(
           std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(port.slot_bytes, 1))) {
     connection_.owner = this;
@@ -137,9 +141,10 @@ void EthernetChannel::end() {
 }
 
 bool EthernetChannel::send_frame(std::byte* frame, std::size_t bytes) {
-    std::byte* const whole = frame - ethernet_header_bytes;
-    std::memcpy(whole, addresses_.data(), addresses_.size());
-    return ring_->send(whole, ethernet_header_bytes + bytes);
+    std::byte* const whole = frame - front_bytes_;
+    std::memcpy(whole, front_.data(), front_bytes_);
+    return by_device_ == 0 ? ring_->send(whole, front_bytes_ + bytes)
+                           : ring_->send_by(by_device_, whole, front_bytes_ + bytes);
 }
 
 void EthernetChannel::send_records(std::uint64_t number, CreditWord grants, ConstBytes records) {
@@ -153,12 +158,27 @@ int EthernetChannel::receive(Sink& sink) {
     corked_ = false;
     if (ring_ == nullptr || over_) return 0;
     int taken = 0;
-    bool came = false;
+    bool came = std::exchange(came_, false);
+    if (by_device_ == 0) {
+        sink_ = &sink;
+        ring_->drain(frames_a_poll, ethernet_header_bytes,
+                     [&](const std::byte* frame, std::size_t bytes) {
+                         came = true;
+                         taken += session_.take_frame(frame, bytes);
+                     });
+    }
+    confirm_in_time(came);
+    return taken;
+}
+
+int EthernetChannel::take_frame(Sink& sink, const std::byte* frame, std::size_t bytes) {
+    if (over_) return 0;
+    came_ = true;
     sink_ = &sink;
-    ring_->drain(frames_a_poll, [&](const std::byte* frame, std::size_t bytes) {
-        came = true;
-        taken += session_.take_frame(frame, bytes);
-    });
+    return session_.take_frame(frame, bytes);
+}
+
+void EthernetChannel::confirm_in_time(bool came) {
     if (came)
         quiet_polls_ = 0;
     else if (session_.owes())
@@ -167,7 +187,6 @@ int EthernetChannel::receive(Sink& sink) {
         quiet_polls_ = 0;
         session_.confirm();
     }
-    return taken;
 }
 
 int EthernetChannel::on_record(const PacketHeader& header, const std::byte* payload) {
@@ -207,8 +226,24 @@ void EthernetChannel::refuse(std::string why) {
 void EthernetChannel::attach(std::shared_ptr<RingSocket> ring, const Greeting& own) {
     ring_ = std::move(ring);
     // What came for the channel before.
-    if (ring_ != nullptr) ring_->drain(1 << 20, [](const std::byte*, std::size_t) {});
+    if (ring_ != nullptr) ring_->drain(1 << 20, 0, [](const std::byte*, std::size_t) {});
     own_ = own;
+}
+
+void EthernetChannel::attach_shared(std::shared_ptr<RingSocket> ring, const Greeting& own,
+                                    unsigned device, const ForwardHeader& forward) {
+    ring_ = std::move(ring);
+    own_ = own;
+    by_device_ = device;
+    front_bytes_ = forwarded_header_bytes;
+    std::memcpy(front_.data() + ethernet_header_bytes, &forward, sizeof forward);
+}
+
+void EthernetChannel::address_frames(const Mac& to, std::uint16_t type) {
+    std::copy(to.begin(), to.end(), front_.begin());
+    std::copy(own_.mac.begin(), own_.mac.end(), front_.begin() + 6);
+    front_[12] = std::byte(type >> 8);
+    front_[13] = std::byte(type & 0xff);
 }
 
 void EthernetChannel::greet() {
@@ -227,10 +262,10 @@ void EthernetChannel::take_note(Sink& sink, ConstBytes note) {
             if (note.size() != sizeof theirs) return refuse("a greeting was cut short");
             std::memcpy(&theirs, note.data(), sizeof theirs);
             if (theirs.version != frame_version) return refuse("another version of frames");
-            std::copy(theirs.mac.begin(), theirs.mac.end(), addresses_.begin());
-            std::copy(own_.mac.begin(), own_.mac.end(), addresses_.begin() + 6);
-            addresses_[12] = std::byte(ethertype >> 8);
-            addresses_[13] = std::byte(ethertype & 0xff);
+            if (by_device_ == 0)
+                address_frames(theirs.mac, ethertype);
+            else
+                address_frames(everybody, forwarded_type);
             if (ring_ == nullptr) return;
             session_.begin(interface_.options_.secret, own_, theirs, interface_.most_frame_bytes_);
             session_.tend(Clock::now());

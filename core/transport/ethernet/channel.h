@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "core/transport/ethernet/forward_program.h"
 #include "core/transport/ethernet/ring_socket.h"
 #include "core/transport/ethernet/session.h"
 #include "core/transport/tcp/channel.h"
@@ -19,6 +20,8 @@
 namespace torusmp::transport::ethernet {
 
 class EthernetInterface;
+
+inline constexpr int frames_a_poll = 64;
 
 // Those of TCP; only its polls make system calls, and they are few.
 inline constexpr Capabilities capabilities{.notifies = tcp::capabilities.notifies,
@@ -29,7 +32,7 @@ inline constexpr Capabilities capabilities{.notifies = tcp::capabilities.notifie
 class EthernetChannel final : public Channel, private Carrier {
   public:
     EthernetChannel(EthernetInterface& interface, const PortOptions& port,
-                    tcp::TcpChannel& connection);
+                    tcp::TcpChannel& connection, unsigned window);
 
     bool connecting() const override { return connection_.connecting(); }
     bool has_met() const override { return connection_.has_met(); }
@@ -53,11 +56,19 @@ class EthernetChannel final : public Channel, private Carrier {
 
     // Takes over a socket and its ring, or does without.
     void attach(std::shared_ptr<RingSocket> ring, const Greeting& own);
+    // The same for frames that the nodes between forward: a ring that all such channels share, and
+    // the device by which they leave.
+    void attach_shared(std::shared_ptr<RingSocket> ring, const Greeting& own, unsigned device,
+                       const ForwardHeader& forward);
     // The connection is open: greets the other end.
     void greet();
     void take_note(Sink& sink, ConstBytes note);
     int take_from_connection(Sink& sink, const PacketHeader& header, const std::byte* payload);
     int receive(Sink& sink);
+    // A frame from the ring that is shared.
+    int take_frame(Sink& sink, const std::byte* frame, std::size_t bytes);
+    void confirm_in_time(bool came);
+    void address_frames(const Mac& to, std::uint16_t type);
     void flush();
     void end();
     bool sends_at_once();
@@ -74,8 +85,12 @@ class EthernetChannel final : public Channel, private Carrier {
     const std::uint32_t port_;
     std::shared_ptr<RingSocket> ring_;
     Greeting own_{.version = frame_version};
-    std::array<std::byte, ethernet_header_bytes> addresses_{};  // of frames, once both have greeted
-    Session session_{*this};
+    // What stands in front of frames, once both have greeted.
+    std::array<std::byte, forwarded_header_bytes> front_{};
+    std::size_t front_bytes_ = ethernet_header_bytes;
+    unsigned by_device_ = 0;  // 0: the one of its own ring
+    bool came_ = false;       // a frame from the ring that is shared, since the last poll
+    Session session_;
     std::optional<std::uint64_t> announced_;  // the number of the connection's next packet
     Sink* sink_ = nullptr;                    // while something is delivered
     CreditWord granted_ = 0;

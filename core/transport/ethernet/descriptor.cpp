@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/transport/ethernet/descriptor.h"
 
+#include "core/transport/ethernet/forwarding.h"
 #include "core/transport/ethernet/interface.h"
 #include "core/transport/ethernet/probe.h"
 #include "core/transport/ethernet/settings.h"
@@ -10,6 +11,7 @@ namespace torusmp::transport::ethernet {
 namespace {
 
 const FrameProbe probe;
+const FrameForwarding forwarding;
 
 std::unique_ptr<Interface> make(const config::Settings& settings, const Surroundings& surroundings,
                                 const std::vector<PortOptions>& ports) {
@@ -34,6 +36,7 @@ const Descriptor descriptor{
     .capabilities = capabilities,
     .probe = probe,
     .settings = setting::table,
+    .forwarding = &forwarding,
     .make = make};
 
 }  // namespace torusmp::transport::ethernet

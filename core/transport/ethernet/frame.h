@@ -24,7 +24,7 @@ namespace torusmp::transport::ethernet {
 // IEEE 802's first type for local experiments: nobody else's on a cable of ours.
 inline constexpr std::uint16_t ethertype = 0x88b5;
 inline constexpr std::size_t ethernet_header_bytes = 14;
-inline constexpr std::uint8_t frame_version = 1;
+inline constexpr std::uint8_t frame_version = 2;
 
 using Mac = std::array<std::byte, 6>;
 
@@ -46,7 +46,7 @@ struct FrameHeader {
     std::uint16_t length;     // bytes of records
     Kind kind;
     std::uint8_t version;
-    std::uint32_t unused;
+    std::uint32_t port;  // of the receiving end: forwarded frames of all ports share a socket
 };
 static_assert(sizeof(FrameHeader) == 56);
 
@@ -58,12 +58,13 @@ constexpr std::size_t record_bytes(std::size_t payload) {
 struct Greeting {
     std::uint32_t version = 0;
     std::uint32_t session = 0;  // by which frames for this end are known; 0: it takes none
-    std::uint32_t mtu = 0;      // of its device
+    std::uint32_t mtu = 0;      // of its device; what is in front of a FrameHeader is not counted
+    std::uint32_t port = 0;
     std::array<std::byte, 6> mac{};
     std::array<std::byte, 2> unused{};
     std::array<std::byte, 16> nonce{};
 };
-static_assert(sizeof(Greeting) == 36);
+static_assert(sizeof(Greeting) == 40);
 
 // Seals and checks the frames of one direction of one session.
 class Seal {

@@ -22,7 +22,9 @@ constexpr unsigned most_look_mask = 31;
 constexpr unsigned tend_mask = 63;
 // Of a ring: what a window holds, as much again for what carries no packets, and what was sent
 // twice.
-constexpr unsigned ring_frames = 2 * Session::window;
+constexpr unsigned ring_frames = 2 * Session::link_window;
+// Of the one that far ranks share: whole windows of 16 that send at once.
+constexpr unsigned shared_ring_frames = 16 * Session::far_window;
 // How long who sleeps keeps back what it has to confirm: a frame that says nothing else would wake
 // the other end, which most likely gets an answer before long. Less than what that one waits before
 // it sends again.
@@ -34,6 +36,8 @@ EthernetChannel& channel_of(Channel& connection) {
 
 tcp::InterfaceOptions with(tcp::InterfaceOptions options, tcp::Companion& companion) {
     options.companion = &companion;
+    // Forwarded connections take any route.
+    std::erase_if(options.devices, [](const PortDevice& it) { return it.node.has_value(); });
     return options;
 }
 
@@ -55,9 +59,14 @@ EthernetInterface::EthernetInterface(const std::vector<PortOptions>& ports,
         if (!ours) continue;
         Device& device = devices_[it.port];
         device.name = it.name;
-        all.push_back(&device);
+        device.far = it.node;
+        if (!it.node) all.push_back(&device);
     }
-    open_devices(std::move(all));
+    const bool forwards = all.size() != devices_.size();
+    open_devices(std::move(all), ring_frames);
+    if (!forwards) return;
+    forwarded_.name = every_device;
+    open_devices({&forwarded_}, shared_ring_frames);
 }
 
 EthernetInterface::~EthernetInterface() {
@@ -65,7 +74,7 @@ EthernetInterface::~EthernetInterface() {
 }
 
 // Without a socket a link goes over its connection.
-void EthernetInterface::open_devices(std::vector<Device*> devices) {
+void EthernetInterface::open_devices(std::vector<Device*> devices, unsigned frames) {
     std::vector<std::string> names;
     for (const Device* it : devices) names.push_back(it->name);
     std::vector<FrameSocket> sockets;
@@ -81,7 +90,7 @@ void EthernetInterface::open_devices(std::vector<Device*> devices) {
         device.trouble = sockets[i].trouble;
         if (!sockets[i].socket) continue;
         try {
-            device.ring = std::make_shared<RingSocket>(std::move(sockets[i].socket), ring_frames);
+            device.ring = std::make_shared<RingSocket>(std::move(sockets[i].socket), frames);
         } catch (const std::runtime_error& error) {
             device.trouble = error.what();
             continue;
@@ -101,30 +110,12 @@ Channel& EthernetInterface::connect(ConstBytes peer_address, const ChannelOption
     const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const PortOptions& it) {
         return it.port == options.local_port;
     });
-    auto made = std::make_unique<EthernetChannel>(*this, *port, connection);
+    Device* const device = device_of(options.local_port);
+    const bool far = device != nullptr && device->far;
+    auto made = std::make_unique<EthernetChannel>(*this, *port, connection,
+                                                  far ? Session::far_window : Session::link_window);
     EthernetChannel& channel = *made;
-    if (Device* const device = device_of(options.local_port)) {
-        // One that was taken away and is back is another device.
-        if (const unsigned index = if_nametoindex(device->name.c_str());
-            index != 0 && index != device->index) {
-            device->ring.reset();
-            open_devices({device});
-        }
-        Greeting own{};
-        own.version = frame_version;
-        draw(own.nonce);
-        if (device->ring != nullptr) {
-            try {
-                const DeviceFacts facts = device_facts(device->name);
-                own.session = device->session;
-                own.mtu = facts.mtu;
-                own.mac = facts.mac;
-            } catch (const std::runtime_error& error) {
-                device->trouble = error.what();
-            }
-        }
-        channel.attach(own.session != 0 ? device->ring : nullptr, own);
-    }
+    if (device != nullptr) attach(channel, *device);
     const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
         return it->port_ == options.local_port;
     });
@@ -138,6 +129,35 @@ Channel& EthernetInterface::connect(ConstBytes peer_address, const ChannelOption
     // It may have been waited for by the other end, and be open already.
     if (connection.is_open()) channel.greet();
     return channel;
+}
+
+// What the channel greets with: its device's ring, or the one that far ports share.
+void EthernetInterface::attach(EthernetChannel& channel, Device& device) {
+    const unsigned index = if_nametoindex(device.name.c_str());
+    // One that was taken away and is back is another device.
+    if (!device.far && index != 0 && index != device.index) {
+        device.ring.reset();
+        open_devices({&device}, ring_frames);
+    }
+    const Device& opened = device.far ? forwarded_ : device;
+    Greeting own{};
+    own.version = frame_version;
+    own.port = channel.port_;
+    draw(own.nonce);
+    if (opened.ring != nullptr && index != 0) {
+        try {
+            const DeviceFacts facts = device_facts(device.name);
+            own.session = opened.session;
+            own.mtu = facts.mtu - (device.far ? std::uint32_t(sizeof(ForwardHeader)) : 0);
+            own.mac = facts.mac;
+        } catch (const std::runtime_error& error) {
+            device.trouble = error.what();
+        }
+    }
+    const auto ring = own.session != 0 ? opened.ring : nullptr;
+    if (!device.far) return channel.attach(ring, own);
+    channel.attach_shared(ring, own, index, forward_header(*device.far));
+    device.channel = &channel;
 }
 
 void EthernetInterface::say_goodbye() {
@@ -155,6 +175,7 @@ int EthernetInterface::poll(Sink& sink) {
     sink_ = &sink;
     ++turn_;
     int taken = 0;
+    if (forwarded_.ring != nullptr) taken += receive_forwarded();
     for (std::size_t i = 0; i < channels_.size(); ++i) taken += channels_[i]->receive(*this);
     if ((turn_ & look_mask_) == 0 || connections_.is_pressed()) taken += poll_connections(*this);
     if ((turn_ & tend_mask) == 0) tend(Clock::now());
@@ -167,6 +188,21 @@ int EthernetInterface::poll(Sink& sink) {
         });
         replaced_.clear();
     }
+    return taken;
+}
+
+// Frames of far ranks say by their port for which channel they are.
+int EthernetInterface::receive_forwarded() {
+    int taken = 0;
+    forwarded_.ring->drain(frames_a_poll, forwarded_header_bytes,
+                           [&](const std::byte* frame, std::size_t bytes) {
+                               std::uint32_t port = 0;
+                               if (bytes < sizeof(FrameHeader)) return;
+                               std::memcpy(&port, frame + offsetof(FrameHeader, port), sizeof port);
+                               if (Device* const device = device_of(port);
+                                   device != nullptr && device->channel != nullptr)
+                                   taken += device->channel->take_frame(*this, frame, bytes);
+                           });
     return taken;
 }
 
@@ -275,9 +311,16 @@ bool EthernetInterface::in_frames(std::uint32_t port) const {
 std::string EthernetInterface::statistics() const {
     std::string text = connections_.statistics();
     for (const auto& [port, device] : devices_)
-        if (device.ring == nullptr)
+        if (device.ring == nullptr && !device.far)
             text += fmt::format("ethernet: port {}, {}: no frames: {}\n", port, device.name,
                                 device.trouble);
+    if (!forwarded_.trouble.empty())
+        text += fmt::format("ethernet: no frames to ranks further away: {}\n", forwarded_.trouble);
+    std::uint64_t far_frames = 0;
+    for (const auto& [port, device] : devices_)
+        if (device.channel != nullptr) far_frames += device.channel->session_.counters().sent;
+    if (far_frames != 0)
+        text += fmt::format("ethernet: {} frames sent to ranks further away\n", far_frames);
     const Counters all = counters();
     if (all.resent + all.handed_over + all.damaged + all.forged + all.malformed != 0)
         text += fmt::format(

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,9 +63,14 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
         std::shared_ptr<RingSocket> ring;
         std::uint32_t session = 0;
         std::string trouble;  // why there is no ring
+        // Of a connection that the nodes between forward, which shares its ring with all others.
+        std::optional<routing::Coordinates> far = {};
+        EthernetChannel* channel = nullptr;  // that takes forwarded frames
     };
 
-    void open_devices(std::vector<Device*> devices);
+    void open_devices(std::vector<Device*> devices, unsigned frames);
+    void attach(EthernetChannel& channel, Device& device);
+    int receive_forwarded();
     Device* device_of(std::uint32_t port);
     void make_dirty(EthernetChannel& channel);
     void flush_dirty();
@@ -88,6 +94,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     const std::size_t most_frame_bytes_;
     const std::vector<PortOptions> ports_;
     std::map<std::uint32_t, Device> devices_;  // by port
+    Device forwarded_;                         // what all far ports share
     tcp::TcpInterface connections_;
     Alarm alarm_;
     bool is_alarm_set_ = false;

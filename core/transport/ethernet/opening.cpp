@@ -27,6 +27,7 @@
 
 #include "base/capability.h"
 #include "core/transport/common/secret.h"
+#include "core/transport/ethernet/forward_program.h"
 
 namespace torusmp::transport::ethernet {
 namespace {
@@ -41,13 +42,14 @@ struct Passed {
     throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-void let_in_only(int socket, std::uint32_t session) {
-    constexpr std::uint32_t type_at = 12, session_at = ethernet_header_bytes + 8;
-    static_assert(offsetof(FrameHeader, session) == 8);
+// Frames of that type with that session, in front of whose FrameHeader there are `headers` bytes.
+void let_in_only(int socket, std::uint16_t type, std::size_t headers, std::uint32_t session) {
+    constexpr std::uint32_t type_at = 12;
+    const auto session_at = std::uint32_t(headers + offsetof(FrameHeader, session));
     static_assert(std::endian::native == std::endian::little);
     std::array<sock_filter, 6> code{{
         {BPF_LD | BPF_H | BPF_ABS, 0, 0, type_at},
-        {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, ethertype},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, type},
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, session_at},
         {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, ntohl(session)},
         {BPF_RET | BPF_K, 0, 0, 0xffffffff},
@@ -153,18 +155,21 @@ std::vector<FrameSocket> ask_helper(const std::vector<std::string>& devices,
 }  // namespace
 
 FrameSocket open_frame_socket(const std::string& device) {
-    const unsigned index = if_nametoindex(device.c_str());
-    if (index == 0) refuse(fmt::format("device {}", device));
+    const bool forwarded = device == every_device;
+    const std::uint16_t type = forwarded ? forwarded_type : ethertype;
+    const unsigned index = forwarded ? 0 : if_nametoindex(device.c_str());
+    if (index == 0 && !forwarded) refuse(fmt::format("device {}", device));
     FrameSocket made;
     // Of no protocol, so nothing comes before it is bound.
     made.socket = base::Descriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made.socket) refuse("cannot open a packet socket");
     do draw(std::as_writable_bytes(std::span(&made.session, 1)));
     while (made.session == 0);
-    let_in_only(made.socket.get(), made.session);
+    let_in_only(made.socket.get(), type, forwarded ? forwarded_header_bytes : ethernet_header_bytes,
+                made.session);
     sockaddr_ll address{};
     address.sll_family = AF_PACKET;
-    address.sll_protocol = htons(ethertype);
+    address.sll_protocol = htons(type);
     address.sll_ifindex = int(index);
     if (bind(made.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         refuse(fmt::format("cannot bind a packet socket to {}", device));

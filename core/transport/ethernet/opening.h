@@ -3,9 +3,9 @@
 // has it opens them itself; for others the program torus-ethernet does, to which the system gives
 // that capability, and passes them on.
 //
-// A socket that leaves this code is bound to a device and to the type of our frames, and has a
-// filter, locked, that lets in only frames with its own session: no rank sees what is meant for
-// another process, and it cannot take the filter off.
+// A socket that leaves this code is bound to a device, or to all of them for forwarded frames, and
+// to the type of our frames, and has a filter, locked, that lets in only frames with its own
+// session: no rank sees what is meant for another process, and it cannot take the filter off.
 //
 // Any thread may call.
 #pragma once
@@ -24,6 +24,10 @@ struct FrameSocket {
     std::uint32_t session = 0;  // what its filter lets in
     std::string trouble;        // why there is no socket
 };
+
+// In the place of a device: a socket for forwarded frames (forward_program.h), which may come from
+// any device and leave by any.
+inline constexpr const char* every_device = "*";
 
 // By this process, which needs CAP_NET_RAW.
 FrameSocket open_frame_socket(const std::string& device);

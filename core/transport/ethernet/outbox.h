@@ -31,6 +31,7 @@ class Outbox {
     std::size_t kept() const { return kept_; }
     bool is_filling() const { return filled_ != 0; }
 
+    std::size_t most_bytes() const { return most_; }
     // Whether a frame has room for a record of that length at all.
     bool fits(std::size_t bytes) const { return sizeof(FrameHeader) + bytes <= most_; }
     // Room for a record in the frame that is being filled; null: it has none, or, if none is being
@@ -57,8 +58,9 @@ class Outbox {
     std::byte* filling() { return at(next_); }
     std::size_t filled() const { return filled_; }
 
-    // In front of each frame there is room for an Ethernet header, so that both are aligned to 8.
-    static constexpr std::size_t head_room = 16;
+    // In front of each frame there is room for an Ethernet header and a ForwardHeader, so that all
+    // are aligned.
+    static constexpr std::size_t head_room = 32;
 
   private:
     struct Slot {

@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "config/cable.h"
+#include "config/geometry.h"
 #include "config/settings.h"
+#include "core/transport/ethernet/forwarding.h"
 #include "core/transport/ethernet/opening.h"
 
 namespace torusmp::transport::ethernet {
@@ -16,6 +20,8 @@ using config::Settings;
 constexpr const char* by_itself = "sockets self";
 constexpr const char* by_helper = "sockets helper";
 constexpr const char* not_at_all = "sockets none";
+// "forwards d0p torusmp:1:4x4:3:1234abcd": by that device, and so called.
+constexpr std::string_view forwards = "forwards ";
 
 // What the host of an end has told; empty: nothing.
 std::string told(const CableEnd& end) {
@@ -31,24 +37,25 @@ std::string describe_way(const Settings& settings, const CableEnd& end) {
 
 }  // namespace
 
-std::vector<std::string> FrameProbe::offers(const std::vector<std::string>& /*devices*/) const {
-    switch (way_to_open()) {
-        case Way::self:
-            return {by_itself};
-        case Way::helper:
-            return {by_helper};
-        case Way::none:
-            break;
+std::vector<std::string> FrameProbe::offers(const std::vector<std::string>& devices) const {
+    const Way way = way_to_open();
+    if (way == Way::none) return {not_at_all};
+    std::vector<std::string> all{way == Way::self ? by_itself : by_helper};
+    try {
+        for (const auto& [device, program] : find_forwarding(devices))
+            if (!program.empty()) all.push_back(fmt::format("{}{} {}", forwards, device, program));
+    } catch (const std::runtime_error&) {
+        // Who cannot ask is not told that frames are forwarded.
     }
-    return {not_at_all};
+    return all;
 }
 
 void FrameProbe::check(const std::vector<std::string>& offers) const {
     for (const std::string& it : offers)
-        if (it != by_itself && it != by_helper && it != not_at_all)
-            throw config::ConfigError(
-                fmt::format("ethernet: found \"{}\", expected \"{}\", \"{}\" or \"{}\"", it,
-                            by_itself, by_helper, not_at_all));
+        if (it != by_itself && it != by_helper && it != not_at_all && !it.starts_with(forwards))
+            throw config::ConfigError(fmt::format(
+                "ethernet: found \"{}\", expected \"{}\", \"{}\", \"{}\" or \"{}(device) (name)\"",
+                it, by_itself, by_helper, not_at_all, forwards));
 }
 
 bool FrameProbe::is_there(const Settings& settings, const CableEnd& end) const {
@@ -81,9 +88,18 @@ std::optional<Trouble> FrameProbe::trouble(const Settings& settings, const Cable
 
 std::optional<Trouble> FrameProbe::trouble_forwarded(const Settings& settings,
                                                      const CableEnd& end) const {
-    return Trouble{fmt::format("frames of {} go no further than its cable",
-                               config::describe_end(settings, end)),
-                   ""};
+    if (auto none = trouble(settings, end)) return none;
+    const std::string way = fmt::format("{}{} ", forwards, config::device_of(settings, end));
+    const std::string expected = plan_name(*config::node_torus(settings), end.node);
+    const std::string host = config::host_of(settings, end);
+    std::string found;
+    for (const std::string& it : end.facts->offers.at("ethernet"))
+        if (it.starts_with(way)) found = it.substr(way.size());
+    if (found.starts_with(expected)) return std::nullopt;
+    return Trouble{found.empty() ? fmt::format("{} forwards no frames", host)
+                                 : fmt::format("{} forwards frames by {}, expected {}...", host,
+                                               found, expected),
+                   "lay it there, as root: \"torus-info netplan --forwarding --apply\""};
 }
 
 std::string FrameProbe::reason(const Settings& settings, const CableEnd& one,

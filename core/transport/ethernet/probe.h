@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the ranks of both ends of a link get packet sockets, and what to do if they do not.
+// Whether the ranks of both ends of a link get packet sockets, whether the kernels there forward
+// frames of far ranks, and what to do if they do not.
 //
 // Constant; any thread may ask.
 #pragma once

@@ -47,6 +47,16 @@ bool RingSocket::send(const std::byte* frame, std::size_t bytes) const {
     return ::send(socket_.get(), frame, bytes, MSG_DONTWAIT) == ssize_t(bytes);
 }
 
+bool RingSocket::send_by(unsigned device, const std::byte* frame, std::size_t bytes) const {
+    sockaddr_ll to{};
+    to.sll_family = AF_PACKET;
+    to.sll_ifindex = int(device);
+    std::memcpy(&to.sll_protocol, frame + ethernet_header_bytes - sizeof to.sll_protocol,
+                sizeof to.sll_protocol);
+    return ::sendto(socket_.get(), frame, bytes, MSG_DONTWAIT,
+                    reinterpret_cast<const sockaddr*>(&to), sizeof to) == ssize_t(bytes);
+}
+
 unsigned RingSocket::dropped() const {
     tpacket_stats counts{};
     socklen_t length = sizeof counts;

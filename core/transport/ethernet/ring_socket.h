@@ -27,24 +27,25 @@ class RingSocket {
     RingSocket& operator=(const RingSocket&) = delete;
 
     int descriptor() const { return socket_.get(); }
-    // Calls take(what follows the Ethernet header, bytes) for each frame that has come, at most
-    // `most`.
+    // Calls take(what follows so many bytes of headers, bytes) for each frame that has come, at
+    // most `most`.
     template <class Take>
-    void drain(int most, Take&& take) {
+    void drain(int most, std::size_t headers, Take&& take) {
         for (; most > 0; --most) {
             std::byte* const slot = ring_ + (next_ & mask_) * frame_room;
             auto& header = *reinterpret_cast<tpacket2_hdr*>(slot);
             std::atomic_ref<std::uint32_t> status(header.tp_status);
             if ((status.load(std::memory_order_acquire) & TP_STATUS_USER) == 0) return;
             ++next_;
-            if (header.tp_snaplen >= ethernet_header_bytes)
-                take(slot + header.tp_mac + ethernet_header_bytes,
-                     header.tp_snaplen - ethernet_header_bytes);
+            if (header.tp_snaplen >= headers)
+                take(slot + header.tp_mac + headers, header.tp_snaplen - headers);
             status.store(TP_STATUS_KERNEL, std::memory_order_release);
         }
     }
     // False: the device did not take it.
     bool send(const std::byte* frame, std::size_t bytes) const;
+    // By this device, if the socket is bound to none.
+    bool send_by(unsigned device, const std::byte* frame, std::size_t bytes) const;
     // Frames for which the ring had no room, since the last call.
     unsigned dropped() const;
 

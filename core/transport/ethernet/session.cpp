@@ -26,6 +26,7 @@ void Session::begin(const Secret& secret, const Greeting& own, const Greeting& t
     if (own.session == 0 || theirs.session == 0 || mtu < 256) return;
     own_session_ = own.session;
     their_session_ = theirs.session;
+    their_port_ = theirs.port;
     out_seal_ = Seal(secret, own, theirs);
     in_seal_ = Seal(secret, theirs, own);
     outbox_.size_frames(std::min<std::size_t>(mtu, most_frame_bytes) / 8 * 8);
@@ -74,13 +75,9 @@ std::uint64_t Session::take_number() {
 
 void Session::flush() {
     if (!outbox_.is_filling()) return;
-    FrameHeader header{};
-    header.session = their_session_;
-    header.kind = Kind::packets;
-    header.version = frame_version;
+    FrameHeader header = header_of(Kind::packets, outbox_.next());
     header.grants = std::exchange(granting_, 0);
     header.length = std::uint16_t(outbox_.filled() - sizeof header);
-    header.number = outbox_.next();
     std::memcpy(outbox_.filling(), &header, sizeof header);
     ++counters_.sent;
     const std::uint64_t number = outbox_.end();
@@ -110,12 +107,27 @@ bool Session::seal_and_send(std::byte* frame) {
     return true;
 }
 
-void Session::send_plain(Kind kind, std::uint64_t number) {
+FrameHeader Session::header_of(Kind kind, std::uint64_t number) const {
     FrameHeader header{};
     header.session = their_session_;
+    header.port = their_port_;
     header.number = number;
     header.kind = kind;
     header.version = frame_version;
+    return header;
+}
+
+// As long as any frame: on the way there may be a device that takes only shorter ones.
+void Session::send_probe() {
+    std::vector<std::byte> whole(Outbox::head_room + outbox_.most_bytes());
+    FrameHeader header = header_of(Kind::probe, ++probe_);
+    header.length = std::uint16_t(outbox_.most_bytes() - sizeof header);
+    std::memcpy(whole.data() + Outbox::head_room, &header, sizeof header);
+    seal_and_send(whole.data() + Outbox::head_room);
+}
+
+void Session::send_plain(Kind kind, std::uint64_t number) {
+    const FrameHeader header = header_of(kind, number);
     std::memcpy(plain_ + Outbox::head_room, &header, sizeof header);
     seal_and_send(plain_ + Outbox::head_room);
 }
@@ -175,6 +187,8 @@ int Session::take_frame(const std::byte* frame, std::size_t bytes) {
             return take(header.number, header.grants, {frame + sizeof header, header.length});
         case Kind::probe:
             send_plain(Kind::answer, header.number);
+            // The other end has begun; it may not have when this one's last probe came.
+            probe_at_ = {};
             return 0;
         case Kind::answer:
             if (path_ == Path::probing && header.number == probe_) {
@@ -289,7 +303,7 @@ void Session::fault(std::string_view why) {
 void Session::tend(Clock::time_point now) {
     if (path_ == Path::none) return;
     if (path_ == Path::probing && now >= probe_at_) {
-        send_plain(Kind::probe, ++probe_);
+        send_probe();
         probe_at_ = now + probe_wait_;
         probe_wait_ = std::min<Clock::duration>(2 * probe_wait_, longest_wait);
     }

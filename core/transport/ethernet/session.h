@@ -6,10 +6,10 @@
 // a frame, or finds the window full, or is sent while frames do not get through, goes over the
 // connection. And what was lost with a frame may be sent again in another, or over the connection.
 //
-// Frames are not trusted to get through before one has: after begin() this end sends probes, and
-// sends packets in frames from the first answer on. If nothing is confirmed although it was sent
-// again for `patience`, everything goes over the connection, and probes ask whether frames get
-// through again: the other end may only be computing.
+// Frames are not trusted to get through before one has: after begin() this end sends probes, as
+// long as the longest frame, and sends packets in frames from the first answer on. If nothing is
+// confirmed although it was sent again for `patience`, everything goes over the connection, and
+// probes ask whether frames get through again: the other end may only be computing.
 //
 // What is lost is sent again when the other end reports a gap, and by a timer, while nobody reports
 // anything. Whether the other end is alive is the connection's business.
@@ -60,14 +60,16 @@ struct Counters {
 
 class Session {
   public:
-    // Frames kept until they are confirmed; the other end's ring has room for more.
-    static constexpr unsigned window = 128;
+    // Frames kept until they are confirmed: of a link, whose ring has room for more; and of a far
+    // rank, whose ring is for all.
+    static constexpr unsigned link_window = 128, far_window = 32;
     // How often the timer sends again before everything goes over the connection.
     static constexpr int most_resends = 7;
     static constexpr std::chrono::microseconds first_wait{2000};
     static constexpr std::chrono::seconds longest_wait{1};
 
-    explicit Session(Carrier& carrier) : carrier_(carrier), outbox_(window) {}
+    explicit Session(Carrier& carrier, unsigned window = link_window)
+        : carrier_(carrier), window_(window), outbox_(window) {}
 
     // Both ends have greeted each other: frames may be tried.
     void begin(const Secret& secret, const Greeting& own, const Greeting& theirs,
@@ -95,7 +97,7 @@ class Session {
     int take_records(std::uint64_t number, CreditWord grants, ConstBytes records);
     int take_packet(std::uint64_t number, const PacketHeader& header, const std::byte* payload);
     // Whether so much has come, or in such an order, that the other end should hear of it soon.
-    bool should_confirm() const { return owed_ >= window / 4 || urgent_; }
+    bool should_confirm() const { return owed_ >= window_ / 4 || urgent_; }
     bool owes() const { return owed_ != 0; }
 
     // ---- time ----
@@ -112,6 +114,8 @@ class Session {
 
     void send_now(std::uint64_t number);
     void send_plain(Kind kind, std::uint64_t number);
+    void send_probe();
+    FrameHeader header_of(Kind kind, std::uint64_t number) const;
     bool seal_and_send(std::byte* frame);
     void hand_over(std::uint64_t number);
     void resend(std::uint64_t number);
@@ -122,11 +126,13 @@ class Session {
     void fault(std::string_view why);
 
     Carrier& carrier_;
+    const unsigned window_;
     Path path_ = Path::none;
     Seal out_seal_;
     Seal in_seal_;
     std::uint32_t own_session_ = 0;
     std::uint32_t their_session_ = 0;
+    std::uint32_t their_port_ = 0;
     Outbox outbox_;
     Inbox inbox_;
     CreditWord granting_ = 0;  // in the frame that is being filled

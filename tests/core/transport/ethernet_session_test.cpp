@@ -182,7 +182,7 @@ TEST_CASE("a silent end's ring has room for all that comes", "[ethernet]") {
         network.a().poll();
         network.step(std::chrono::milliseconds(1));
     }
-    CHECK(network.b().deepest_ring <= 2 * Session::window);
+    CHECK(network.b().deepest_ring <= 2 * Session::link_window);
     REQUIRE(all_came(network));
     check(network.b());
 }

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/transport/ethernet/forwarding.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <linux/netlink.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "base/descriptor.h"
+#include "config/geometry.h"
+
+namespace torusmp::transport::ethernet {
+namespace {
+
+using config::Settings;
+using routing::Direction;
+using routing::Torus;
+
+// By which our filter is known among those of a device: tc shows it as "pref 34998".
+constexpr std::uint32_t preference = forwarded_type;
+constexpr std::uint32_t handle = 1;
+constexpr std::uint32_t ingress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
+
+[[noreturn]] void refuse(const std::string& what, int error) {
+    const bool privilege = error == EPERM || error == EACCES;
+    throw std::runtime_error(
+        fmt::format("{}: {}{}", what, std::strerror(error), privilege ? ": root is needed" : ""));
+}
+
+// ---- bpf(2) ----
+
+// The kernel wants zeros wherever a command has no field.
+bpf_attr blank() {
+    bpf_attr what;
+    std::memset(&what, 0, sizeof what);
+    return what;
+}
+
+int bpf(int command, bpf_attr& what) {
+    return int(syscall(SYS_bpf, command, &what, sizeof what));
+}
+
+std::uint64_t address_of(const void* memory) {
+    return reinterpret_cast<std::uintptr_t>(memory);
+}
+
+base::Descriptor load(const std::vector<bpf_insn>& program) {
+    static constexpr char licence[] = "BSD";
+    static constexpr char name[] = "torusmp_forward";
+    std::string log(64 << 10, '\0');
+    bpf_attr what = blank();
+    what.prog_type = BPF_PROG_TYPE_SCHED_CLS;
+    what.insns = address_of(program.data());
+    what.insn_cnt = std::uint32_t(program.size());
+    what.license = address_of(licence);
+    std::memcpy(what.prog_name, name, sizeof name);
+    if (base::Descriptor loaded(bpf(BPF_PROG_LOAD, what)); loaded) return loaded;
+    const int error = errno;
+    if (error == EPERM || error == ENOSYS) refuse("the kernel loads no program", error);
+    // Once more, for the verifier's own words.
+    what.log_level = 1;
+    what.log_buf = address_of(log.data());
+    what.log_size = std::uint32_t(log.size());
+    if (base::Descriptor loaded(bpf(BPF_PROG_LOAD, what)); loaded) return loaded;
+    log.resize(log.find('\0'));
+    if (log.size() > 400) log.erase(0, log.size() - 400);
+    refuse(fmt::format("the kernel refuses the program that forwards frames ({})", log), error);
+}
+
+// What tc would do with a frame for those coordinates, by running the program without a device.
+int try_program(int program, const routing::Coordinates& to) {
+    std::array<std::byte, forwarded_header_bytes + sizeof(FrameHeader)> frame{};
+    const ForwardHeader header = forward_header(to);
+    std::memcpy(frame.data() + ethernet_header_bytes, &header, sizeof header);
+    bpf_attr what = blank();
+    what.test.prog_fd = std::uint32_t(program);
+    what.test.data_in = address_of(frame.data());
+    what.test.data_size_in = std::uint32_t(frame.size());
+    what.test.repeat = 1;
+    if (bpf(BPF_PROG_TEST_RUN, what) != 0)
+        refuse("the kernel does not run the program that forwards frames", errno);
+    return int(what.test.retval);
+}
+
+// Before traffic meets it: frames for the node stay, those for its neighbours go on.
+void check_program(int program, const Torus& torus, int node) {
+    const auto expect = [&](int target, int verdict) {
+        const int found = try_program(program, torus.coordinates(target));
+        if (found != verdict)
+            throw std::runtime_error(
+                fmt::format("the program that forwards frames does {} with one for node {} where "
+                            "{} is expected; nothing was changed",
+                            found, target, verdict));
+    };
+    expect(node, TC_ACT_OK);
+    for (int i = 0; i < 2 * torus.dimensions(); ++i)
+        if (const auto neighbour = torus.neighbour(node, Direction::from_index(i)))
+            expect(*neighbour, TC_ACT_REDIRECT);
+}
+
+// ---- rtnetlink(7) ----
+
+// A request about traffic control of one device.
+class Request {
+  public:
+    Request(std::uint16_t type, unsigned flags, unsigned device) {
+        head().nlmsg_type = type;
+        head().nlmsg_flags = std::uint16_t(NLM_F_REQUEST | flags);
+        head().nlmsg_len = NLMSG_LENGTH(sizeof(tcmsg));
+        about().tcm_family = AF_UNSPEC;
+        about().tcm_ifindex = int(device);
+    }
+    tcmsg& about() { return *static_cast<tcmsg*>(NLMSG_DATA(&head())); }
+    void add(std::uint16_t type, const void* data, std::size_t bytes) {
+        auto* const it = reinterpret_cast<rtattr*>(buffer_.data() + NLMSG_ALIGN(head().nlmsg_len));
+        it->rta_type = type;
+        it->rta_len = std::uint16_t(RTA_LENGTH(bytes));
+        if (bytes != 0) std::memcpy(RTA_DATA(it), data, bytes);
+        head().nlmsg_len = NLMSG_ALIGN(head().nlmsg_len) + std::uint32_t(RTA_SPACE(bytes));
+    }
+    void add(std::uint16_t type, const std::string& text) {
+        add(type, text.c_str(), text.size() + 1);
+    }
+    void add(std::uint16_t type, std::uint32_t number) { add(type, &number, sizeof number); }
+    // What add() adds until end(): inside this one.
+    std::uint32_t begin(std::uint16_t type) {
+        const std::uint32_t at = NLMSG_ALIGN(head().nlmsg_len);
+        add(type, nullptr, 0);
+        return at;
+    }
+    void end(std::uint32_t begun) {
+        reinterpret_cast<rtattr*>(buffer_.data() + begun)->rta_len =
+            std::uint16_t(head().nlmsg_len - begun);
+    }
+    nlmsghdr& head() { return *reinterpret_cast<nlmsghdr*>(buffer_.data()); }
+
+  private:
+    alignas(nlmsghdr) std::array<std::byte, 1024> buffer_{};
+};
+
+class Netlink {
+  public:
+    Netlink() : socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)) {
+        if (!socket_) refuse("cannot ask the kernel for its filters", errno);
+    }
+
+    // Returns 0, or the error.
+    int ask(Request& request, const std::function<void(const nlmsghdr&)>& on_answer = {}) {
+        if (send(socket_.get(), &request.head(), request.head().nlmsg_len, 0) < 0) return errno;
+        alignas(nlmsghdr) std::array<std::byte, 32768> buffer;
+        for (;;) {
+            const ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), 0);
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return got < 0 ? errno : EPIPE;
+            int left = int(got);
+            for (auto* it = reinterpret_cast<nlmsghdr*>(buffer.data()); NLMSG_OK(it, left);
+                 it = NLMSG_NEXT(it, left)) {
+                if (it->nlmsg_type == NLMSG_DONE) return 0;
+                if (it->nlmsg_type == NLMSG_ERROR)
+                    return -static_cast<const nlmsgerr*>(NLMSG_DATA(it))->error;
+                if (on_answer) on_answer(*it);
+            }
+        }
+    }
+
+  private:
+    base::Descriptor socket_;
+};
+
+Request filter_request(std::uint16_t type, unsigned flags, unsigned device) {
+    Request request(type, flags, device);
+    request.about().tcm_parent = ingress;
+    return request;
+}
+
+std::uint32_t filter_info() {
+    return TC_H_MAKE(preference << 16, htons(forwarded_type));
+}
+
+// The name of the program of ours that a filter runs; empty: it is another filter.
+std::string name_in(const nlmsghdr& answer) {
+    if (answer.nlmsg_type != RTM_NEWTFILTER) return "";
+    const auto* const about = static_cast<const tcmsg*>(NLMSG_DATA(&answer));
+    if (about->tcm_info != filter_info() || about->tcm_handle != handle) return "";
+    int left = int(answer.nlmsg_len - NLMSG_LENGTH(sizeof(tcmsg)));
+    const auto* it = reinterpret_cast<const rtattr*>(reinterpret_cast<const std::byte*>(about) +
+                                                     NLMSG_ALIGN(sizeof(tcmsg)));
+    for (; RTA_OK(it, left); it = RTA_NEXT(it, left)) {
+        if ((it->rta_type & NLA_TYPE_MASK) != TCA_OPTIONS) continue;
+        int inside = int(RTA_PAYLOAD(it));
+        for (const auto* option = static_cast<const rtattr*>(RTA_DATA(it)); RTA_OK(option, inside);
+             option = RTA_NEXT(option, inside)) {
+            if (option->rta_type != TCA_BPF_NAME) continue;
+            const auto* const text = static_cast<const char*>(RTA_DATA(option));
+            const std::string name(text, strnlen(text, RTA_PAYLOAD(option)));
+            return name.starts_with(name_begin) ? name : "";
+        }
+    }
+    return "";
+}
+
+std::string found_on(Netlink& kernel, unsigned device) {
+    std::string found;
+    Request request = filter_request(RTM_GETTFILTER, NLM_F_DUMP, device);
+    // A device without filters may be an error of its own kind; it has none.
+    kernel.ask(request, [&](const nlmsghdr& answer) {
+        if (std::string name = name_in(answer); !name.empty()) found = std::move(name);
+    });
+    return found;
+}
+
+void attach(Netlink& kernel, const std::string& device, unsigned number, int program,
+            const std::string& name) {
+    Request hook(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, number);
+    hook.about().tcm_parent = TC_H_CLSACT;
+    hook.about().tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0);
+    hook.add(TCA_KIND, std::string("clsact"));
+    if (const int error = kernel.ask(hook); error != 0 && error != EEXIST)
+        refuse(fmt::format("device {} takes no filters (clsact)", device), error);
+    Request filter = filter_request(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE, number);
+    filter.about().tcm_info = filter_info();
+    filter.about().tcm_handle = handle;
+    filter.add(TCA_KIND, std::string("bpf"));
+    const std::uint32_t options = filter.begin(TCA_OPTIONS);
+    filter.add(TCA_BPF_FD, std::uint32_t(program));
+    filter.add(TCA_BPF_NAME, name);
+    filter.add(TCA_BPF_FLAGS, std::uint32_t(TCA_BPF_FLAG_ACT_DIRECT));
+    filter.end(options);
+    if (const int error = kernel.ask(filter); error != 0)
+        refuse(fmt::format("device {} does not take the filter that forwards frames", device),
+               error);
+}
+
+// ---- the node's links ----
+
+struct Links {
+    std::vector<std::string> names;
+    DeviceNumbers numbers{};  // 0: that device is not there
+};
+
+Links links_of(const Settings& settings, const Torus& torus, int node) {
+    Links links;
+    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+        const auto direction = Direction::from_index(i);
+        const auto neighbour = torus.neighbour(node, direction);
+        if (!neighbour || *neighbour == node) continue;
+        const std::string name = config::link_device(settings, node, direction);
+        if (name.empty()) continue;
+        links.names.push_back(name);
+        links.numbers[std::size_t(i)] = if_nametoindex(name.c_str());
+    }
+    return links;
+}
+
+std::string expected_name(const Torus& torus, int node, const Links& links) {
+    return program_name(torus, node, forward_program(torus, node, links.numbers));
+}
+
+}  // namespace
+
+std::vector<std::string> FrameForwarding::lay(const Settings& settings, int node) const {
+    const Torus torus = *config::node_torus(settings);
+    const Links links = links_of(settings, torus, node);
+    const auto program = forward_program(torus, node, links.numbers);
+    for (const std::string& device : links.names)
+        if (if_nametoindex(device.c_str()) == 0)
+            refuse(fmt::format("device {} of node {}; nothing was changed", device, node), errno);
+    const base::Descriptor loaded = load(program);
+    check_program(loaded.get(), torus, node);
+    Netlink kernel;
+    for (const std::string& device : links.names)
+        attach(kernel, device, if_nametoindex(device.c_str()), loaded.get(),
+               program_name(torus, node, program));
+    return links.names;
+}
+
+std::vector<std::string> FrameForwarding::remove(const Settings& settings, int node) const {
+    std::vector<std::string> removed;
+    Netlink kernel;
+    for (const auto& [device, found] :
+         find_forwarding(links_of(settings, *config::node_torus(settings), node).names)) {
+        if (found.empty()) continue;
+        Request request = filter_request(RTM_DELTFILTER, NLM_F_ACK, if_nametoindex(device.c_str()));
+        request.about().tcm_info = filter_info();
+        request.about().tcm_handle = handle;
+        request.add(TCA_KIND, std::string("bpf"));
+        if (const int error = kernel.ask(request); error != 0)
+            refuse(fmt::format("cannot take the filter off device {}", device), error);
+        removed.push_back(device);
+    }
+    return removed;
+}
+
+std::vector<ForwardingDevice> find_forwarding(const std::vector<std::string>& devices) {
+    std::vector<ForwardingDevice> all;
+    Netlink kernel;
+    for (const std::string& device : devices) {
+        const unsigned number = if_nametoindex(device.c_str());
+        all.push_back({device, number == 0 ? "" : found_on(kernel, number)});
+    }
+    return all;
+}
+
+std::string FrameForwarding::trouble(const Settings& settings, int node) const {
+    const Torus torus = *config::node_torus(settings);
+    const Links links = links_of(settings, torus, node);
+    const std::string expected = expected_name(torus, node, links);
+    for (const auto& [device, found] : find_forwarding(links.names))
+        if (found != expected)
+            return found.empty()
+                       ? fmt::format("nothing is laid on {}", device)
+                       : fmt::format("{} has the program {}, expected {}", device, found, expected);
+    return "";
+}
+
+}  // namespace torusmp::transport::ethernet
