@@ -3,6 +3,8 @@
  * checked to the last bit.
  *
  *   cable_traffic all READY STOP [ROUNDS]   collectives, messages of 4 MiB and crowds of small ones
+ *   cable_traffic far READY STOP [ROUNDS]   messages of 4 MiB between opposite corners of 2x2x2:
+ *                                           relays place all that is written
  *   cable_traffic ping PEER READY STOP      8 bytes to and fro between rank 0 and PEER; prints the
  *                                           longest and the median round trip in ms
  *
@@ -92,14 +94,17 @@ static void blocks(long round, uint32_t* out, uint32_t* in) {
     if (!matches(in, bytes, root, rank, round)) wrong("scatter", round, root);
 }
 
-/* A large message from every rank to the one `shift` further on. */
-static void large(long round, uint32_t* out, uint32_t* in) {
-    const int shift = 1 + (int)(round % (size - 1));
-    const int to = (rank + shift) % size, from = (rank + size - shift) % size;
+static void exchange(long round, int to, int from, uint32_t* out, uint32_t* in) {
     fill(out, BIG, rank, to, round);
     MPI_Sendrecv(out, BIG / 4, MPI_UINT32_T, to, 1, in, BIG / 4, MPI_UINT32_T, from, 1,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!matches(in, BIG, from, rank, round)) wrong("a large message", round, from);
+}
+
+/* A large message from every rank to the one `shift` further on. */
+static void large(long round, uint32_t* out, uint32_t* in) {
+    const int shift = 1 + (int)(round % (size - 1));
+    exchange(round, (rank + shift) % size, (rank + size - shift) % size, out, in);
     const int root = (int)((round + 2) % size);
     if (rank == root) fill(in, BIG / 8, root, 0, round);
     MPI_Bcast(in, BIG / 32, MPI_UINT32_T, root, MPI_COMM_WORLD);
@@ -143,15 +148,19 @@ static void make(const char* path) {
     if (file != NULL) fclose(file);
 }
 
-static void talk(const char* ready, const char* stop, long rounds) {
+static void talk(int far, const char* ready, const char* stop, long rounds) {
     const size_t crowd_bytes = 5 * CROWD * SMALL * sizeof(uint32_t);
     const size_t bytes = BIG > crowd_bytes ? BIG : crowd_bytes;
     uint32_t *out = memory(bytes), *in = memory(bytes);
     for (long round = 0;; ++round) {
-        reductions(round);
-        blocks(round, out, in);
-        large(round, out, in);
-        crowd(round, out, in);
+        if (far) {
+            exchange(round, size - 1 - rank, size - 1 - rank, out, in);
+        } else {
+            reductions(round);
+            blocks(round, out, in);
+            large(round, out, in);
+            crowd(round, out, in);
+        }
         MPI_Barrier(MPI_COMM_WORLD);
         int stops = (rounds != 0 && round + 1 >= rounds) || access(stop, F_OK) == 0;
         MPI_Bcast(&stops, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -201,8 +210,9 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size > 1 && argc >= 4 && strcmp(argv[1], "all") == 0) {
-        talk(argv[2], argv[3], argc > 4 ? atol(argv[4]) : 0);
+    const int far = argc > 1 && strcmp(argv[1], "far") == 0;
+    if (size > 1 && argc >= 4 && (far || strcmp(argv[1], "all") == 0)) {
+        talk(far, argv[2], argv[3], argc > 4 ? atol(argv[4]) : 0);
     } else if (argc == 5 && strcmp(argv[1], "ping") == 0 && atoi(argv[2]) > 0 &&
                atoi(argv[2]) < size) {
         ping(atoi(argv[2]), argv[3], argv[4]);

@@ -92,6 +92,8 @@ def cases(wiring):
     end = wiring.ends(size - 1)[0]
     cables = f"python3 {HERE}/cases/cables.py"
     yield Case("cables", 3400, f"{cables} 20", ("cable_traffic",), ("one",), long=True)
+    if wiring.torus.dims == [2, 2, 2]:  # where no corner is the neighbour of its opposite one
+        yield Case("cables.placed", 3000, f"{cables} 4 1 far", ("cable_traffic", "torus-top"), ("one",), long=True)
     yield Case("fault.device-down", 200, f"sh {HERE}/cases/device_down.sh {end.node} {end.device} {wiring.far[end].node}",
                ("fault_rank",))
     yield Case("fault.guest-killed", 220, f"sh {HERE}/cases/guest_killed.sh {size - 1}", ("fault_rank",), ("many",))
