@@ -8,11 +8,14 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <optional>
 
 #include "base/units.h"
 #include "bench/predict/model.h"
 #include "bench/predict/routes.h"
+#include "bench/predict/schedules.h"
 #include "bench/predict/workloads.h"
 #include "config/geometry.h"
 #include "config/options.h"
@@ -25,6 +28,8 @@ using routing::Rank;
 using routing::Torus;
 
 constexpr int most_predicted_ranks = 4096;
+// Where schedules are replayed.
+constexpr int most_replayed_ranks = 1 << 16;
 // All-to-all moves so many bytes in all before it is left out, unless somebody asks for it.
 constexpr double most_of_alltoall = 1 << 27;
 
@@ -34,10 +39,34 @@ Torus torus_to_predict(const Options& options) {
     if (!nodes)
         throw config::UsageError("predict: there is no torus: expected --torus, like 8x8x16");
     Torus torus = rank_torus(settings, nodes->size() * ranks_on_a_node(settings));
-    if (torus.size() < 2 || torus.size() > most_predicted_ranks)
+    if (torus.size() < 2 || torus.size() > most_replayed_ranks)
         throw config::UsageError(fmt::format("--torus {}: found {} ranks, expected 2 to {}",
-                                             torus.describe(), torus.size(), most_predicted_ranks));
+                                             torus.describe(), torus.size(), most_replayed_ranks));
     return torus;
+}
+
+using Schedule = RouteProgram (*)(const Torus& torus, std::size_t bytes);
+// Ours, where the torus is too large for a core of each rank.
+Schedule schedule_of(const std::string& operation) {
+    if (operation == "broadcast") return tree_broadcast;
+    if (operation == "sum") return tree_sum;
+    if (operation == "scatter") return optimal_scatter;
+    return nullptr;
+}
+
+// Nobody asked for them: those that there are schedules of.
+std::vector<std::string> operations_on(const Torus& torus, const Options& options) {
+    std::vector<std::string> operations = options.operations;
+    if (torus.size() <= most_predicted_ranks) return operations;
+    const auto unknown = [](const std::string& name) { return schedule_of(name) == nullptr; };
+    const auto asked = std::find_if(operations.begin(), operations.end(), unknown);
+    if (options.operations_given && asked != operations.end())
+        throw config::UsageError(
+            fmt::format("--operation: found {} on {} ranks, expected broadcast, sum or scatter, or "
+                        "up to {} ranks",
+                        *asked, torus.size(), most_predicted_ranks));
+    std::erase_if(operations, unknown);
+    return operations;
 }
 
 Rank farthest(const Torus& torus) {
@@ -88,8 +117,8 @@ PredictedMeasure halo(const Torus& torus, Prediction& ours) {
 
 using PeerAlgorithm = std::pair<std::string, RouteProgram (*)(int ranks, std::size_t bytes)>;
 
-// Ours, the others', and ours over the best of them.
-PredictedMeasure predict_collective(const Torus& torus, const Model& model, Prediction& ours,
+// Ours, the others', and ours over the best of them. ours: null: by schedules.
+PredictedMeasure predict_collective(const Torus& torus, const Model& model, Prediction* ours,
                                     const std::string& operation, int colour, double most_bytes,
                                     const std::vector<PeerAlgorithm>& peers, int calls) {
     PredictedMeasure measure;
@@ -99,19 +128,21 @@ PredictedMeasure predict_collective(const Torus& torus, const Model& model, Pred
     for (const auto& [name, make] : peers)
         measure.columns.push_back({operation, name, "us", Column::Draw::dashes, mark += 7});
     measure.columns.push_back({operation, "ratio", "", Column::Draw::no, colour});
-    measure.figures = [=, &torus, &model, &ours](std::size_t bytes) {
+    const auto replayed = [=, &torus, &model](const RouteProgram& once) {
+        return time_on_routes(torus, model, repeated(once, torus.size(), calls)) / calls;
+    };
+    measure.figures = [=, &torus](std::size_t bytes) {
         if (double(bytes) * torus.size() * torus.size() > most_bytes)
             return std::vector<Figure>(peers.size() + 2,
                                        Figure{std::numeric_limits<double>::quiet_NaN(),
                                               std::numeric_limits<double>::quiet_NaN(),
                                               {}});
-        const double own = ours.collective(operation, "automatic", bytes, calls);
+        const double own = ours ? ours->collective(operation, "automatic", bytes, calls)
+                                : replayed(schedule_of(operation)(torus, bytes));
         std::vector<Figure> figures = {microseconds(own)};
         double best = std::numeric_limits<double>::infinity();
         for (const auto& peer : peers) {
-            const RouteProgram once = peer.second(torus.size(), bytes);
-            const double time =
-                time_on_routes(torus, model, repeated(once, torus.size(), calls)) / calls;
+            const double time = replayed(peer.second(torus.size(), bytes));
             best = std::min(best, time);
             figures.push_back(microseconds(time));
         }
@@ -122,19 +153,22 @@ PredictedMeasure predict_collective(const Torus& torus, const Model& model, Pred
 }
 
 PredictedMeasure measure_of(const std::string& name, const Options& options, const Torus& torus,
-                            const Model& model, Prediction& ours) {
+                            const Model& model, Prediction* ours) {
     const double endless = std::numeric_limits<double>::infinity();
     const auto call = [&](const std::string& operation, int colour, double most,
                           const std::vector<PeerAlgorithm>& peers) {
         return predict_collective(torus, model, ours, operation, colour, most, peers,
                                   options.calls);
     };
-    if (name == "latency") return messages(torus, ours);
-    if (name == "halo") return halo(torus, ours);
+    if (name == "latency") return messages(torus, *ours);
+    if (name == "halo") return halo(torus, *ours);
     if (name == "broadcast")
         return call("broadcast", 3, endless, {{"binomial", binomial_broadcast}});
-    if (name == "sum")
-        return call("sum", 4, endless, {{"doubling", recursive_doubling_sum}, {"ring", ring_sum}});
+    if (name == "sum") {
+        std::vector<PeerAlgorithm> peers = {{"doubling", recursive_doubling_sum}};
+        if (ours) peers.emplace_back("ring", ring_sum);  // as many messages as pairs of ranks
+        return call("sum", 4, endless, peers);
+    }
     if (name == "scatter")
         return call("scatter", 5, endless,
                     {{"one by one", scatter_one_by_one}, {"binomial", binomial_scatter}});
@@ -190,17 +224,21 @@ std::string models_text() {
 Table predict(const Options& options, Progress& progress) {
     const auto began = std::chrono::steady_clock::now();
     const Torus torus = torus_to_predict(options);
+    const auto operations = operations_on(torus, options);
     const Model model = load_model(options.model);
-    progress.step(fmt::format("the start of {} ranks", torus.size()));
-    Prediction ours(torus, model);
+    std::optional<Prediction> ours;
+    if (torus.size() <= most_predicted_ranks) {
+        progress.step(fmt::format("the start of {} ranks", torus.size()));
+        ours.emplace(torus, model);
+    }
     Table table;
-    if (options.operations == std::vector<std::string>{"wilson"}) {
+    if (operations == std::vector<std::string>{"wilson"}) {
         progress.step("wilson");
-        table = predict_wilson(torus, ours);
+        table = predict_wilson(torus, *ours);
     } else {
         std::vector<PredictedMeasure> measures;
-        for (const std::string& name : options.operations)
-            measures.push_back(measure_of(name, options, torus, model, ours));
+        for (const std::string& name : operations)
+            measures.push_back(measure_of(name, options, torus, model, ours ? &*ours : nullptr));
         for (const PredictedMeasure& measure : measures)
             table.columns.insert(table.columns.end(), measure.columns.begin(),
                                  measure.columns.end());
@@ -208,8 +246,7 @@ Table predict(const Options& options, Progress& progress) {
         for (const std::size_t bytes : options.sizes) {
             Row row{bytes, {}};
             for (std::size_t i = 0; i < measures.size(); ++i) {
-                progress.step(
-                    fmt::format("{} of {}", options.operations[i], base::format_size(bytes)));
+                progress.step(fmt::format("{} of {}", operations[i], base::format_size(bytes)));
                 const auto figures = measures[i].figures(bytes);
                 row.figures.insert(row.figures.end(), figures.begin(), figures.end());
             }
@@ -217,20 +254,30 @@ Table predict(const Options& options, Progress& progress) {
         }
         table.title = fmt::format("{}: predicted times", torus.describe());
         table.y_label = "time, us";
-        table.notes = {
-            "Ours: the library itself, all ranks in this process, in simulated time. Collectives: "
-            "from",
-            "the start of all ranks to the end of the last, for each of --calls; sizes of scatter "
-            "and",
-            "alltoall are of a block.",
+        if (ours)
+            table.notes = {
+                "Ours: the library itself, all ranks in this process, in simulated time."};
+        else
+            table.notes = {
+                fmt::format("Ours: schedules, replayed, since there are more than {} ranks: "
+                            "broadcast down a",
+                            most_predicted_ranks),
+                "tree and sum up and down, as the library does with small messages; the optimal "
+                "scatter."};
+        const char* const rest[] = {
+            "Collectives: from the start of all ranks to the end of the last, for each of --calls; "
+            "sizes of",
+            "scatter and alltoall are of a block.",
             "The others: messages that kernels route along shortest paths. Ratio: of the times, "
             "ours to",
             "the best of theirs: below 1 is ahead. -: left out, ask by --operation."};
+        table.notes.insert(table.notes.end(), std::begin(rest), std::end(rest));
     }
     table.title += fmt::format(" ({})", model.name.empty() ? options.model : model.name);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    table.notes.push_back(fmt::format("{} ranks in one process: {} packets, {:.1f} s, {} in all.",
-                                      torus.size(), ours.packets(), took.count(), resident()));
+    const std::string packets = ours ? fmt::format(" {} packets,", ours->packets()) : "";
+    table.notes.push_back(fmt::format("{} ranks in one process:{} {:.1f} s, {} in all.",
+                                      torus.size(), packets, took.count(), resident()));
     return table;
 }
 
