@@ -49,8 +49,7 @@ using Schedule = RouteProgram (*)(const Torus& torus, std::size_t bytes);
 // Ours, where the torus is too large for a core of each rank.
 Schedule schedule_of(const std::string& operation) {
     if (operation == "broadcast") return tree_broadcast;
-    if (operation == "sum") return tree_sum;
-    if (operation == "scatter") return optimal_scatter;
+    if (operation == "sum") return line_sum;
     return nullptr;
 }
 
@@ -62,7 +61,7 @@ std::vector<std::string> operations_on(const Torus& torus, const Options& option
     const auto asked = std::find_if(operations.begin(), operations.end(), unknown);
     if (options.operations_given && asked != operations.end())
         throw config::UsageError(
-            fmt::format("--operation: found {} on {} ranks, expected broadcast, sum or scatter, or "
+            fmt::format("--operation: found {} on {} ranks, expected broadcast or sum, or "
                         "up to {} ranks",
                         *asked, torus.size(), most_predicted_ranks));
     std::erase_if(operations, unknown);
@@ -259,11 +258,8 @@ Table predict(const Options& options, Progress& progress) {
                 "Ours: the library itself, all ranks in this process, in simulated time."};
         else
             table.notes = {
-                fmt::format("Ours: schedules, replayed, since there are more than {} ranks: "
-                            "broadcast down a",
-                            most_predicted_ranks),
-                "tree and sum up and down, as the library does with small messages; the optimal "
-                "scatter."};
+                "Ours: what the library does with small messages, as a schedule that is replayed,",
+                fmt::format("since there are more than {} ranks.", most_predicted_ranks)};
         const char* const rest[] = {
             "Collectives: from the start of all ranks to the end of the last, for each of --calls; "
             "sizes of",

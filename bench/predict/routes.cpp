@@ -37,7 +37,7 @@ class Replay {
             if (packet.at == packet.to)
                 arrive(packet);
             else
-                pass(packet, packet.at == packet.from ? packet.time : ready_again(packet));
+                pass(packet, packet.time + (packet.at == packet.from ? 0 : model_.kernel_forward));
         }
         double last = 0;
         int waiting = 0;
@@ -66,7 +66,6 @@ class Replay {
         Rank from, to, at;
         std::uint32_t bytes;
         bool last;                                   // of its message
-        const routing::Hop* path;                    // what is left of it, if ranks pass it on
         bool operator<(const Packet& other) const {  // the earliest on top
             return time != other.time ? time > other.time : order > other.order;
         }
@@ -78,21 +77,11 @@ class Replay {
         return double(bytes) + double(model_.link.header_bytes);
     }
 
-    // When a node between could send it on.
-    double ready_again(const Packet& packet) {
-        if (packet.path == nullptr) return packet.time + model_.kernel_forward;
-        double& free = at(packet.at).free;
-        free = std::max(free, packet.time) + model_.link.forward +
-               double(packet.bytes) * model_.link.forward_per_byte;
-        return free;
-    }
-
     // The packet leaves over its next link.
     void pass(Packet packet, double ready) {
-        const auto hop =
-            packet.path ? *packet.path++ : torus_.next_hop(packet.at, packet.to).value();
+        const auto hop = torus_.next_hop(packet.at, packet.to);
         double& line = lines_[std::size_t(packet.at) * 2 * routing::max_dimensions +
-                              std::size_t(hop.direction.index())];
+                              std::size_t(hop->direction.index())];
         double& bus = at(packet.at).bus;
         const auto& link = model_.link;
         bus = std::max(ready, bus) + on_link(packet.bytes) * link.node_gap_per_byte;
@@ -100,7 +89,7 @@ class Replay {
         const double passed = begins + on_link(packet.bytes) * link.gap_per_byte;
         const double left = std::max({passed - link.reserve * link.gap_per_byte, ready, bus});
         line = std::max({passed, bus, begins + link.gap});
-        packet.at = hop.rank;
+        packet.at = hop->rank;
         packet.time = left + link.latency;
         packet.order = ++order_;
         events_.push(packet);
@@ -116,8 +105,8 @@ class Replay {
             const std::size_t part = std::min(rest, largest_packet);
             rest -= part;
             on_links += on_link(part) * link.gap_per_byte;
-            events_.push({member.free, ++order_, from, step.to, from, std::uint32_t(part),
-                          rest == 0, step.path});
+            events_.push(
+                {member.free, ++order_, from, step.to, from, std::uint32_t(part), rest == 0});
         } while (rest > 0);
         if (step.alone) member.free += on_links;
     }

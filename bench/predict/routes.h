@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What other libraries' algorithms take in the same model as ours: plain messages between any two
 // ranks, which the kernels of the nodes between route along shortest paths. No core runs here, so
-// much larger tori fit, and ours are replayed here on those (schedules.h): ranks pass their
-// messages on.
+// much larger tori fit, and some of ours are replayed here on those (schedules.h).
 //
 // Favours the others where the model is silent: no rendezvous, no flow control, no loss.
 #pragma once
@@ -22,8 +21,6 @@ struct RouteStep {
     std::size_t bytes = 0;
     routing::Rank from = -1;
     bool alone = false;  // its message has left its first link before the rank goes on
-    // All the way to its target, where ranks pass it on; null: kernels route it.
-    const routing::Hop* path = nullptr;
 };
 // The rank's n-th step, from 0; nothing: it has ended.
 using RouteProgram = std::function<std::optional<RouteStep>(routing::Rank rank, int step)>;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/predict/schedules.h"
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "routing/steps.h"
+#include "routing/trees.h"
 
 namespace torusmp::bench {
 
@@ -28,45 +27,45 @@ std::shared_ptr<const Tree> tree_of(const Torus& torus) {
     return tree;
 }
 
-// Its steps from this one on: a message to each child.
-std::optional<RouteStep> to_children(const Tree& tree, Rank rank, int step, std::size_t bytes) {
-    const auto& children = tree.children[std::size_t(rank)];
-    if (step >= int(children.size())) return std::nullopt;
-    return RouteStep{.to = children[std::size_t(step)], .bytes = bytes};
-}
-
 }  // namespace
 
 RouteProgram tree_broadcast(const Torus& torus, std::size_t bytes) {
     return [tree = tree_of(torus), bytes](Rank rank, int step) -> std::optional<RouteStep> {
         if (rank != 0 && step-- == 0) return RouteStep{.from = tree->parent[std::size_t(rank)]};
-        return to_children(*tree, rank, step, bytes);
-    };
-}
-
-RouteProgram tree_sum(const Torus& torus, std::size_t bytes) {
-    return [tree = tree_of(torus), bytes](Rank rank, int step) -> std::optional<RouteStep> {
         const auto& children = tree->children[std::size_t(rank)];
-        if (step < int(children.size())) return RouteStep{.from = children[std::size_t(step)]};
-        step -= int(children.size());
-        if (const Rank parent = tree->parent[std::size_t(rank)]; rank != 0 && step-- == 0)
-            return RouteStep{.to = parent, .bytes = bytes, .from = parent};
-        return to_children(*tree, rank, step, bytes);
+        if (step >= int(children.size())) return std::nullopt;
+        return RouteStep{.to = children[std::size_t(step)], .bytes = bytes};
     };
 }
 
-RouteProgram optimal_scatter(const Torus& torus, std::size_t block) {
-    auto messages = routing::scatter_messages(routing::optimal_partition(torus, 0));
-    // All links of the root in turns.
-    std::stable_sort(messages.begin(), messages.end(), [](const auto& one, const auto& other) {
-        return one.release < other.release;
-    });
-    const auto order = std::make_shared<const std::vector<routing::Message>>(std::move(messages));
-    return [order, block](Rank rank, int step) -> std::optional<RouteStep> {
-        if (rank != 0) return step == 0 ? std::optional(RouteStep{.from = 0}) : std::nullopt;
-        if (step >= int(order->size())) return std::nullopt;
-        const auto& path = (*order)[std::size_t(step)].path;
-        return RouteStep{.to = path.back().rank, .bytes = block, .path = path.data()};
+RouteProgram line_sum(const Torus& torus, std::size_t bytes) {
+    return [torus, bytes](Rank rank, int step) -> std::optional<RouteStep> {
+        for (int d = torus.dimensions() - 1; d >= 0; --d) {
+            const bool ring = torus.periodic(d);
+            const int extent = torus.extent(d);
+            const int rounds = ring ? extent / 2 : extent - 1;
+            if (step >= 3 * rounds) {
+                step -= 3 * rounds;
+                continue;
+            }
+            // In round k what came from the other side in the round before goes on to each side.
+            const int k = step / 3 + 1;
+            const int here = torus.coordinates(rank)[std::size_t(d)];
+            const auto there = [&](int offset) {
+                return ring || (here + offset >= 0 && here + offset < extent);
+            };
+            const auto neighbour = [&](int sign) {
+                return torus.neighbour(rank, routing::Direction{d, sign}).value_or(-1);
+            };
+            const bool both_ways = !ring || 2 * k != extent;
+            RouteStep it{.bytes = bytes};
+            if (step % 3 == 0 && there(+1) && there(1 - k)) it.to = neighbour(+1);
+            if (step % 3 == 1 && both_ways && there(-1) && there(k - 1)) it.to = neighbour(-1);
+            if (step % 3 == 1 && there(-k)) it.from = neighbour(-1);
+            if (step % 3 == 2 && both_ways && there(+k)) it.from = neighbour(+1);
+            return it;
+        }
+        return std::nullopt;
     };
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/predict/routes.h"
+#include "bench/predict/schedules.h"
 #include "bench/predict/workloads.h"
 
 using namespace torusmp;
@@ -66,6 +67,25 @@ TEST_CASE("An alltoall of large blocks takes hardly longer than its bytes on the
     };
     CHECK(time({4}) < 1.75 * 2 * on_link);    // to both neighbours, and half each way beyond
     CHECK(time({3, 3}) < 1.5 * 3 * on_link);  // the blocks of a line of three, twice
+}
+
+TEST_CASE("A schedule that is replayed takes what the library takes that runs it") {
+    const Model model = load_model("gige-mvia");
+    for (const std::vector<int>& dims : {std::vector{4, 4, 2}, {5, 3}, {4, 8, 8}}) {
+        const auto torus = torus_of(dims);
+        Prediction library(torus, model);
+        for (const std::size_t bytes : {8, 1024}) {
+            const auto compare = [&](const char* operation, const RouteProgram& schedule) {
+                const double ours = library.collective(operation, "automatic", bytes);
+                const double replayed = time_on_routes(torus, model, schedule);
+                INFO(torus.describe() << ' ' << operation << ' ' << bytes << " B: " << ours
+                                      << " ns, replayed " << replayed);
+                CHECK(replayed == Approx(ours).epsilon(0.001));
+            };
+            compare("broadcast", tree_broadcast(torus, bytes));
+            compare("sum", line_sum(torus, bytes));
+        }
+    }
 }
 
 TEST_CASE("The peers' algorithms end on every number of ranks") {

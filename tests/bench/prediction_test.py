@@ -109,6 +109,13 @@ class Predict(Case):
         root = xml.fromstring((self.work / "b.svg").read_text())
         self.assertTrue(list(root.iter(SVG + "polyline")))
 
+    def test_schedules_are_replayed_where_no_core_of_each_rank_fits(self):
+        document, table = self.predict("--torus", "32x32x32", "--model", "gige-mvia", "--sizes", "8:8")
+        self.assertEqual([c["group"] for c in document["columns"]], ["broadcast"] * 3 + ["sum"] * 3)
+        # 48 links to the farthest rank.
+        self.assertGreater(document["rows"][0]["figures"][0]["median"], 48 * 12.5)
+        self.assertIn("replayed", table)
+
     def test_models(self):
         done = self.run_program(BENCH, "predict", "--model", "list")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -118,8 +125,10 @@ class Predict(Case):
     def test_what_it_cannot_do(self):
         for words, parts in ((["predict", "--torus", "2x2"], ["--model"]),
                              (["predict", "--model", "gige-mvia"], ["--torus"]),
-                             (["predict", "--torus", "32x32x32", "--model", "ethernet"],
-                              ["32768", "4096"]),
+                             (["predict", "--torus", "32x32x32", "--model", "ethernet", "--operation",
+                               "halo"], ["halo", "32768", "4096"]),
+                             (["predict", "--torus", "64x64x64", "--model", "ethernet"],
+                              ["262144", "65536"]),
                              (["predict", "--torus", "2", "--model", "ethernet", "--operation",
                                "scan"], ["scan", "alltoall"]),
                              (["fit"], ["files"]),
