@@ -11,6 +11,7 @@
 #include <map>
 #include <string_view>
 
+#include "programs/torus_run/daemon/rank_streams.h"
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/output.h"
 #include "programs/torus_run/streams/packing.h"
