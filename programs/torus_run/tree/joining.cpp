@@ -31,7 +31,7 @@ struct SocketName {
     const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-[[noreturn]] void refuse(const char* what) {
+[[noreturn]] void joining_failed(const char* what) {
     throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
@@ -54,7 +54,7 @@ JoinPoint::JoinPoint(const std::string& name, Loop& loop, Joined joined)
       socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     const SocketName at(name);
     if (!socket_ || bind(socket_.get(), at.get(), at.length) != 0 || listen(socket_.get(), 4) != 0)
-        refuse("a socket to join this daemon");
+        joining_failed("a socket to join this daemon");
     loop_.watch(socket_.get(), EPOLLIN, [this](auto) { accept_one(); });
 }
 
@@ -94,7 +94,7 @@ void join_daemon(const std::string& name, std::uint64_t version) {
     const base::Descriptor daemon(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     const SocketName at(name);
     if (!daemon || connect(daemon.get(), at.get(), at.length) != 0)
-        refuse("no daemon of this job runs on this host any more");
+        joining_failed("no daemon of this job runs on this host any more");
     iovec part{&version, sizeof version};
     alignas(cmsghdr) char control[CMSG_SPACE(handed_over * sizeof(int))] = {};
     msghdr message{};
@@ -109,7 +109,7 @@ void join_daemon(const std::string& name, std::uint64_t version) {
     const int ends[handed_over] = {STDIN_FILENO, STDOUT_FILENO};
     std::memcpy(CMSG_DATA(header), ends, sizeof ends);
     if (sendmsg(daemon.get(), &message, MSG_NOSIGNAL) != ssize_t(sizeof version))
-        refuse("sendmsg to the daemon");
+        joining_failed("sendmsg to the daemon");
     // Ours are closed, so that the daemon alone holds them.
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
