@@ -21,6 +21,9 @@ struct Figure {
     long calls = 0;               // so often the work was done in each; 0: not told
 };
 
+// So many colours there are; a colour and so many more is the same paint with another mark.
+inline constexpr int paints = 7;
+
 struct Column {
     enum class Draw { no, line, dashes, points };
 

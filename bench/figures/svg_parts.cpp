@@ -14,22 +14,22 @@ namespace {
 struct Paint {
     std::string_view light, dark;
 };
-constexpr std::array<Paint, 7> paints = {{{"#0072b2", "#4aa8e0"},
-                                          {"#d55e00", "#f08030"},
-                                          {"#009e73", "#20c090"},
-                                          {"#cc79a7", "#e090c0"},
-                                          {"#56b4e9", "#90d0ff"},
-                                          {"#b07d00", "#e6b020"},
-                                          {"#444444", "#c0c0c0"}}};
+constexpr std::array<Paint, paints> palette = {{{"#0072b2", "#4aa8e0"},
+                                                {"#d55e00", "#f08030"},
+                                                {"#009e73", "#20c090"},
+                                                {"#cc79a7", "#e090c0"},
+                                                {"#56b4e9", "#90d0ff"},
+                                                {"#b07d00", "#e6b020"},
+                                                {"#444444", "#c0c0c0"}}};
 // Where colours come round again, other marks tell curves apart.
 constexpr std::size_t marks = 3;
 
 // Follows the reader's choice of light or dark; where nobody chooses, light.
 std::string style() {
     std::string light, dark;
-    for (std::size_t i = 0; i < paints.size(); ++i) {
-        light += fmt::format(".c{}{{color:{}}}", i, paints[i].light);
-        dark += fmt::format(".c{}{{color:{}}}", i, paints[i].dark);
+    for (std::size_t i = 0; i < palette.size(); ++i) {
+        light += fmt::format(".c{}{{color:{}}}", i, palette[i].light);
+        dark += fmt::format(".c{}{{color:{}}}", i, palette[i].dark);
     }
     return "<style>\n"
            "text{fill:#222}.page{fill:#fff}.quiet{fill:#666}.weak{stroke:#ececec}"
@@ -94,12 +94,12 @@ std::string line_from(double x0, double y0, double x1, double y1, std::string_vi
 }
 
 std::string colour_class(std::size_t colour) {
-    return fmt::format("c{}", colour % paints.size());
+    return fmt::format("c{}", colour % palette.size());
 }
 
 std::string mark_at(double x, double y, std::size_t colour, double size) {
     const std::string classes = colour_class(colour) + " mark";
-    switch (colour / paints.size() % marks) {
+    switch (colour / palette.size() % marks) {
         case 0:
             return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" class=\"{}\"/>\n", x,
                                y, size, classes);

@@ -122,10 +122,9 @@ PredictedMeasure predict_collective(const Torus& torus, const Model& model, Pred
                                     const std::vector<PeerAlgorithm>& peers, int calls) {
     PredictedMeasure measure;
     measure.columns.push_back({operation, "torusmp", "us", Column::Draw::line, colour});
-    // The same paint with other marks.
     int mark = colour;
     for (const auto& [name, make] : peers)
-        measure.columns.push_back({operation, name, "us", Column::Draw::dashes, mark += 7});
+        measure.columns.push_back({operation, name, "us", Column::Draw::dashes, mark += paints});
     measure.columns.push_back({operation, "ratio", "", Column::Draw::no, colour});
     const auto replayed = [=, &torus, &model](const RouteProgram& once) {
         return time_on_routes(torus, model, repeated(once, torus.size(), calls)) / calls;

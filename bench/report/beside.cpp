@@ -88,7 +88,6 @@ Figure to_best(const Figure& ours, const std::vector<Figure>& theirs, bool time)
 // Behind the columns of its group. How many figures there were.
 std::size_t put_behind(Table& table, const Place& place, const Table& peers,
                        const std::vector<std::size_t>& libraries, bool in_group) {
-    constexpr int paints = 7;  // the same paint with other marks
     const Column ours = table.columns[place.column];
     std::size_t end = place.column;
     while (end < table.columns.size() && table.columns[end].group == ours.group) ++end;

@@ -249,7 +249,8 @@ void attach(Netlink& kernel, const std::string& device, unsigned number, int pro
 
 struct Links {
     std::vector<std::string> names;
-    DeviceNumbers numbers{};  // 0: that device is not there
+    std::vector<unsigned> numbers;  // of these; 0: that device is not there
+    DeviceNumbers by_direction{};
 };
 
 Links links_of(const Settings& settings, const Torus& torus, int node) {
@@ -261,13 +262,10 @@ Links links_of(const Settings& settings, const Torus& torus, int node) {
         const std::string name = config::link_device(settings, node, direction);
         if (name.empty()) continue;
         links.names.push_back(name);
-        links.numbers[std::size_t(i)] = if_nametoindex(name.c_str());
+        links.numbers.push_back(if_nametoindex(name.c_str()));
+        links.by_direction[std::size_t(i)] = links.numbers.back();
     }
     return links;
-}
-
-std::string expected_name(const Torus& torus, int node, const Links& links) {
-    return program_name(torus, node, forward_program(torus, node, links.numbers));
 }
 
 }  // namespace
@@ -275,16 +273,17 @@ std::string expected_name(const Torus& torus, int node, const Links& links) {
 std::vector<std::string> FrameForwarding::lay(const Settings& settings, int node) const {
     const Torus torus = *config::node_torus(settings);
     const Links links = links_of(settings, torus, node);
-    const auto program = forward_program(torus, node, links.numbers);
-    for (const std::string& device : links.names)
-        if (if_nametoindex(device.c_str()) == 0)
-            refuse(fmt::format("device {} of node {}; nothing was changed", device, node), errno);
+    for (std::size_t i = 0; i < links.names.size(); ++i)
+        if (links.numbers[i] == 0)
+            refuse(fmt::format("device {} of node {}; nothing was changed", links.names[i], node),
+                   ENODEV);
+    const auto program = forward_program(torus, node, links.by_direction);
+    const std::string name = program_name(torus, node, program);
     const base::Descriptor loaded = load(program);
     check_program(loaded.get(), torus, node);
     Netlink kernel;
-    for (const std::string& device : links.names)
-        attach(kernel, device, if_nametoindex(device.c_str()), loaded.get(),
-               program_name(torus, node, program));
+    for (std::size_t i = 0; i < links.names.size(); ++i)
+        attach(kernel, links.names[i], links.numbers[i], loaded.get(), name);
     return links.names;
 }
 
@@ -318,7 +317,8 @@ std::vector<ForwardingDevice> find_forwarding(const std::vector<std::string>& de
 std::string FrameForwarding::trouble(const Settings& settings, int node) const {
     const Torus torus = *config::node_torus(settings);
     const Links links = links_of(settings, torus, node);
-    const std::string expected = expected_name(torus, node, links);
+    const std::string expected =
+        program_name(torus, node, forward_program(torus, node, links.by_direction));
     for (const auto& [device, found] : find_forwarding(links.names))
         if (found != expected)
             return found.empty()

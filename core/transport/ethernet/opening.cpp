@@ -21,11 +21,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "base/capability.h"
+#include "base/passing.h"
 #include "core/transport/common/secret.h"
 #include "core/transport/ethernet/forward_program.h"
 
@@ -74,25 +76,11 @@ FrameSocket open_or_say_why(const std::string& device) {
 // Reads one answer of the helper; false: it has ended.
 bool receive_socket(int from, FrameSocket& made) {
     Passed passed{};
-    iovec part{&passed, sizeof passed};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    ssize_t got = 0;
-    do got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    if (got != ssize_t(sizeof passed)) return false;
+    auto sockets = base::take_passed(from, std::as_writable_bytes(std::span(&passed, 1)));
+    if (!sockets) return false;
     made.session = passed.session;
     made.trouble = std::string(passed.trouble.data(), strnlen(passed.trouble.data(), 124));
-    if (const cmsghdr* it = CMSG_FIRSTHDR(&message);
-        it != nullptr && it->cmsg_level == SOL_SOCKET && it->cmsg_type == SCM_RIGHTS) {
-        int descriptor = -1;
-        std::memcpy(&descriptor, CMSG_DATA(it), sizeof descriptor);
-        made.socket = base::Descriptor(descriptor);
-    }
+    if (!sockets->empty()) made.socket = std::move(sockets->front());
     return true;
 }
 
@@ -100,22 +88,9 @@ bool send_socket(int to, const FrameSocket& made) {
     Passed passed{made.session, {}};
     std::copy_n(made.trouble.data(), std::min(made.trouble.size(), passed.trouble.size() - 1),
                 passed.trouble.data());
-    iovec part{&passed, sizeof passed};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (made.socket) {
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* const it = CMSG_FIRSTHDR(&message);
-        it->cmsg_level = SOL_SOCKET;
-        it->cmsg_type = SCM_RIGHTS;
-        it->cmsg_len = CMSG_LEN(sizeof(int));
-        const int descriptor = made.socket.get();
-        std::memcpy(CMSG_DATA(it), &descriptor, sizeof descriptor);
-    }
-    return sendmsg(to, &message, MSG_NOSIGNAL) == ssize_t(sizeof passed);
+    std::vector<int> sockets;
+    if (made.socket) sockets.push_back(made.socket.get());
+    return base::pass(to, std::as_bytes(std::span(&passed, 1)), sockets);
 }
 
 std::vector<FrameSocket> ask_helper(const std::vector<std::string>& devices,

@@ -7,15 +7,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <stdexcept>
+
+#include "base/passing.h"
 
 namespace torusmp::launch {
 namespace {
 
-constexpr int handed_over = 2;
+constexpr std::size_t handed_over = 2;
 
 // In the abstract name space, which belongs to the network of the host: nothing is left behind.
 struct SocketName {
@@ -69,25 +73,12 @@ void JoinPoint::accept_one() {
     const timeval patience{1, 0};
     setsockopt(guest.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     std::uint64_t version = 0;
-    iovec part{&version, sizeof version};
-    alignas(cmsghdr) char control[CMSG_SPACE(handed_over * sizeof(int))];
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    if (recvmsg(guest.get(), &message, MSG_CMSG_CLOEXEC) != ssize_t(sizeof version)) return;
-    const cmsghdr* header = CMSG_FIRSTHDR(&message);
-    if (!header || header->cmsg_type != SCM_RIGHTS ||
-        header->cmsg_len != CMSG_LEN(handed_over * sizeof(int)))
-        return;
-    int ends[handed_over];
-    std::memcpy(ends, CMSG_DATA(header), sizeof ends);
-    base::Descriptor input(ends[0]), output(ends[1]);
+    auto ends = base::take_passed(guest.get(), std::as_writable_bytes(std::span(&version, 1)));
+    if (!ends || ends->size() != handed_over) return;
     if (version < version_) return;
     version_ = version;
     guest_ = std::move(guest);
-    joined_(std::move(input), std::move(output));
+    joined_(std::move((*ends)[0]), std::move((*ends)[1]));
 }
 
 void join_daemon(const std::string& name, std::uint64_t version) {
@@ -95,20 +86,8 @@ void join_daemon(const std::string& name, std::uint64_t version) {
     const SocketName at(name);
     if (!daemon || connect(daemon.get(), at.get(), at.length) != 0)
         joining_failed("no daemon of this job runs on this host any more");
-    iovec part{&version, sizeof version};
-    alignas(cmsghdr) char control[CMSG_SPACE(handed_over * sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(handed_over * sizeof(int));
     const int ends[handed_over] = {STDIN_FILENO, STDOUT_FILENO};
-    std::memcpy(CMSG_DATA(header), ends, sizeof ends);
-    if (sendmsg(daemon.get(), &message, MSG_NOSIGNAL) != ssize_t(sizeof version))
+    if (!base::pass(daemon.get(), std::as_bytes(std::span(&version, 1)), ends))
         joining_failed("sendmsg to the daemon");
     // Ours are closed, so that the daemon alone holds them.
     close(STDIN_FILENO);
