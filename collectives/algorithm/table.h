@@ -58,7 +58,7 @@ inline bool more_than_two(const Conditions& c) {
 
 // Small enough for the area.
 inline bool fits_area(const Conditions& c) {
-    return c.area && c.share <= Area::largest;
+    return c.area && c.share <= Area::largest(c.group.size());
 }
 
 struct AlgorithmRow {

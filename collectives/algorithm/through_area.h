@@ -81,7 +81,7 @@ class ThroughArea : public Algorithm {
         return slot->what & ~(~std::uint64_t{0} << 40);
     }
     // Of that length.
-    const std::byte* contents_of(int from, std::size_t bytes) const {
+    const std::byte* contents_of(int from, std::size_t bytes) {
         return area().contents(from, messages_->call(), bytes);
     }
     // What it has left for this member has another size than expected: the call breaks off.
@@ -104,7 +104,8 @@ class ThroughArea : public Algorithm {
     }
 
     // Adds the contributions of all members in the order in which all algorithms do, line by line
-    // of the grid and the last dimension first, to `sum`. from(member): its contribution.
+    // of the grid and the last dimension first, to `sum`. from(member): its contribution; that of
+    // the member at place 0 may be `sum` itself.
     template <class From>
     void fold_grid(const Group& grid, const Operation& operation, std::byte* sum, std::size_t count,
                    From&& from) {
@@ -132,6 +133,9 @@ class ThroughArea : public Algorithm {
     }
     void misfit(int from, const Area::Slot& slot, std::size_t expected);
 
+    void begin_sum(std::byte* sum, const std::byte* value) const {
+        if (sum != value) std::memcpy(sum, value, sum_bytes_);
+    }
     template <class From>
     void fold_lines(const Group& grid, const Operation& operation, std::byte* sum,
                     std::size_t count, int dimension, int place, From& from) {
@@ -139,7 +143,7 @@ class ThroughArea : public Algorithm {
         const int stride = grid.stride(dimension);
         const bool last = dimension + 1 == grid.dimensions();
         if (last)
-            std::memcpy(sum, value(place), sum_bytes_);
+            begin_sum(sum, value(place));
         else
             fold_lines(grid, operation, sum, count, dimension + 1, place, from);
         for (int c = 1; c < grid.extent(dimension); ++c) {

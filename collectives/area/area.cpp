@@ -59,10 +59,17 @@ bool Area::fits(const Group& group) {
            group.runtime().shared().possible();
 }
 
-// Behind the head: a line for each member, the rings, and apart from them room for contents that do
-// not fit in a slot, which costs memory only where it is used.
+// Behind the head: a line for each member, the rings, and apart from them rooms and halls for
+// contents that do not fit in a slot, which cost memory only where they are used.
 std::size_t Area::rings_bytes() const {
     return sizeof(Head) + std::size_t(size_) * (sizeof(Progress) + (mask_ + 1) * sizeof(Slot));
+}
+
+std::size_t Area::rooms_bytes() const {
+    return std::size_t(size_) * (room_mask_ + 1) * room_bytes;
+}
+std::size_t Area::halls_bytes() const {
+    return size_ > most_with_halls ? 0 : std::size_t(size_) * halls * largest(size_);
 }
 
 void Area::use(std::byte* memory) {
@@ -70,6 +77,7 @@ void Area::use(std::byte* memory) {
     progress_ = reinterpret_cast<Progress*>(memory + sizeof(Head));
     slots_ = reinterpret_cast<Slot*>(progress_ + size_);
     rooms_ = memory + rings_bytes();
+    halls_ = rooms_ + rooms_bytes();
     must_fence_ = group_.runtime().shared().must_fence();
     state_ = State::ready;
 }
@@ -84,8 +92,8 @@ void Area::open() {
         opening.setups.emplace_back();
         return await_setup();
     }
-    const std::size_t rooms = std::size_t(size_) * (room_mask_ + 1) * largest;
-    if (runtime.shared().make(*block_, rings_bytes() + rooms, size_ - 1)) {
+    const std::size_t bytes = rings_bytes() + rooms_bytes() + halls_bytes();
+    if (runtime.shared().make(*block_, bytes, size_ - 1)) {
         std::memset(block_->memory(), 0, rings_bytes());
         use(block_->memory());
     } else {
@@ -133,6 +141,33 @@ void Area::throw_away(const Setup& setup, core::Rank maker) {
     if (setup.name.length != 0) group_.runtime().shared().map(block, maker, setup.name);
 }
 
+// There are few halls, so the others must hear soon that this member is done with a call that used
+// one. Small calls in between pay nothing for that.
+void Area::used_hall(std::uint64_t call) {
+    hall_call_ = std::max(hall_call_, call);
+    say_at_ = std::min(say_at_, call);
+}
+
+// The parts of a call over hosts have the numbers behind its own.
+void Area::leave_early(std::uint64_t call) {
+    used_hall(call + Hosts::parts_inside - 1);
+}
+
+std::byte* Area::hall(int member, std::uint64_t call) {
+    used_hall(call);
+    return halls_ + (std::size_t(member) * halls + call % halls) * largest(size_);
+}
+
+std::byte* Area::claim_hall(std::uint64_t call) {
+    if (call >= active_.front() + halls) return nullptr;
+    std::uint64_t& slot = written_[call & mask_];
+    std::uint64_t& before = hall_written_[call % halls];
+    const std::uint64_t last = std::max(slot, before);
+    if (last > others_done_ && !others_are_past(last)) return nullptr;
+    slot = before = call;
+    return hall(member_, call);
+}
+
 void Area::leave_one(std::uint64_t call) {
     const bool oldest = active_.front() == call;
     active_.erase(std::find(active_.begin(), active_.end(), call));
@@ -148,12 +183,13 @@ void Area::leave_one(std::uint64_t call) {
     state_ = State::closed;
 }
 
-// Others learn it some calls at a time. That is soon enough for them: who waits for a slot waits
-// for calls of a whole ring ago, and each member begins this call, too.
+// Others learn it some calls at a time, unless halls are used. That is soon enough for them: who
+// waits for a slot waits for calls of a whole ring ago, and each member begins this call, too.
 void Area::say_done(std::uint64_t call) {
     if (call < say_at_ || state_ != State::ready || !block_->usable()) return;
     const std::uint64_t step = (room_mask_ + 1) / 2;
     say_at_ = (call / step + 1) * step;
+    if (hall_call_ > call) say_at_ = std::min(say_at_, hall_call_);
     progress_[member_].done.store(call, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (int word = 0; word < words_; ++word) {

@@ -16,6 +16,7 @@
 // group. Used under the Runtime's lock, but for its making and its end.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -32,13 +33,21 @@ class Group;
 
 class Area {
   public:
-    // What fits beside a stamp, and what fits at all.
+    // What fits beside a stamp.
     static constexpr std::size_t inline_bytes = 112;
-    static constexpr std::size_t largest = 4096;
     static constexpr int most_members = 256;
     // Longer contents have rooms of their own beside the slots. They are few, so that the memory at
     // work stays in the cache.
+    static constexpr std::size_t room_bytes = 4096;
     static constexpr unsigned most_rooms = 16;
+    // And still longer ones have halls, where members are few: for a root with a block for each.
+    static constexpr unsigned halls = 2;
+    static constexpr int most_with_halls = 16;
+    // What fits at all.
+    static std::size_t largest(int members) {
+        const int shares = std::min(members - 1, most_shares);
+        return members > most_with_halls ? room_bytes : std::size_t(shares) * hall_share;
+    }
 
     struct alignas(128) Slot {
         std::atomic<std::uint64_t> stamp;  // the call whose contents these are
@@ -86,10 +95,18 @@ class Area {
             leave_one(call);
     }
 
+    // Before leave(), of a call that has failed: how far the others came is not known.
+    void leave_early(std::uint64_t call);
+
     // ---- of calls that have begun, once the area is there ----
     // Where this member's contents for a call go; null: the others are not done with what stands
     // there, or a call of ours that is still under way may want that slot first.
+    //
+    // Contents beyond room_bytes: all members leave some in this call, or read them with
+    // contents(). They are done soon after.
     std::byte* claim(std::uint64_t call, std::size_t bytes) {
+        if (bytes > room_bytes) [[unlikely]]
+            return claim_hall(call);
         if (call > active_.front() + (bytes > inline_bytes ? room_mask_ : mask_)) return nullptr;
         std::uint64_t& written = written_[call & mask_];
         if (written > others_done_ && !others_are_past(written)) return nullptr;
@@ -128,9 +145,11 @@ class Area {
         __builtin_prefetch(&slot_of(member, (call + calls_ahead) & mask_));
         return &slot;
     }
-    std::byte* contents(int member, std::uint64_t call, std::size_t bytes) const {
+    std::byte* contents(int member, std::uint64_t call, std::size_t bytes) {
         if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
-        return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * largest;
+        if (bytes > room_bytes) [[unlikely]]
+            return hall(member, call);
+        return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes;
     }
 
     // See core::Task::set_asleep().
@@ -140,6 +159,9 @@ class Area {
     // A line from another core takes as long as several calls: those of calls to come are fetched
     // in time, if they have been written.
     static constexpr unsigned calls_ahead = 4;
+    // Of a hall, for each other member; of those there are most, somewhat less.
+    static constexpr std::size_t hall_share = 64 * 1024;
+    static constexpr int most_shares = 7;
 
     enum class State { closed, opening, ready, absent };
     struct Setup;
@@ -161,6 +183,11 @@ class Area {
     void throw_away(const Setup& setup, core::Rank maker);
     void use(std::byte* memory);
     std::size_t rings_bytes() const;
+    std::size_t rooms_bytes() const;
+    std::size_t halls_bytes() const;
+    std::byte* claim_hall(std::uint64_t call);
+    std::byte* hall(int member, std::uint64_t call);
+    void used_hall(std::uint64_t call);
     void leave_one(std::uint64_t call);
     bool others_are_past(std::uint64_t call);
     bool look_past(std::uint64_t call);
@@ -195,12 +222,15 @@ class Area {
     Head* head_ = nullptr;
     Progress* progress_ = nullptr;  // by member
     std::byte* rooms_ = nullptr;
+    std::byte* halls_ = nullptr;
     std::optional<core::SharedBlock> block_;  // always, while this lives
     std::unique_ptr<Opening> opening_;
 
-    // By slot of the own ring, and by room: the call for which it was last used.
+    // By slot of the own ring, by room and by hall: the call for which it was last used.
     std::vector<std::uint64_t> written_;
     std::vector<std::uint64_t> room_written_;
+    std::array<std::uint64_t, halls> hall_written_{};
+    std::uint64_t hall_call_ = 0;        // the last one of which this member has used a hall
     std::uint64_t others_done_ = 0;      // all others are, at least, as far as seen
     std::vector<std::uint64_t> active_;  // calls that have begun, in order
     std::uint64_t newest_ = 0;

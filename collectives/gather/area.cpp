@@ -31,7 +31,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
 
     bool give() {
-        if (call_.out_bytes <= Area::largest)
+        if (call_.out_bytes <= Area::room_bytes)
             return leave_copy_for(call_.root, call_.out, call_.out_bytes);
         if (!has_left()) {
             if (claim(0) == nullptr) return false;

@@ -15,10 +15,11 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
   private:
     bool move() override {
         if (call_.bytes == 0) return true;
-        if (!leave_copy_for_all(call_.values, call_.bytes) || !all_left(call_.bytes)) return false;
         const std::size_t own = call_.sizes[std::size_t(member())];
         const std::size_t offset = call_.offsets[std::size_t(member())];
-        if (own == 0) return true;
+        if (!leave_copy_for_all(call_.values, call_.bytes)) return false;
+        if (own == 0) return true;  // nobody is waited for
+        if (!all_left(call_.bytes)) return false;
         const Operation& operation = call_.operation;
         // What is added up: the own block, or all where the operation must see it at once.
         const std::size_t begin = operation.whole ? 0 : offset;

@@ -50,7 +50,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             stride = length_bytes + Scratch::rounded(stride);
             word = stride | uneven;
         }
-        const bool fits = stride <= Area::largest / others;
+        const bool fits = stride <= Area::largest(size()) / others;
         std::byte* at = claim(fits ? stride * others : 0);
         if (at == nullptr) return false;
         if (!fits) {

@@ -147,7 +147,10 @@ bool Schedule::advance() {
     if (!finished) return false;
     messages_.use_none();
     if (Area* const area = messages_.area()) {
-        if (!nested_) area->leave(messages_.call());
+        if (!nested_) {
+            if (failed()) area->leave_early(messages_.call());
+            area->leave(messages_.call());
+        }
         messages_.use_area(nullptr, 0);
     }
     if (entered_) group().ledger().leave(messages_.tag());
