@@ -38,6 +38,8 @@ class ThroughArea : public Algorithm {
     int size() const { return group().size(); }
     int member() const { return group().member(); }
 
+    // How long contents may be.
+    std::size_t largest() const { return area().largest(); }
     // Room in our slot; null: not yet.
     std::byte* claim(std::size_t bytes) { return area().claim(messages_->call(), bytes); }
     // What was put there is for one member, or for all.

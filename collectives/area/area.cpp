@@ -13,6 +13,7 @@ namespace torusmp::collectives {
 struct Area::Setup {
     core::SharedMemory::Name name;  // length 0: there is none
     std::uint64_t before;           // areas with that tag
+    std::uint64_t largest;
 };
 
 // The messages by which it is made.
@@ -36,6 +37,7 @@ Area::Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before)
       member_(group.member()),
       size_(group.size()),
       words_((group.size() + 63) / 64),
+      largest_(hall_bytes(group.size(), slots)),
       written_(slots, 0),
       room_written_(room_mask_ + 1, 0) {
     const auto lock = group.runtime().lock();
@@ -68,18 +70,21 @@ std::size_t Area::rings_bytes() const {
 std::size_t Area::rooms_bytes() const {
     return std::size_t(size_) * (room_mask_ + 1) * room_bytes;
 }
-std::size_t Area::halls_bytes() const {
-    return size_ > most_with_halls ? 0 : std::size_t(size_) * halls * largest(size_);
-}
 
-void Area::use(std::byte* memory) {
+void Area::use(std::byte* memory, std::size_t largest) {
     head_ = reinterpret_cast<Head*>(memory);
     progress_ = reinterpret_cast<Progress*>(memory + sizeof(Head));
     slots_ = reinterpret_cast<Slot*>(progress_ + size_);
     rooms_ = memory + rings_bytes();
     halls_ = rooms_ + rooms_bytes();
     must_fence_ = group_.runtime().shared().must_fence();
+    largest_ = largest;
     state_ = State::ready;
+}
+
+void Area::do_without() {
+    largest_ = 0;
+    state_ = State::absent;
 }
 
 void Area::open() {
@@ -92,17 +97,19 @@ void Area::open() {
         opening.setups.emplace_back();
         return await_setup();
     }
-    const std::size_t bytes = rings_bytes() + rooms_bytes() + halls_bytes();
-    if (runtime.shared().make(*block_, bytes, size_ - 1)) {
-        std::memset(block_->memory(), 0, rings_bytes());
-        use(block_->memory());
-    } else {
-        state_ = State::absent;
-    }
+    const std::size_t least = rings_bytes() + rooms_bytes();
+    const std::size_t with_halls = least + std::size_t(size_) * halls * largest_;
+    if (runtime.shared().make(*block_, with_halls, size_ - 1))
+        use(block_->memory(), largest_);
+    else if (runtime.shared().make(*block_, least, size_ - 1))
+        use(block_->memory(), room_bytes);
+    else
+        do_without();
+    if (largest_ != 0) std::memset(block_->memory(), 0, rings_bytes());
     for (const core::Rank rank : group_.members()) {
         if (rank == maker) continue;
-        Setup& setup = opening.setups.emplace_back(Setup{{}, before_});
-        if (possible()) setup.name = runtime.shared().name_for(*block_, rank);
+        Setup& setup = opening.setups.emplace_back(Setup{{}, before_, largest_});
+        if (largest_ != 0) setup.name = runtime.shared().name_for(*block_, rank);
         runtime.send(opening.sends.emplace_back(), {&setup, sizeof setup}, rank, group_.context(),
                      tag_);
     }
@@ -128,9 +135,9 @@ bool Area::settle() {
         await_setup();
     }
     if (setup.name.length != 0 && group_.runtime().shared().map(*block_, maker, setup.name))
-        use(block_->memory());
+        use(block_->memory(), std::size_t(setup.largest));
     else
-        state_ = State::absent;
+        do_without();
     opening_.reset();
     return true;
 }
@@ -155,7 +162,7 @@ void Area::leave_early(std::uint64_t call) {
 
 std::byte* Area::hall(int member, std::uint64_t call) {
     used_hall(call);
-    return halls_ + (std::size_t(member) * halls + call % halls) * largest(size_);
+    return halls_ + (std::size_t(member) * halls + call % halls) * largest_;
 }
 
 std::byte* Area::claim_hall(std::uint64_t call) {

@@ -40,13 +40,13 @@ class Area {
     // work stays in the cache.
     static constexpr std::size_t room_bytes = 4096;
     static constexpr unsigned most_rooms = 16;
-    // And still longer ones have halls, where members are few: for a root with a block for each.
+    // And still longer ones have halls, unless there is no memory for them. Each is so long that
+    // all together do not exceed a limit.
     static constexpr unsigned halls = 2;
-    static constexpr int most_with_halls = 16;
-    // What fits at all.
-    static std::size_t largest(int members) {
-        const int shares = std::min(members - 1, most_shares);
-        return members > most_with_halls ? room_bytes : std::size_t(shares) * hall_share;
+    static std::size_t hall_bytes(int members, unsigned slots) {
+        const std::size_t all = slots == slots_of_one ? most_in_halls / 8 : most_in_halls;
+        const std::size_t even = all / halls / std::size_t(members);
+        return std::min(longest_hall, even / room_bytes * room_bytes);
     }
 
     struct alignas(128) Slot {
@@ -75,8 +75,9 @@ class Area {
     // Whether groups like this one can have areas.
     static bool fits(const Group& group);
 
-    // False: there is no memory for it. The same on all members once it is settled.
-    bool possible() const { return state_ != State::absent; }
+    // How long contents may be; 0: there is no memory for an area. The same on all members once it
+    // is settled, until then what is hoped for.
+    std::size_t largest() const { return largest_; }
     // Whether it is known if there is an area. The first to ask begins to make it.
     bool settled() { return state_ == State::ready || state_ == State::absent || settle(); }
 
@@ -159,9 +160,8 @@ class Area {
     // A line from another core takes as long as several calls: those of calls to come are fetched
     // in time, if they have been written.
     static constexpr unsigned calls_ahead = 4;
-    // Of a hall, for each other member; of those there are most, somewhat less.
-    static constexpr std::size_t hall_share = 64 * 1024;
-    static constexpr int most_shares = 7;
+    static constexpr std::size_t longest_hall = 1024 * 1024;
+    static constexpr std::size_t most_in_halls = 32 * 1024 * 1024;
 
     enum class State { closed, opening, ready, absent };
     struct Setup;
@@ -181,10 +181,10 @@ class Area {
     void open();
     void await_setup();
     void throw_away(const Setup& setup, core::Rank maker);
-    void use(std::byte* memory);
+    void use(std::byte* memory, std::size_t largest);
+    void do_without();
     std::size_t rings_bytes() const;
     std::size_t rooms_bytes() const;
-    std::size_t halls_bytes() const;
     std::byte* claim_hall(std::uint64_t call);
     std::byte* hall(int member, std::uint64_t call);
     void used_hall(std::uint64_t call);
@@ -217,6 +217,7 @@ class Area {
     const int size_;
     const int words_;
     State state_ = State::closed;
+    std::size_t largest_;
     bool must_fence_ = true;
     Slot* slots_ = nullptr;
     Head* head_ = nullptr;
