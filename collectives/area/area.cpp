@@ -38,8 +38,8 @@ Area::Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before)
       size_(group.size()),
       words_((group.size() + 63) / 64),
       largest_(hall_bytes(group.size(), slots)),
-      written_(slots, 0),
-      room_written_(room_mask_ + 1, 0) {
+      uses_(slots),
+      room_uses_(room_mask_ + 1) {
     const auto lock = group.runtime().lock();
     block_.emplace(group.runtime().shared());
 }
@@ -148,31 +148,35 @@ void Area::throw_away(const Setup& setup, core::Rank maker) {
     if (setup.name.length != 0) group_.runtime().shared().map(block, maker, setup.name);
 }
 
-// There are few halls, so the others must hear soon that this member is done with a call that used
-// one. Small calls in between pay nothing for that.
-void Area::used_hall(std::uint64_t call) {
+std::byte* Area::hall(int member, std::uint64_t call) const {
+    return halls_ + (std::size_t(member) * halls + call % halls) * largest_;
+}
+
+std::byte* Area::claim_hall(std::uint64_t call, int reader) {
+    if (call >= active_.front() + halls) return nullptr;
+    Use& use = uses_[call & mask_];
+    if (!is_past(use) && !look_past(use)) return nullptr;
+    Use& before = hall_uses_[call % halls];
+    if (!is_past(before) && !look_past(before)) return nullptr;
+    use = before = {call, reader};
+    return hall(member_, call);
+}
+
+// There are few halls, so their writers must hear soon that this reader is done. Small calls in
+// between pay nothing for that.
+std::byte* Area::look_into_hall(int member, std::uint64_t call) {
+    tell_soon(call);
+    return hall(member, call);
+}
+
+void Area::tell_soon(std::uint64_t call) {
     hall_call_ = std::max(hall_call_, call);
     say_at_ = std::min(say_at_, call);
 }
 
 // The parts of a call over hosts have the numbers behind its own.
 void Area::leave_early(std::uint64_t call) {
-    used_hall(call + Hosts::parts_inside - 1);
-}
-
-std::byte* Area::hall(int member, std::uint64_t call) {
-    used_hall(call);
-    return halls_ + (std::size_t(member) * halls + call % halls) * largest_;
-}
-
-std::byte* Area::claim_hall(std::uint64_t call) {
-    if (call >= active_.front() + halls) return nullptr;
-    std::uint64_t& slot = written_[call & mask_];
-    std::uint64_t& before = hall_written_[call % halls];
-    const std::uint64_t last = std::max(slot, before);
-    if (last > others_done_ && !others_are_past(last)) return nullptr;
-    slot = before = call;
-    return hall(member_, call);
+    tell_soon(call + Hosts::parts_inside - 1);
 }
 
 void Area::leave_one(std::uint64_t call) {
@@ -206,24 +210,30 @@ void Area::say_done(std::uint64_t call) {
     }
 }
 
-bool Area::look_past(std::uint64_t call) {
-    std::uint64_t least = ~std::uint64_t{0};
+bool Area::see(const Use& use) {
+    const auto done = [this](int member) {
+        return progress_[member].done.load(std::memory_order_acquire);
+    };
+    if (use.reader != all) {
+        reader_ = use.reader;
+        reader_done_ = done(reader_);
+        return use.call <= reader_done_;
+    }
+    all_done_ = ~std::uint64_t{0};
     for (int member = 0; member < size_; ++member)
-        if (member != member_)
-            least = std::min(least, progress_[member].done.load(std::memory_order_acquire));
-    others_done_ = least;
-    return least >= call;
+        if (member != member_) all_done_ = std::min(all_done_, done(member));
+    return use.call <= all_done_;
 }
 
-bool Area::others_are_past(std::uint64_t call) {
+bool Area::look_past(const Use& use) {
     auto& starved = head_->starved[std::size_t(member_ / 64)];
     const std::uint64_t bit = std::uint64_t{1} << (member_ % 64);
-    bool past = look_past(call);
+    bool past = see(use);
     if (!past && !starved_) {
         starved.fetch_or(bit, std::memory_order_seq_cst);
         starved_ = true;
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        past = look_past(call);
+        past = see(use);
     }
     if (past && starved_) {
         starved.fetch_and(~bit, std::memory_order_relaxed);

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its block, if it is small, where the root takes it. A larger one it sends,
 // and says so there, since the root does not know how long it is.
-#include <algorithm>
-
 #include "collectives/algorithm/through_area.h"
 #include "collectives/gather/gather.h"
 
 namespace torusmp::collectives::gather {
 namespace {
-
-// Longer blocks of two members are sent: one copy less.
-constexpr std::size_t two_most = 256 * 1024;
 
 // What a member says instead of the length of its block.
 constexpr std::uint64_t sends = std::uint64_t{1} << 33;
@@ -35,16 +30,11 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         return !failed();
     }
 
-    // Others than the root and this member may leave little or nothing, see Area::claim().
-    std::size_t most() const {
-        return size() == 2 ? std::min(two_most, largest()) : Area::room_bytes;
-    }
-
     bool give() {
-        if (call_.out_bytes <= most())
+        if (call_.out_bytes <= most_left())
             return leave_copy_for(call_.root, call_.out, call_.out_bytes);
         if (!has_left()) {
-            if (claim(0) == nullptr) return false;
+            if (claim_for(call_.root, 0) == nullptr) return false;
             use_requests(1, 0);
             send(0, call_.own_block(), group().rank_of(call_.root));
             leave_for(call_.root, sends);

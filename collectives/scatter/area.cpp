@@ -15,8 +15,6 @@ constexpr std::uint64_t uneven = std::uint64_t{1} << 32;
 constexpr std::uint64_t sends = std::uint64_t{1} << 33;
 constexpr std::size_t length_bytes = 16;  // keeps blocks aligned
 
-constexpr std::size_t host_most = 256 * 1024;
-
 class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
   public:
     using AlgorithmOf::AlgorithmOf;
@@ -52,8 +50,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             stride = length_bytes + Scratch::rounded(stride);
             word = stride | uneven;
         }
-        const bool fits = stride <= most() / others;
-        std::byte* at = claim(fits ? stride * others : 0);
+        const bool fits = stride <= most_left() / others;
+        std::byte* at = claim_for_all(fits ? stride * others : 0);
         if (at == nullptr) return false;
         if (!fits) {
             send_blocks();
@@ -72,11 +70,6 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         }
         leave_for_all(word);
         return true;
-    }
-    // Of all blocks together. With a core for each member longer ones gain by being copied once.
-    std::size_t most() const {
-        return group().situation() == Situation::crowded ? largest()
-                                                         : std::min(host_most, largest());
     }
     void send_blocks() {
         use_requests(std::size_t(size()), 0);

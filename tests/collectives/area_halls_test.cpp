@@ -3,12 +3,14 @@
 // must say soon that they are done with them, whatever else they call and however calls end.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
 #include <vector>
 
 #include "collectives/area/area.h"
+#include "collectives/gather/gather.h"
 #include "collectives/reduce/reduce.h"
 #include "collectives/scatter/scatter.h"
 #include "collectives/simulated_group.h"
@@ -24,15 +26,20 @@ Wanted area_of(const AlgorithmTable& table) {
     return named(table, "area");
 }
 
-// One call of all members, which is a broadcast, a scatter or a sum by its number.
+// One call of all members, which is a broadcast, a scatter, a sum or a gather by its number. In the
+// gather only members with even numbers have much.
 class MixedCall {
   public:
     MixedCall(int number, std::size_t bytes)
         : number_(number), bytes_(bytes / sizeof(float) * sizeof(float)) {
-        for (auto& values : values_) values.resize(bytes_ / sizeof(float) * members);
-        for (std::size_t m = 0; m < members; ++m)
+        for (auto& values : values_) values.resize(count() * members);
+        for (std::size_t m = 0; m < members; ++m) {
             for (std::size_t i = 0; i < values_[m].size(); ++i)
-                values_[m][i] = kind() == 2 || int(m) == root() ? value(m, i) : -1;
+                values_[m][i] = kind() >= 2 || int(m) == root() ? value(m, i) : -1;
+            sizes_[m] = m % 2 == 0 ? bytes_ : std::min(bytes_, sizeof(float));
+            offsets_[m] = m * bytes_;
+        }
+        gathered_.resize(count() * members, -1);
     }
     void start(Group& group) {
         float* const values = values_[std::size_t(group.member())].data();
@@ -43,30 +50,42 @@ class MixedCall {
             float* const in = group.member() == root() ? nullptr : values;
             scatters_.emplace_back(group).start(in, bytes_, values, Blocks::even(bytes_), root(),
                                                 area_of(scatter::algorithms()));
-        } else {
-            sums_.emplace_back(group).start(values, bytes_ / sizeof(float), float_sum,
+        } else if (kind() == 2) {
+            sums_.emplace_back(group).start(values, count(), float_sum,
                                             area_of(allreduce::algorithms()));
+        } else {
+            const auto member = std::size_t(group.member());
+            gathers_.emplace_back(group).start(
+                group.member() == root() ? gathered_.data() : nullptr,
+                Blocks::each(sizes_, offsets_), values, sizes_[member], root(),
+                area_of(gather::algorithms()));
         }
     }
     bool right() const {
         for (std::size_t m = 0; m < members; ++m)
-            for (std::size_t i = 0; i < bytes_ / sizeof(float); ++i)
-                if (values_[m][i] != expected(m, i)) return false;
+            for (std::size_t i = 0; i < count(); ++i)
+                if (found(m, i) != expected(m, i)) return false;
         return true;
     }
-    bool ended_well() const { return well(broadcasts_) && well(scatters_) && well(sums_); }
+    bool ended_well() const {
+        return well(broadcasts_) && well(scatters_) && well(sums_) && well(gathers_);
+    }
 
   private:
-    int kind() const { return number_ % 3; }
-    int root() const { return number_ / 3 % members; }
+    int kind() const { return number_ % 4; }
+    int root() const { return number_ / 4 % members; }
+    std::size_t count() const { return bytes_ / sizeof(float); }
+    float found(std::size_t member, std::size_t i) const {
+        return kind() == 3 ? gathered_[member * count() + i] : values_[member][i];
+    }
     float value(std::size_t member, std::size_t i) const {
         return float(number_ % 100 + 1000 * int(member) + int(i % 800));
     }
     float expected(std::size_t member, std::size_t i) const {
         const auto root = std::size_t(this->root());
         if (kind() == 0) return value(root, i);
-        if (kind() == 1)
-            return value(root, member == root ? i : i + member * bytes_ / sizeof(float));
+        if (kind() == 1) return value(root, member == root ? i : i + member * count());
+        if (kind() == 3) return i < sizes_[member] / sizeof(float) ? value(member, i) : -1;
         float sum = 0;
         for (std::size_t m = 0; m < members; ++m) sum += value(m, i);
         return sum;
@@ -81,9 +100,12 @@ class MixedCall {
     int number_;
     std::size_t bytes_;
     std::array<std::vector<float>, members> values_;
+    std::array<std::size_t, members> sizes_{}, offsets_{};  // of a gather
+    std::vector<float> gathered_;
     std::deque<Broadcast> broadcasts_;
     std::deque<Scatter> scatters_;
     std::deque<Allreduce> sums_;
+    std::deque<Gather> gathers_;
 };
 
 TEST_CASE("contents of every length come round their places, in calls that overlap") {
