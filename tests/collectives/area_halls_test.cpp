@@ -111,9 +111,10 @@ class MixedCall {
 TEST_CASE("contents of every length come round their places, in calls that overlap") {
     const std::size_t most = Area::hall_bytes(members, Area::slots_of(members));
     REQUIRE(most > Area::room_bytes);
-    const std::array<std::size_t, 9> sizes{8, Area::room_bytes, 112, 5000, most / 3, 400, most,
-                                           0, most + 4};
-    constexpr int calls = 200;
+    const std::array<std::size_t, 12> sizes{
+        8,   Area::room_bytes, 112,  5000,  400, Area::room_bytes + 4, 80'000, 0,
+        200, 20'000,           9000, 30'000};
+    constexpr int calls = 150;
     const std::uint64_t seed = GENERATE(range(1, 6));
     std::vector<std::unique_ptr<Group>> groups;
     std::deque<MixedCall> mixed;
@@ -121,7 +122,9 @@ TEST_CASE("contents of every length come round their places, in calls that overl
     for (int m = 0; m < members; ++m)
         groups.push_back(std::make_unique<Group>(job[m], all_ranks(job), 7));
     for (int i = 0; i < calls; ++i)
-        mixed.emplace_back(i, sizes[std::size_t(job.random().below(sizes.size()))]);
+        mixed.emplace_back(i, i == 60   ? most
+                              : i == 61 ? most + 4
+                                        : sizes[std::size_t(job.random().below(sizes.size()))]);
     std::array<int, members> next{};
     for (int left = members * calls; left > 0;) {
         const auto member = std::size_t(job.random().below(members));
