@@ -76,12 +76,14 @@ void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, C
     if (interface_.options_.checksum && framed.stamp == 0)
         framed.stamp = tcp::checksum_of(framed, front, payload);
     const bool at_once = sends_at_once();
+    const bool corked = std::exchange(corked_, false);
     if (session_.send(framed, front, payload, at_once)) [[likely]] {
         if (!at_once) interface_.make_dirty(*this);
         return;
     }
     const NoteHeader note{.kind = Note::number, .number = session_.take_number()};
     connection_.send_note(bytes_of(note), {});
+    if (corked) connection_.cork();
     connection_.send_parts(header, front, payload);
 }
 
@@ -91,11 +93,6 @@ std::byte* EthernetChannel::reserve(int /*virtual_channel*/, std::size_t /*bytes
 
 void EthernetChannel::commit(const PacketHeader& header) {
     send_parts(header, {}, {reserved_.get(), header.length});
-}
-
-void EthernetChannel::cork() {
-    corked_ = true;
-    connection_.cork();
 }
 
 void EthernetChannel::grant(CreditWord credits) {
