@@ -334,8 +334,8 @@ std::string EthernetInterface::statistics() const {
 void EthernetInterface::prepare_sleep() {
     flush_dirty();
     connections_.prepare_sleep();
-    if (std::exchange(is_alarm_set_, false)) alarm_.silence();
     const auto now = Clock::now();
+    if (alarm_.is_due(now)) alarm_.silence();
     tend(now);
     auto due = Clock::time_point::max();
     bool owes = false;
@@ -353,10 +353,7 @@ void EthernetInterface::prepare_sleep() {
         confirm_at_ = Clock::time_point::max();
     }
     due = std::min(due, confirm_at_);
-    if (due != Clock::time_point::max()) {
-        alarm_.set(due);
-        is_alarm_set_ = true;
-    }
+    alarm_.set(due);
     // The next poll must include the connections.
     look_mask_ = 0;
 }

@@ -102,9 +102,13 @@ bool Session::seal_and_send(std::byte* frame) {
     std::uint16_t length = 0;
     std::memcpy(&length, frame + offsetof(FrameHeader, length), sizeof length);
     if (!carrier_.send_frame(frame, sizeof(FrameHeader) + length)) return false;
-    owed_ = 0;
-    urgent_ = false;
+    all_is_said();
     return true;
+}
+
+void Session::all_is_said() {
+    owed_ = 0;
+    awaited_ = urgent_ = false;
 }
 
 FrameHeader Session::header_of(Kind kind, std::uint64_t number) const {
@@ -135,8 +139,7 @@ void Session::send_plain(Kind kind, std::uint64_t number) {
 void Session::confirm() {
     if (path_ == Path::none || (owed_ == 0 && !urgent_)) return;
     send_plain(Kind::confirmation, 0);
-    owed_ = 0;  // even if the device took nothing: the other end will ask by sending again
-    urgent_ = false;
+    all_is_said();  // even if the device took nothing: the other end will ask by sending again
 }
 
 void Session::resend(std::uint64_t number) {
@@ -184,6 +187,7 @@ int Session::take_frame(const std::byte* frame, std::size_t bytes) {
     switch (header.kind) {
         case Kind::packets:
             ++counters_.taken;
+            awaited_ = true;
             return take(header.number, header.grants, {frame + sizeof header, header.length});
         case Kind::probe:
             send_plain(Kind::answer, header.number);
@@ -249,6 +253,7 @@ int Session::take_packet(std::uint64_t number, const PacketHeader& header,
         case Inbox::Place::next:
             break;
         case Inbox::Place::early:
+            awaited_ = true;
             inbox_.keep(number, 0, std::as_bytes(std::span(&header, 1)), {payload, header.length});
             return 0;
         default:
