@@ -34,6 +34,7 @@ struct NoteHeader {
     Note kind{};
     std::uint64_t number = 0;
     std::uint64_t grants = 0;
+    std::uint64_t confirmed = 0;  // with a number: below which all numbers have come
 };
 
 ConstBytes bytes_of(const auto& value) {
@@ -81,7 +82,9 @@ void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, C
         if (!at_once) interface_.make_dirty(*this);
         return;
     }
-    const NoteHeader note{.kind = Note::number, .number = session_.take_number()};
+    const NoteHeader note{.kind = Note::number,
+                          .number = session_.take_number(),
+                          .confirmed = session_.tell_confirmed()};
     connection_.send_note(bytes_of(note), {});
     if (corked) connection_.cork();
     connection_.send_parts(header, front, payload);
@@ -145,7 +148,7 @@ bool EthernetChannel::send_frame(std::byte* frame, std::size_t bytes) {
 }
 
 void EthernetChannel::send_records(std::uint64_t number, CreditWord grants, ConstBytes records) {
-    const NoteHeader note{Note::records, number, grants};
+    const NoteHeader note{.kind = Note::records, .number = number, .grants = grants};
     connection_.send_note(bytes_of(note), records);
 }
 
@@ -270,6 +273,7 @@ void EthernetChannel::take_note(Sink& sink, ConstBytes note) {
         }
         case Note::number:
             announced_ = header.number;
+            session_.take_confirmed(header.confirmed);
             return;
         case Note::records:
             interface_.taken_ += session_.take_records(header.number, header.grants, note);

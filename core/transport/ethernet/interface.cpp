@@ -18,6 +18,8 @@ namespace {
 
 // How many polls there are for each of the connections, at most, while nothing comes by them.
 constexpr unsigned most_look_mask = 31;
+// The same while memory is exposed, to which the other end may write over them.
+constexpr unsigned most_look_mask_exposed = 1;
 // How many polls there are for each look at the clock.
 constexpr unsigned tend_mask = 63;
 // Of a ring: what a window holds, as much again for what carries no packets, and what was sent
@@ -209,7 +211,8 @@ int EthernetInterface::receive_forwarded() {
 int EthernetInterface::poll_connections(Sink& sink) {
     taken_ = 0;
     const int taken = connections_.poll(sink) + std::exchange(taken_, 0);
-    look_mask_ = taken != 0 ? 0 : std::min(2 * look_mask_ + 1, most_look_mask);
+    const unsigned most = exposed_ != 0 ? most_look_mask_exposed : most_look_mask;
+    look_mask_ = taken != 0 ? 0 : std::min(2 * look_mask_ + 1, most);
     return taken;
 }
 
@@ -272,10 +275,13 @@ void EthernetInterface::on_down(Channel& connection, std::string_view why) {
 // ---- memory, counting and sleeping ----
 
 RemoteMemory EthernetInterface::register_memory(Bytes memory, const Channel* channel) {
+    ++exposed_;
+    look_mask_ = 0;
     return connections_.register_memory(memory, channel);
 }
 
 void EthernetInterface::deregister_memory(const RemoteMemory& memory) {
+    --exposed_;
     connections_.deregister_memory(memory);
 }
 

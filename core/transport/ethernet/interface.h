@@ -106,6 +106,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     int taken_ = 0;         // by notes, in the poll under way
     unsigned turn_ = 0;
     unsigned look_mask_ = 0;  // the connections are polled once in so many polls
+    std::size_t exposed_ = 0;
     bool polling_ = false;
     Counters counted_;  // of sessions that have ended
 };

@@ -73,6 +73,15 @@ std::uint64_t Session::take_number() {
     return outbox_.skip();
 }
 
+std::uint64_t Session::tell_confirmed() {
+    // Of a gap the other end hears by a frame.
+    if (!inbox_.has_early()) {
+        owed_ = 0;
+        awaited_ = false;
+    }
+    return inbox_.next();
+}
+
 void Session::flush() {
     if (!outbox_.is_filling()) return;
     FrameHeader header = header_of(Kind::packets, outbox_.next());
@@ -208,8 +217,8 @@ int Session::take_frame(const std::byte* frame, std::size_t bytes) {
 
 // What every frame says.
 void Session::mind(const FrameHeader& header) {
-    if (header.confirmed > outbox_.next()) return fault("it confirms frames that were never sent");
-    if (header.confirmed > outbox_.oldest()) outbox_.confirm(header.confirmed);
+    take_confirmed(header.confirmed);
+    if (path_ == Path::none) return;
     if (header.received == 0 || header.confirmed < outbox_.oldest()) return;
     const unsigned highest = 63u - unsigned(std::countl_zero(header.received));
     const std::uint64_t newest = header.confirmed + 1 + highest;
@@ -218,6 +227,11 @@ void Session::mind(const FrameHeader& header) {
         const bool came = number != header.confirmed && ((header.received >> bit) & 1) != 0;
         if (!came && outbox_.is_lost(number, newest)) resend(number);
     }
+}
+
+void Session::take_confirmed(std::uint64_t below) {
+    if (below > outbox_.next()) return fault("it confirms frames that were never sent");
+    if (below > outbox_.oldest()) outbox_.confirm(below);
 }
 
 int Session::take_records(std::uint64_t number, CreditWord grants, ConstBytes records) {

@@ -83,6 +83,9 @@ class Session {
     bool send(const PacketHeader& header, ConstBytes front, ConstBytes payload, bool at_once);
     bool grant(CreditWord credits, bool at_once);
     std::uint64_t take_number();
+    // Below which number everything has come: what goes over the connection tells the other end,
+    // which gives it to take_confirmed().
+    std::uint64_t tell_confirmed();
     bool waits_for_company() const { return outbox_.is_filling(); }
     void flush();
     // Confirms what has come, if that has not been said yet.
@@ -96,6 +99,7 @@ class Session {
     // What came over the connection.
     int take_records(std::uint64_t number, CreditWord grants, ConstBytes records);
     int take_packet(std::uint64_t number, const PacketHeader& header, const std::byte* payload);
+    void take_confirmed(std::uint64_t below);
     // Whether so much has come, or in such an order, that the other end should hear of it soon.
     bool should_confirm() const { return owed_ >= window_ / 4 || urgent_; }
     // Whether the other end keeps something until it hears of it: a frame, or one that is missing.

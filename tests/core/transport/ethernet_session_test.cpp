@@ -109,6 +109,38 @@ TEST_CASE("what comes over the connection alone is confirmed in no frame of its 
     check(b);
 }
 
+TEST_CASE("what goes over the connection confirms frames, and leaves gaps to them", "[ethernet]") {
+    FrameNetwork network(9);
+    REQUIRE(network.meet());
+    network.turn();
+    End& a = network.a();
+    End& b = network.b();
+    const auto take_frame = [&] {
+        REQUIRE_FALSE(b.ring.empty());
+        b.session.take_frame(b.ring.front().data(), b.ring.front().size());
+        b.ring.pop_front();
+    };
+    a.send_next(8);
+    take_frame();
+    CHECK(b.session.owes());
+    b.send_next(4000);
+    CHECK_FALSE(b.session.owes());
+    CHECK(a.session.due(network.now()) != Clock::time_point::max());
+    a.poll();
+    CHECK(a.session.due(network.now()) == Clock::time_point::max());
+
+    network.faults().loss = 1;
+    a.send_next(8);
+    network.faults().loss = 0;
+    a.send_next(8);
+    take_frame();
+    b.send_next(4000);
+    CHECK(b.session.owes());
+    REQUIRE(all_came(network));
+    check(a);
+    check(b);
+}
+
 TEST_CASE("a window of packets over the connection is confirmed", "[ethernet]") {
     FrameNetwork network(8);
     REQUIRE(network.meet());
