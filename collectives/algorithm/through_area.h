@@ -38,9 +38,12 @@ class ThroughArea : public Algorithm {
     int size() const { return group().size(); }
     int member() const { return group().member(); }
 
-    // Room in our slot; null: not yet.
-    std::byte* claim(std::size_t bytes) { return area().claim(messages_->call(), bytes); }
-    // What was put there is for one member, or for all.
+    // Room in our slot for what one member reads, or all; null: not yet.
+    std::byte* claim_for(int to, std::size_t bytes) {
+        return area().claim(messages_->call(), bytes, to);
+    }
+    std::byte* claim_for_all(std::size_t bytes) { return claim_for(Area::all, bytes); }
+    // It has been put there.
     void leave_for(int to, std::size_t bytes) {
         stamp(bytes);
         area().ring(to);
@@ -51,10 +54,10 @@ class ThroughArea : public Algorithm {
     }
     // The same with a copy. False: not yet.
     bool leave_copy_for(int to, const void* from, std::size_t bytes) {
-        return left_ || (copy_in(from, bytes) && (leave_for(to, bytes), true));
+        return left_ || (copy_in(to, from, bytes) && (leave_for(to, bytes), true));
     }
     bool leave_copy_for_all(const void* from, std::size_t bytes) {
-        return left_ || (copy_in(from, bytes) && (leave_for_all(bytes), true));
+        return left_ || (copy_in(Area::all, from, bytes) && (leave_for_all(bytes), true));
     }
     bool has_left() const { return left_; }
 
@@ -120,14 +123,16 @@ class ThroughArea : public Algorithm {
         area().stamp(messages_->call(), kind_ | bytes);
         left_ = true;
     }
-    bool copy_in(const void* from, std::size_t bytes) {
-        std::byte* const to = claim(bytes);
-        if (to != nullptr && bytes != 0) std::memcpy(to, from, bytes);
-        return to != nullptr;
+    bool copy_in(int to, const void* from, std::size_t bytes) {
+        std::byte* const room = claim_for(to, bytes);
+        if (room != nullptr && bytes != 0) std::memcpy(room, from, bytes);
+        return room != nullptr;
     }
     const Area::Slot* look(int from) {
         const Area::Slot* const slot = area().look(from, messages_->call());
         messages_->await(slot == nullptr ? group().rank_of(from) : core::any_source);
+        if (slot == nullptr && area().is_gone(from, messages_->call())) [[unlikely]]
+            messages_->break_off(core::Error::mismatch, group().rank_of(from));
         return slot;
     }
     void misfit(int from, const Area::Slot& slot, std::size_t expected);

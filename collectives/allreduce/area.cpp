@@ -33,7 +33,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         }
         if (member() == first_) {
             if (!all_left(bytes_)) return false;
-            std::byte* const room = claim(bytes_);
+            std::byte* const room = claim_for_all(bytes_);
             if (room == nullptr) return false;
             add();
             if (bytes_ != 0) std::memcpy(room, call_.buffer, bytes_);

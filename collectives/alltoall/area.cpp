@@ -43,7 +43,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
                });
     }
     bool leave_blocks() {
-        std::byte* const room = claim(all_);
+        std::byte* const room = claim_for_all(all_);
         if (room == nullptr) return false;
         const std::size_t before = block_ * std::size_t(member());
         if (before != 0) std::memcpy(room, call_.out, before);
@@ -56,7 +56,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         const Blocks& blocks = call_.out_blocks;
         const std::size_t all = table_bytes() + blocks.total(size()) - blocks.size(member());
         sends_ = all > Area::largest;
-        std::byte* const room = claim(sends_ ? 0 : all);
+        std::byte* const room = claim_for_all(sends_ ? 0 : all);
         if (room == nullptr) return false;
         std::size_t end = 0;
         for (int to = 0; to < size(); ++to) {

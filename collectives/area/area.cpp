@@ -36,8 +36,8 @@ Area::Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before)
       member_(group.member()),
       size_(group.size()),
       words_((group.size() + 63) / 64),
-      written_(slots, 0),
-      room_written_(room_mask_ + 1, 0) {
+      uses_(slots),
+      room_uses_(room_mask_ + 1) {
     const auto lock = group.runtime().lock();
     block_.emplace(group.runtime().shared());
 }
@@ -163,24 +163,30 @@ void Area::say_done(std::uint64_t call) {
     }
 }
 
-bool Area::look_past(std::uint64_t call) {
-    std::uint64_t least = ~std::uint64_t{0};
+bool Area::see(const Use& use) {
+    const auto done = [this](int member) {
+        return progress_[member].done.load(std::memory_order_acquire);
+    };
+    if (use.reader != all) {
+        reader_ = use.reader;
+        reader_done_ = done(reader_);
+        return use.call <= reader_done_;
+    }
+    all_done_ = ~std::uint64_t{0};
     for (int member = 0; member < size_; ++member)
-        if (member != member_)
-            least = std::min(least, progress_[member].done.load(std::memory_order_acquire));
-    others_done_ = least;
-    return least >= call;
+        if (member != member_) all_done_ = std::min(all_done_, done(member));
+    return use.call <= all_done_;
 }
 
-bool Area::others_are_past(std::uint64_t call) {
+bool Area::look_past(const Use& use) {
     auto& starved = head_->starved[std::size_t(member_ / 64)];
     const std::uint64_t bit = std::uint64_t{1} << (member_ % 64);
-    bool past = look_past(call);
+    bool past = see(use);
     if (!past && !starved_) {
         starved.fetch_or(bit, std::memory_order_seq_cst);
         starved_ = true;
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        past = look_past(call);
+        past = see(use);
     }
     if (past && starved_) {
         starved.fetch_and(~bit, std::memory_order_relaxed);

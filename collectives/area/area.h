@@ -5,9 +5,11 @@
 // Each member has a ring of slots which it alone writes and all others read. A collective of the
 // group has a number, the same on all members; its slot in a ring is the one of that number,
 // stamped with it when the contents are there. So a member reads what another has left for this
-// very call, in whatever order calls proceed, and may be as many calls ahead as the ring has slots.
+// very call, in whatever order calls proceed, and may be as many calls ahead of its readers as the
+// ring has slots.
 // Each member says up to which call it is done with everything; before a slot is written again, all
-// must be done with what it held.
+// who read what it held must be done with it: where that is one member, as along a chain, the
+// others may be far behind.
 //
 // Nobody spins here: what is not there yet is looked for at the next turn of progress. A member
 // that goes to sleep leaves word, and whoever stamps a slot or finishes calls wakes it.
@@ -54,6 +56,9 @@ class Area {
     // For calls that the members start again and again, each after the one before.
     static constexpr unsigned slots_of_one = 4;
 
+    // As a reader: all others.
+    static constexpr int all = -1;
+
     // tag: for the messages by which it is made; nothing else uses it. slots: of each ring, a power
     // of two. before: how many areas of the group had that tag before, the same on all members:
     // what was said of those is not taken for this one.
@@ -87,18 +92,19 @@ class Area {
     }
 
     // ---- of calls that have begun, once the area is there ----
-    // Where this member's contents for a call go; null: the others are not done with what stands
-    // there, or a call of ours that is still under way may want that slot first.
-    std::byte* claim(std::uint64_t call, std::size_t bytes) {
+    // Where this member's contents for a call go, which one member reads, or all; null: those who
+    // read what stands there are not done with it, or a call of ours that is still under way may
+    // want that slot first.
+    std::byte* claim(std::uint64_t call, std::size_t bytes, int reader) {
         if (call > active_.front() + (bytes > inline_bytes ? room_mask_ : mask_)) return nullptr;
-        std::uint64_t& written = written_[call & mask_];
-        if (written > others_done_ && !others_are_past(written)) return nullptr;
+        Use& use = uses_[call & mask_];
+        if (!is_past(use) && !look_past(use)) return nullptr;
         if (bytes > inline_bytes) {
-            std::uint64_t& before = room_written_[call & room_mask_];
-            if (before > others_done_ && !others_are_past(before)) return nullptr;
-            before = call;
+            Use& before = room_uses_[call & room_mask_];
+            if (!is_past(before) && !look_past(before)) return nullptr;
+            before = {call, reader};
         }
-        written = call;
+        use = {call, reader};
         return contents(member_, call, bytes);
     }
     // They are there; `what` is for the readers to compare. To be followed by ring().
@@ -128,6 +134,10 @@ class Area {
         __builtin_prefetch(&slot_of(member, (call + calls_ahead) & mask_));
         return &slot;
     }
+    // It has left something for a later call there: what it left for this one was for others.
+    bool is_gone(int member, std::uint64_t call) const {
+        return slot_of(member, call & mask_).stamp.load(std::memory_order_relaxed) > call;
+    }
     std::byte* contents(int member, std::uint64_t call, std::size_t bytes) const {
         if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
         return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * largest;
@@ -148,6 +158,11 @@ class Area {
     struct alignas(128) Progress {
         std::atomic<std::uint64_t> done;  // with all calls up to this one
     };
+    // What a slot or a room was last used for.
+    struct Use {
+        std::uint64_t call = 0;
+        int reader = all;
+    };
     // By member, a bit each.
     using Bits = std::array<std::atomic<std::uint64_t>, most_members / 64>;
     struct alignas(128) Head {
@@ -162,8 +177,12 @@ class Area {
     void use(std::byte* memory);
     std::size_t rings_bytes() const;
     void leave_one(std::uint64_t call);
-    bool others_are_past(std::uint64_t call);
-    bool look_past(std::uint64_t call);
+    // Whether its readers are done with it, as far as seen; or by looking.
+    bool is_past(const Use& use) const {
+        return use.call <= all_done_ || (use.reader == reader_ && use.call <= reader_done_);
+    }
+    bool look_past(const Use& use);
+    bool see(const Use& use);
     void say_done(std::uint64_t call);
     void wake(int member);
     void wake_all(int word);
@@ -198,10 +217,12 @@ class Area {
     std::optional<core::SharedBlock> block_;  // always, while this lives
     std::unique_ptr<Opening> opening_;
 
-    // By slot of the own ring, and by room: the call for which it was last used.
-    std::vector<std::uint64_t> written_;
-    std::vector<std::uint64_t> room_written_;
-    std::uint64_t others_done_ = 0;      // all others are, at least, as far as seen
+    std::vector<Use> uses_;  // by slot of the own ring
+    std::vector<Use> room_uses_;
+    // Up to which call others are done, at least, as far as seen: all, and a reader.
+    std::uint64_t all_done_ = 0;
+    std::uint64_t reader_done_ = 0;
+    int reader_ = all;
     std::vector<std::uint64_t> active_;  // calls that have begun, in order
     std::uint64_t newest_ = 0;
     std::uint64_t say_at_ = 0;  // what is done is said when it comes to this

@@ -34,7 +34,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         if (call_.out_bytes <= Area::largest)
             return leave_copy_for(call_.root, call_.out, call_.out_bytes);
         if (!has_left()) {
-            if (claim(0) == nullptr) return false;
+            if (claim_for(call_.root, 0) == nullptr) return false;
             use_requests(1, 0);
             send(0, call_.own_block(), group().rank_of(call_.root));
             leave_for(call_.root, sends);

@@ -22,7 +22,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         const bool last = member() + 1 == size();
         const std::byte* const before = first ? nullptr : left_by(member() - 1, bytes_);
         if (!first && before == nullptr) return false;
-        std::byte* total = last ? total_.reserve(bytes_) : claim(bytes_);
+        std::byte* total = last ? total_.reserve(bytes_) : claim_for(member() + 1, bytes_);
         if (total == nullptr) return false;
         const bool inclusive = call_.kind == ScanKind::inclusive;
         std::memcpy(total, first ? call_.buffer : before, bytes_);

@@ -51,7 +51,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             word = stride | uneven;
         }
         const bool fits = stride <= Area::largest / others;
-        std::byte* at = claim(fits ? stride * others : 0);
+        std::byte* at = claim_for_all(fits ? stride * others : 0);
         if (at == nullptr) return false;
         if (!fits) {
             send_blocks();

@@ -3,6 +3,7 @@
 // come round its rings, that are started again in any order, that disagree, or find no memory.
 #include "collectives/area/area.h"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <deque>
@@ -65,6 +66,81 @@ TEST_CASE("a root is as many calls ahead as rings have slots, and no further") {
         for (int i = 0; i < calls; ++i)
             REQUIRE(values[std::size_t(member)][std::size_t(i)] == 1000 + i);
     }
+}
+
+// Along a chain each waits for the next alone: were all bound to the last by one ring, each would
+// stop after a part of it.
+TEST_CASE(
+    "a member is a ring of calls ahead of the one that reads, however far behind others are") {
+    const std::uint64_t slots = Area::slots_of(4);
+    const std::size_t calls = 4 * slots;
+    std::vector<std::unique_ptr<Group>> groups;
+    std::vector<std::vector<float>> values(4, std::vector<float>(calls, 1));
+    std::vector<std::deque<Scan>> schedules(4);
+    Job job(job_of({4}, true));
+    for (int member = 0; member < 4; ++member) {
+        groups.push_back(std::make_unique<Group>(job[member], all_ranks(job), 7));
+        for (std::size_t i = 0; i < calls; ++i)
+            schedules[std::size_t(member)].emplace_back(*groups.back());
+    }
+    const auto start_all = [&](std::size_t member) {
+        for (std::size_t i = 0; i < calls; ++i)
+            schedules[member][i].start(&values[member][i], 1, float_sum, ScanKind::inclusive,
+                                       area_of(scan::algorithms()));
+        job.settle();
+    };
+    const auto ended = [&](std::size_t member) {
+        return std::count_if(schedules[member].begin(), schedules[member].end(),
+                             [](const Scan& scan) { return scan.complete(); });
+    };
+    start_all(0);
+    start_all(1);
+    start_all(2);
+    // The last has begun nothing.
+    CHECK(ended(2) == std::ptrdiff_t(slots));
+    CHECK(ended(1) > ended(2));
+    CHECK(ended(1) <= std::ptrdiff_t(2 * slots));
+    CHECK(ended(0) > ended(1));
+    start_all(3);
+    for (std::size_t member = 0; member < 4; ++member) {
+        CHECK(ended(member) == std::ptrdiff_t(calls));
+        for (const float value : values[member]) REQUIRE(value == float(member + 1));
+    }
+}
+
+// What was there was for another, and its slot has been written again since.
+TEST_CASE("who looks for what was never left for it finds out, however late it comes") {
+    const std::size_t calls = Area::slots_of(4) + 8;
+    std::vector<std::unique_ptr<Group>> groups;
+    std::vector<std::vector<float>> values(4, std::vector<float>(calls, 1));
+    std::vector<std::deque<Scan>> scans(4);
+    Job job(job_of({4}, true));
+    for (int member = 0; member < 4; ++member) {
+        groups.push_back(std::make_unique<Group>(job[member], all_ranks(job), 7));
+        for (std::size_t i = 0; i < calls; ++i)
+            scans[std::size_t(member)].emplace_back(*groups.back());
+    }
+    const auto start = [&](std::size_t member, std::size_t i) {
+        scans[member][i].start(&values[member][i], 1, float_sum, ScanKind::inclusive,
+                               area_of(scan::algorithms()));
+    };
+    for (std::size_t member = 0; member < 3; ++member)
+        for (std::size_t i = 0; i < calls; ++i) start(member, i);
+    job.settle();
+    REQUIRE(scans[0].back().complete());
+    Broadcast odd(*groups[3]);
+    odd.start(&values[3][0], sizeof(float), 0, area_of(broadcast::algorithms()));
+    job.settle();
+    REQUIRE(odd.complete());
+    CHECK(odd.error() == Error::mismatch);
+    CHECK(odd.failed_peer() == 0);
+    for (std::size_t i = 1; i < calls; ++i) start(3, i);
+    job.settle();
+    for (std::size_t member = 0; member < 4; ++member)
+        for (std::size_t i = 1; i < calls; ++i) {
+            REQUIRE(scans[member][i].complete());
+            REQUIRE(values[member][i] == float(member + 1));
+        }
 }
 
 TEST_CASE("long contents come round their rooms, between short ones, and calls that need no area") {
