@@ -40,14 +40,16 @@ inline void pause() {
 }  // namespace
 
 Progress::Progress(Commons& commons, Connections& connections, PacketSender& sender,
-                   FaultHandler& faults, LinkManager& links, transport::Sink& sink,
-                   std::function<Waits()> waits, std::function<void(const Waiting*)> publish)
+                   FaultHandler& faults, LinkManager& links, Shortcuts& shortcuts,
+                   transport::Sink& sink, std::function<Waits()> waits,
+                   std::function<void(const Waiting*)> publish)
     : commons_(commons),
       options_(commons.options),
       connections_(connections),
       sender_(sender),
       faults_(faults),
       links_(links),
+      shortcuts_(shortcuts),
       sink_(sink),
       waits_(std::move(waits)),
       publish_(std::move(publish)),
@@ -98,7 +100,10 @@ bool Progress::do_errands() {
         commons_.errands &= ~Commons::note;
         notes_.fetch_add(1, std::memory_order_relaxed);
     }
-    return (commons_.errands & Commons::links) != 0 && links_.poll();
+    bool moved = false;
+    if ((commons_.errands & Commons::shortcuts) != 0) moved |= shortcuts_.poll();
+    if ((commons_.errands & Commons::links) != 0) moved |= links_.poll();
+    return moved;
 }
 
 void Progress::wake_sleepers() noexcept {

@@ -27,6 +27,7 @@ inline constexpr int frames_a_poll = 64;
 inline constexpr Capabilities capabilities{.notifies = tcp::capabilities.notifies,
                                            .separate_links = tcp::capabilities.separate_links,
                                            .reconnects = tcp::capabilities.reconnects,
+                                           .renews = tcp::capabilities.renews,
                                            .most_pieces = tcp::capabilities.most_pieces};
 
 class EthernetChannel final : public Channel, private Carrier {
