@@ -33,7 +33,7 @@ using Links = std::map<std::string, std::string>;  // name of a direction ("0+")
 using HostLinks = std::map<std::string, Links>;    // host -> its own
 
 // How ranks without a link to each other are reached.
-enum class Forward { relay, kernel };
+enum class Forward { relay, kernel, automatic };
 
 Type<std::vector<int>> extents_type(std::string_view accepts);
 Type<std::vector<bool>> periodic_type();
@@ -93,7 +93,8 @@ inline const Setting<Forward> forward{
     "routing.forward", forward_type(), Forward::relay,
     "How a rank is reached that is neither on this host nor a neighbour. relay: the ranks between "
     "forward packets. kernel: IP routes along the same paths are laid already, or there is a "
-    "switch."};
+    "switch. auto: by relay, and small messages through the kernels where routes are laid and work "
+    "(torus-info netplan plans them)."};
 
 inline const Table table{&dims, &periodic, &ranks_per_node, &hosts, &links, &host_links, &forward};
 

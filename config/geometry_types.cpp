@@ -248,7 +248,8 @@ Type<HostLinks> host_links_type() {
 }
 
 Type<Forward> forward_type() {
-    return choice<Forward>({{"relay", Forward::relay}, {"kernel", Forward::kernel}});
+    return choice<Forward>(
+        {{"relay", Forward::relay}, {"kernel", Forward::kernel}, {"auto", Forward::automatic}});
 }
 
 }  // namespace torusmp::config

@@ -32,7 +32,7 @@ struct Commons {
     std::uint64_t open_requests = 0;
     bool stirred = false;  // there is news other than packets
     // What is seldom to be done in a poll, so that a poll without any looks once.
-    enum Errand : std::uint8_t { note = 1, links = 2 };
+    enum Errand : std::uint8_t { note = 1, links = 2, shortcuts = 4 };
     std::uint8_t errands = 0;
 
     Rank rank() const { return options.rank; }

@@ -9,6 +9,7 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
     : commons(std::move(options)),
       connections(commons, make_interface, std::move(link_transports), [this] { progress.wake(); }),
       sender(commons, connections, faults),
+      shortcuts(commons, connections, sender),
       match_states(connections.size()),
       sends(commons, connections),
       receives(commons, connections, matching, match_states, faults),
@@ -22,11 +23,13 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
                    dispatcher),
       persistent(commons, connections, sender, sends, receives, writes, rendezvous, messages),
       relay(commons, connections, sender, faults),
-      faults(commons, connections, sender, {&messages, &persistent, &receives, &sends}),
+      faults(commons, connections, sender, {&messages, &persistent, &receives, &sends, &shortcuts}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
-      dispatcher(commons, connections, sender, relay, faults, rendezvous, links),
-      progress(commons, connections, sender, faults, links, dispatcher, [this] { return waits(); },
-               [this](const Waiting* waiting) { publisher.publish(waiting); }),
+      dispatcher(commons, connections, sender, relay, faults, rendezvous, links, shortcuts),
+      progress(
+          commons, connections, sender, faults, links, shortcuts, dispatcher,
+          [this] { return waits(); },
+          [this](const Waiting* waiting) { publisher.publish(waiting); }),
       publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, matching, faults, progress),
       shared(connections) {
@@ -73,6 +76,7 @@ Waits Core::waits() const {
     sends.report(waits);
     sender.report(waits);
     links.report(waits);
+    shortcuts.report(waits);
     for (const Reporter* reporter : reporters) reporter->report(waits);
     progress.report(waits);
     for (const transport::Interface* it : connections.interfaces())

@@ -5,6 +5,7 @@
 #include "core/commons.h"
 #include "core/connection/connections.h"
 #include "core/connection/packet_sender.h"
+#include "core/connection/shortcuts.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/fault/faults.h"
 #include "core/link/link_manager.h"
@@ -41,6 +42,7 @@ class Core {
     Commons commons;
     Connections connections;
     PacketSender sender;
+    Shortcuts shortcuts;
     Matching matching;
     MatchStates match_states;
     Sends sends;

@@ -47,6 +47,11 @@ LinkHoldings Inspection::link_holdings() const {
     return core_.links.holdings();
 }
 
+ShortcutCounts Inspection::shortcuts() const {
+    const Progress::Guard guard(core_.progress);
+    return core_.shortcuts.counts();
+}
+
 Waits Inspection::waits() const {
     return core_.waits();
 }

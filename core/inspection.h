@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/connection/connection.h"
+#include "core/connection/shortcut_counts.h"
 #include "core/link/link_holdings.h"
 #include "core/request.h"
 #include "core/waits/waits.h"
@@ -44,6 +45,7 @@ class Inspection {
     bool on_cables() const;
     // What is kept for links that died, or may die.
     LinkHoldings link_holdings() const;
+    ShortcutCounts shortcuts() const;
     // Every pending wait: what, peer, link, credits held.
     Waits waits() const;
     // The same as text: many lines.

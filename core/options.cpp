@@ -16,6 +16,8 @@ void Options::apply(const config::Settings& settings) {
     watchdog = settings[setting::watchdog];
     detour = settings[setting::detour];
     far_direct = settings[config::setting::forward] == config::Forward::kernel;
+    const bool both = settings[config::setting::forward] == config::Forward::automatic;
+    shortcuts = both ? settings[setting::shortcuts] : 0;
 }
 
 void Options::check() const {

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "config/geometry.h"
-#include "routing/link_news.h"
 #include "core/packets.h"
 #include "core/request.h"
 #include "core/settings.h"
 #include "core/transport/api/interface.h"
 #include "core/waits/waits.h"
 #include "routing/detours.h"
+#include "routing/link_news.h"
 #include "routing/torus.h"
 
 namespace torusmp::core {
@@ -42,6 +42,10 @@ struct Options {
     std::size_t spread_limit = 65536;  // bytes
     // Ranks beyond the links are reached directly: the network forwards.
     bool far_direct = config::setting::forward.initial() == config::Forward::kernel;
+    // Beside the relay: how many connections that the network forwards a rank keeps at a time, and
+    // how many messages to another rank it takes until there is one; see Shortcuts. 0: none.
+    int shortcuts = 0;
+    std::uint32_t shortcut_after = 8;
     std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
     // Receive slots of a connection, for packets of its own ends, and for each further virtual
     // channel.

@@ -48,7 +48,14 @@ inline const config::Setting<bool> detour{
     "Whether a link whose cable dies goes on over other cables, until its own is back. If not, a "
     "dead cable ends the job."};
 
-inline const config::Table table{&local, &progress, &spin, &watchdog, &detour};
+inline const config::Setting<int> shortcuts{
+    "routing.shortcuts", config::integer_between(1, 4096), 32,
+    "With routing.forward = \"auto\": how many connections through the kernels, to ranks that are "
+    "no "
+    "neighbours, a rank keeps at a time. For a further one the one that was used longest ago is "
+    "closed."};
+
+inline const config::Table table{&local, &progress, &spin, &watchdog, &detour, &shortcuts};
 
 }  // namespace setting
 }  // namespace torusmp::core

@@ -68,10 +68,13 @@ std::unique_ptr<core::Runtime> open_mixed(const config::Settings& settings,
             link_transports.push_back(
                 {factory_of(*it, settings, bootstrap, options, wiring.devices(*it), true),
                  [wiring, it](core::Rank peer, std::optional<routing::Direction> link) {
-                     return &wiring.carrier(peer, link) == it;
+                     return wiring.carrier(peer, link) == it;
                  }});
     link_transports.push_back(
-        {factory_of(rest, settings, bootstrap, options, wiring.devices(rest), true)});
+        {factory_of(rest, settings, bootstrap, options, wiring.devices(rest), true),
+         [wiring](core::Rank peer, std::optional<routing::Direction> link) {
+             return wiring.carrier(peer, link) != nullptr;
+         }});
     const Factory inside =
         factory_of(transport::host_transport(), settings, bootstrap, options, {}, true);
     return std::make_unique<core::Runtime>(std::move(options), inside, std::move(link_transports));

@@ -57,7 +57,7 @@ Wiring::Wiring(const Settings& settings, launch::Bootstrap& bootstrap, const cor
     links_.fill(&transport::fallback_transport());
     const Facts facts = exchange(settings, bootstrap);
     choose_links(settings, bootstrap, options, facts);
-    if (options.far_direct) choose_far(settings, options, facts);
+    if (options.far_direct || options.shortcuts != 0) choose_far(settings, options, facts);
 }
 
 // The first rank of each node speaks for it.
@@ -118,14 +118,29 @@ void Wiring::choose_far(const Settings& settings, const core::Options& options,
         if (other == node || options.torus.distance(options.rank, rank) <= 1) continue;
         const Direction out = routing::pair_direction(nodes, node, other);
         const Direction in = routing::pair_direction(nodes, other, node);
-        const LinkChoice choice =
-            transport::choose_forwarded(settings, CableEnd{node, out, facts_of(facts, node)},
-                                        CableEnd{other, in, facts_of(facts, other)});
-        far_[std::size_t(rank)] = choice.carrier;
-        if (choice.carrier->needs_devices)
+        const transport::Descriptor* const carrier =
+            choose_far_carrier(settings, CableEnd{node, out, facts_of(facts, node)},
+                               CableEnd{other, in, facts_of(facts, other)});
+        far_[std::size_t(rank)] = carrier;
+        if (carrier != nullptr && carrier->needs_devices)
             far_devices_.push_back({core::direct_port_base + std::uint32_t(rank),
                                     config::link_device(settings, node, out),
                                     nodes.coordinates(other)});
+    }
+}
+
+// Shortcuts are made where they can be, and nobody has asked for them where they cannot.
+const transport::Descriptor* Wiring::choose_far_carrier(const Settings& settings,
+                                                        const CableEnd& one,
+                                                        const CableEnd& other) {
+    if (settings[config::setting::forward] == config::Forward::kernel)
+        return transport::choose_forwarded(settings, one, other).carrier;
+    try {
+        const auto* const carrier = transport::choose_forwarded(settings, one, other).carrier;
+        return carrier->capabilities.renews ? carrier : nullptr;
+    } catch (const ConfigError&) {
+        const auto* const wanted = transport::wanted_transport(settings);
+        return wanted->capabilities.renews ? &transport::fallback_transport() : nullptr;
     }
 }
 

@@ -31,10 +31,10 @@ class Wiring {
            const core::Options& options);
 
     // What carries that link of this rank, or, without a link, the connection to a rank further
-    // away.
-    const transport::Descriptor& carrier(routing::Rank peer,
+    // away; null: nothing does.
+    const transport::Descriptor* carrier(routing::Rank peer,
                                          std::optional<routing::Direction> link) const {
-        return *(link ? links_[std::size_t(link->index())] : far_[std::size_t(peer)]);
+        return link ? links_[std::size_t(link->index())] : far_[std::size_t(peer)];
     }
     // The network devices behind the ports that a transport is given.
     std::vector<transport::PortDevice> devices(const transport::Descriptor& transport) const;
@@ -47,9 +47,12 @@ class Wiring {
                       const core::Options& options, const Facts& facts);
     void choose_far(const config::Settings& settings, const core::Options& options,
                     const Facts& facts);
+    static const transport::Descriptor* choose_far_carrier(const config::Settings& settings,
+                                                           const config::CableEnd& one,
+                                                           const config::CableEnd& other);
 
     std::array<const transport::Descriptor*, 2 * routing::max_dimensions> links_{};
-    std::vector<const transport::Descriptor*> far_;  // by rank
+    std::vector<const transport::Descriptor*> far_;  // by rank; null: it is reached by relay only
     std::vector<transport::PortDevice> link_devices_;
     // The devices by which connections to ranks further away leave, if their transport needs one.
     std::vector<transport::PortDevice> far_devices_;

@@ -172,10 +172,13 @@ def testbed_measures():
     for size in (8, 4 << 10):
         yield on(LINE, f"relay.tcp.hop.{size_name(size)}", f"hop:{size}", "us",
                  options=("--line",))
-    # The same where kernels forward: packets of TCP by their routes, or frames by programs of tc.
+    # The same where kernels forward: packets of TCP by their routes, beside the relay or in its
+    # place, or frames by programs of tc.
     for size in (8, 1 << 10):
         yield on(LINE, f"relay.ip.hop.{size_name(size)}", f"hop:{size}", "us",
                  options=("--line",), peers=False, settings=("routing.forward=kernel",))
+        yield on(LINE, f"relay.auto.hop.{size_name(size)}", f"hop:{size}", "us",
+                 options=("--line",), peers=False, settings=("routing.forward=auto",))
         yield on(FORWARDING_LINE, f"relay.frames.hop.{size_name(size)}", f"hop:{size}", "us",
                  options=("--line",), peers=False, limit=0.7 if size == 8 else None,
                  settings=("routing.forward=kernel", "transport.use=ethernet"))
@@ -183,6 +186,12 @@ def testbed_measures():
         yield on(SLOW_LINE, f"relay.tcp.stream.{hops}", f"stream:65536@{hops}", "MB/s",
                  more_is_better=True, wire=SLOW_LINE.wire_rate(),
                  beside=("relay.tcp.stream.1", 0.9) if hops == 4 else None)
+    for hops in (1, 3):
+        for way, forward in (("tcp", "relay"), ("ip", "kernel"), ("auto", "auto")):
+            yield on(SLOW_LINE, f"relay.{way}.stream.1MiB.{hops}", f"stream:{1 << 20}@{hops}",
+                     "MB/s", more_is_better=True, peers=False, wire=SLOW_LINE.wire_rate(),
+                     settings=(f"routing.forward={forward}",),
+                     beside=(f"relay.{way}.stream.1MiB.1", 0.9) if hops == 3 else None)
     yield on(SLOW_SQUARE, "relay.tcp.diagonal.4MiB", f"pingpong:{4 << 20}@3", "MB/s",
              more_is_better=True, wire=SLOW_SQUARE.wire_rate(), least=1.2)
     for torus, lattice in (("2x2x2", "8x8x8x16"), ("3x3x2", "12x12x8x16")):

@@ -16,6 +16,7 @@
 namespace torusmp::core {
 
 class LinkEnd;
+class ShortcutEnd;
 
 struct Statistics {
     std::uint64_t packets_sent = 0;
@@ -34,7 +35,7 @@ struct Statistics {
     std::uint64_t placed = 0;  // of these, those whose payload we put in the receiver's memory
     std::uint64_t credit_waits = 0;  // times a packet had to wait for a credit
     std::uint64_t grants_sent = 0;   // explicit returns of credits
-    std::uint64_t resent = 0;        // packets and writes not taken when a cable died
+    std::uint64_t resent = 0;        // packets and writes not taken when their way died
 
     void count_control(std::size_t bytes) {
         ++control;
@@ -79,6 +80,7 @@ struct Connection {
     // registered for all links.
     transport::Channel* cable = nullptr;
     LinkEnd* end = nullptr;                     // null: what dies with its cable
+    ShortcutEnd* shortcut = nullptr;            // null: what is no shortcut
     transport::Interface* interface = nullptr;  // the channel's; null: loopback, or Nowhere
     transport::CreditWord credits = 0;          // packets we may send now, by virtual channel
     transport::CreditWord owed = 0;             // slots freed here and not yet told to the peer
@@ -89,12 +91,13 @@ struct Connection {
     std::uint8_t held = 0;  // by virtual channel: the packet at the head was delivered before
     bool queued = false;    // is in the Sender's backlog
     bool down = false;
-    bool misled = false;  // packets came by it that belong elsewhere; reported once
+    std::uint64_t used = 0;  // of a shortcut: when something went by it last, see Shortcuts
+    bool misled = false;     // packets came by it that belong elsewhere; reported once
     Rank peer = -1;
     std::optional<routing::Direction> link;
     std::array<std::uint8_t, transport::max_virtual_channels>
-        grant_at{};  // owed credits that go home alone
-    int virtual_channels = 1;
+        grant_at{};            // owed credits that go home alone
+    int virtual_channels = 1;  // 0: a shortcut, whose packets the dispatcher takes in its own way
     transport::CreditWord all_credits = 0;
 
     OutgoingQueue messages;  // control and eager packets: first come, first served

@@ -33,7 +33,8 @@ Connections::Connections(Commons& commons, const InterfaceFactory& make_interfac
     self->all_credits = self->credits = transport::CreditWord(options_.credits);
     self->grant_at[0] = std::uint8_t(std::max(1, options_.credits / 2));
     loopback_->owner = self.get();
-    peer(options_.rank).via = peer(options_.rank).comes_by = self.get();
+    Peer& own = peer(options_.rank);
+    own.via = own.quick = own.comes_by = self.get();
     connections_.push_back(std::move(self));
 
     open_interfaces(make_interface);
@@ -126,15 +127,28 @@ void Connections::learn_hosts() {
 }
 
 // What carries a connection, by its place in carriers_.
-std::size_t Connections::carrier_of(Rank peer, std::optional<routing::Direction> link) const {
+std::optional<std::size_t> Connections::find_carrier(Rank peer,
+                                                     std::optional<routing::Direction> link) const {
     if (local_[std::size_t(peer)] || link_transports_.empty()) return 0;
     for (std::size_t i = 0; i < link_transports_.size(); ++i)
         if (!link_transports_[i].carries || link_transports_[i].carries(peer, link)) return 1 + i;
+    return std::nullopt;
+}
+
+std::size_t Connections::carrier_of(Rank peer, std::optional<routing::Direction> link) const {
+    if (const auto carrier = find_carrier(peer, link)) return *carrier;
     throw std::invalid_argument(fmt::format(
         "none of {} link transports carries {} to {}; expected one that does",
         link_transports_.size(),
         link ? fmt::format("link {}{}", link->dimension, link->sign > 0 ? '+' : '-') : "packets",
         commons_.name_of(peer)));
+}
+
+// Whether there may be a shortcut to that rank.
+bool Connections::may_cut_short(Rank rank) const {
+    return options_.shortcuts != 0 && !local_[std::size_t(rank)] && !options_.far_direct &&
+           options_.torus.distance(options_.rank, rank) > 1 &&
+           find_carrier(rank, std::nullopt).has_value();
 }
 
 // The ports through which this rank talks over one carrier: one for each link, and one for each
@@ -144,7 +158,8 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
     // The largest packet: a piece of a large message with its header, or a body of core's own.
     const std::size_t slot_bytes = options_.body();
     for (Rank rank = 0; rank < size(); ++rank) {
-        if (rank == options_.rank || !(local_[std::size_t(rank)] || options_.far_direct)) continue;
+        if (rank == options_.rank) continue;
+        if (!local_[std::size_t(rank)] && !options_.far_direct && !may_cut_short(rank)) continue;
         if (!all_direct() && options_.torus.distance(options_.rank, rank) == 1) continue;  // a link
         if (carrier_of(rank, std::nullopt) != carrier) continue;
         transport::PortOptions port{direct_port_base + std::uint32_t(rank), 1, {}, slot_bytes};
@@ -198,16 +213,22 @@ transport::Channel* Connections::connect_again(Connection& connection,
     }
 }
 
-Connection& Connections::open(Rank peer, std::optional<routing::Direction> link) {
-    const transport::ChannelOptions ports = ports_to(peer, link);
-    auto owned = std::make_unique<Connection>();
-    Connection& connection = *owned;
-    connections_.push_back(std::move(owned));
+Connection& Connections::add(Rank peer, std::optional<routing::Direction> link) {
+    Connection& connection = *connections_.emplace_back(std::make_unique<Connection>());
     connection.peer = peer;
     connection.link = link;
     connection.virtual_channels = link ? options_.torus.dimensions() : 1;
+    return connection;
+}
+
+// As it is before anything has gone by it.
+void Connections::begin(Connection& connection) const {
+    const auto link = connection.link;
+    connection.down = false;
+    connection.held = 0;
+    connection.owed = connection.all_credits = 0;
     for (int k = 0; k < (link ? link_virtual_channels() : 1); ++k) {
-        const int credits = link ? credits_of(k) : credits_between(options_.rank, peer);
+        const int credits = link ? credits_of(k) : credits_between(options_.rank, connection.peer);
         connection.all_credits += transport::CreditWord(credits) * transport::credit_of(k);
         // Nothing waits long for a credit of the control virtual channel.
         const bool control = k == options_.torus.dimensions() + 1;
@@ -216,20 +237,44 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
     connection.credits = connection.all_credits;
     const bool ring = link && options_.torus.is_ring(link->dimension);
     connection.credits_to_enter = connection.credits_to_turn = ring ? 2 : 1;
+}
+
+void Connections::attach(Connection& connection, const transport::ChannelOptions& ports) {
+    const std::size_t carrier = carrier_of(connection.peer, connection.link);
+    connection.channel = &carriers_[carrier]->connect(address_of(connection.peer, carrier), ports);
+    connection.cable = connection.channel;
+    connection.channel->owner = &connection;
+    connection.interface = carriers_[carrier].get();
+}
+
+Connection& Connections::open(Rank peer, std::optional<routing::Direction> link) {
+    Connection& connection = add(peer, link);
+    begin(connection);
     try {
-        const std::size_t carrier = carrier_of(peer, link);
-        connection.channel = &carriers_[carrier]->connect(address_of(peer, carrier), ports);
-        connection.cable = connection.channel;
-        connection.channel->owner = &connection;
-        connection.interface = carriers_[carrier].get();
+        attach(connection, ports_to(peer, link));
     } catch (const std::exception& error) {
         connection.channel = &nowhere_;
         connection.credits = 0;
         unreached_.emplace_back(&connection, error.what());
         commons_.stirred = true;
     }
-    if (!link) peers_[peer].via = peers_[peer].comes_by = &connection;
+    if (!link) peers_[peer].via = peers_[peer].quick = peers_[peer].comes_by = &connection;
     return connection;
+}
+
+bool Connections::open_shortcut(Peer& peer) {
+    if (peer.shortcut == nullptr) peer.shortcut = &add(peer.rank, std::nullopt);
+    Connection& connection = *peer.shortcut;
+    begin(connection);
+    transport::ChannelOptions ports = ports_to(peer.rank, std::nullopt);
+    ports.renews = true;
+    try {
+        attach(connection, ports);
+    } catch (const std::exception&) {
+        connection.channel = connection.cable = &nowhere_;
+        connection.down = true;
+    }
+    return !connection.down;
 }
 
 void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
@@ -266,6 +311,10 @@ void Connections::route(Peer& peer) {
     if (distance > 1 && (local_[std::size_t(peer.rank)] || options_.far_direct)) return;
     const auto path = torus.path(peer.rank, self);
     peer.via = peer.onward;
+    if (!may_cut_short(peer.rank) || !carriers_[carrier_of(peer.rank, {})]->can().renews)
+        peer.quick = peer.via;
+    else
+        peer.until_shortcut = peer.shortcut_after = options_.shortcut_after;
     peer.comes_by = links_[path.back().direction.opposite().index()];
     if (distance > 1 && peer.comes_by->channel->can().places)
         peer.placing = peer.comes_by->interface;
@@ -274,6 +323,20 @@ void Connections::route(Peer& peer) {
             it != nullptr && it->can().separate_links)
             peer.ways_out |= std::uint16_t(1u << direction.index());
     if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // only one: no choice
+}
+
+// Of a peer to whom no way is chosen yet, or who may get a shortcut.
+Connection& Connections::find_way(Peer& peer) {
+    if (peer.via == nullptr) return open(peer.rank, std::nullopt);
+    const bool made = peer.shortcut != nullptr && !peer.shortcut->down;
+    if (made && !peer.shortcut->channel->connecting()) return *(peer.quick = peer.shortcut);
+    if (--peer.until_shortcut == 0) fall_due(peer.rank, made ? Due::overdue : Due::wanted);
+    return *peer.via;
+}
+
+void Connections::fall_due(Rank rank, decltype(Due::why) why) {
+    due_.push_back({rank, why});
+    commons_.errands |= Commons::shortcuts;
 }
 
 // Whether packets of a spread message may come from that peer by that connection.
@@ -297,9 +360,13 @@ bool Connections::connecting() const {
 
 bool Connections::answer(std::uint32_t port) {
     const std::uint32_t rank = port - direct_port_base;
-    if (port < direct_port_base || rank >= peers_.size() || peers_[rank].via != nullptr)
+    if (port < direct_port_base || rank >= peers_.size()) return false;
+    if (peers_[rank].shortcut_after != 0)
+        fall_due(Rank(rank), Due::answer);
+    else if (peers_[rank].via == nullptr)
+        open(Rank(rank), std::nullopt);
+    else
         return false;
-    open(Rank(rank), std::nullopt);
     return true;
 }
 

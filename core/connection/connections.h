@@ -52,6 +52,14 @@ class Connections {
     bool is_nowhere(const Connection& connection) const { return connection.channel == &nowhere_; }
     // A peer has opened a channel to one of our ports. False: there was nothing to do.
     bool answer(std::uint32_t port);
+    // Makes, or makes anew, the connection Peer::shortcut. False: that cannot even be attempted.
+    bool open_shortcut(Peer& peer);
+    // Shortcuts that have become due since the last call; commons.errands tells that there are any.
+    struct Due {
+        Rank rank;
+        enum { answer, wanted, overdue } why;  // overdue: it is still being made
+    };
+    std::vector<Due> take_due() { return std::exchange(due_, {}); }
 
     int size() const { return int(peers_.size()); }
     Peer& peer(Rank rank) { return peers_[std::size_t(rank)]; }
@@ -72,6 +80,8 @@ class Connections {
     Connection& to(Peer& peer) {
         return peer.via != nullptr ? *peer.via : open(peer.rank, std::nullopt);
     }
+    // The same for sequenced packets, all of which take one way at a time.
+    Connection& way(Peer& peer) { return peer.quick != nullptr ? *peer.quick : find_way(peer); }
     std::span<const std::unique_ptr<Connection>> all() const { return connections_; }
     std::span<transport::Interface* const> interfaces() const { return interfaces_; }
     Loopback& loopback() { return *loopback_; }
@@ -88,7 +98,10 @@ class Connections {
   private:
     bool all_direct() const { return options_.direct.size() == peers_.size(); }
     void open_interfaces(const InterfaceFactory& make_interface);
+    std::optional<std::size_t> find_carrier(Rank peer,
+                                            std::optional<routing::Direction> link) const;
     std::size_t carrier_of(Rank peer, std::optional<routing::Direction> link) const;
+    bool may_cut_short(Rank rank) const;
     transport::ConstBytes address_of(Rank peer, std::size_t carrier) const;
     void learn_hosts();
     std::vector<transport::PortOptions> port_options(std::size_t carrier) const;
@@ -99,8 +112,13 @@ class Connections {
     }
     int credits_of(int virtual_channel) const;
     transport::ChannelOptions ports_to(Rank peer, std::optional<routing::Direction> link) const;
+    Connection& add(Rank peer, std::optional<routing::Direction> link);
+    void begin(Connection& connection) const;
+    void attach(Connection& connection, const transport::ChannelOptions& ports);
     Connection& open(Rank peer, std::optional<routing::Direction> link);
     void route(Peer& peer);
+    [[gnu::noinline]] Connection& find_way(Peer& peer);
+    void fall_due(Rank rank, decltype(Due::why) why);
 
     Commons& commons_;
     const Options& options_;
@@ -118,6 +136,7 @@ class Connections {
     Links links_{};
     Nowhere nowhere_;
     std::vector<std::pair<Connection*, std::string>> unreached_;
+    std::vector<Due> due_;
 };
 
 }  // namespace torusmp::core

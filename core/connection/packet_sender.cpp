@@ -100,6 +100,12 @@ void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kin
     if (is_sequenced(kind)) header.sequence = peer.send_sequence++;
     header.context = context;
     header.tag = tag;
+    send_again(connection, header, body);
+}
+
+void PacketSender::send_again(Connection& connection, const PacketHeader& packet,
+                              transport::ConstBytes body) {
+    PacketHeader header = packet;
     if (connection.messages.empty() && connection.may_enter()) {
         transmit(connection, header, body);
         connection.statistics.count_control(body.size());
@@ -180,7 +186,7 @@ bool PacketSender::credits_home() const {
     for (const auto& c : connections_.all()) {
         if (!c->down) c->credits += c->channel->collect_grants();
         if (c->credits == c->all_credits || c->down) continue;
-        for (int k = 0; k < c->virtual_channels; ++k)
+        for (int k = 0; k < std::max(c->virtual_channels, 1); ++k)
             if (transport::credits_in(c->all_credits, k) - transport::credits_in(c->credits, k) >=
                 c->grant_at[k])
                 return false;
@@ -195,7 +201,7 @@ void PacketSender::report(Waits& waits) const {
                                     .peer = c->peer,
                                     .credits = std::uint32_t(transport::credits_in(c->credits, 0)),
                                     .of = std::uint32_t(transport::credits_in(c->all_credits, 0)),
-                                    .relays = c->held != 0,
+                                    .relays = c->link && c->held != 0,
                                     .down = c->down});
 }
 

@@ -50,7 +50,9 @@ class PacketSender {
     template <class Body>
     void send(Peer& peer, PacketKind kind, const Body& body, std::uint32_t context = 0,
               Tag tag = 0) {
-        if (!peer.dead) send_over(connections_.to(peer), peer, kind, body, context, tag);
+        if (peer.dead) return;
+        Connection& way = is_sequenced(kind) ? connections_.way(peer) : connections_.to(peer);
+        send_over(way, peer, kind, body, context, tag);
     }
     template <class Body>
     void send_over(Connection& connection, Peer& peer, PacketKind kind, const Body& body,
@@ -60,6 +62,10 @@ class PacketSender {
 
     void send_bytes(Connection& connection, Peer& peer, PacketKind kind, transport::ConstBytes body,
                     std::uint32_t context, Tag tag);
+
+    // A packet that has its place in the order already, and went another way in vain.
+    void send_again(Connection& connection, const transport::PacketHeader& header,
+                    transport::ConstBytes body);
 
     // Whether a packet of ours may leave at once: nothing waits, and there is a credit. Credits of
     // a direct connection that have come home since the last poll are taken first, so one who sends

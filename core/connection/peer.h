@@ -11,10 +11,24 @@
 namespace torusmp::core {
 
 struct Peer {
+    // What every message looks at.
     Rank rank = -1;
+    bool dead = false;
+    std::uint8_t unlike = 0;  // dimensions, by bit, in which its coordinate differs from ours
+    std::uint32_t send_sequence = 0;
+    std::uint32_t receive_sequence = 0;  // the next one to be handled
+    // By which sequenced packets leave: `via`, or the shortcut while there is one; null: ask
+    // Connections::way().
+    Connection* quick = nullptr;
     Connection* via = nullptr;       // null: not opened yet
-    Connection* onward = nullptr;    // the link by which packets of others are relayed to it
     Connection* comes_by = nullptr;  // where its packets arrive; elsewhere they are forged
+    Connection* onward = nullptr;    // the link by which packets of others are relayed to it
+
+    Connection* shortcut = nullptr;  // null: there never was one
+    // How many packets go by relay until a shortcut is wanted, or one that is being made is given
+    // up; and what this begins with. 0: there can be none.
+    std::uint32_t until_shortcut = 0;
+    std::uint32_t shortcut_after = 0;
     // Links, by index, over which a large message to the peer may be spread (none: `via` alone),
     // and over which the peer's may arrive; the latter is computed when the first one comes.
     std::uint16_t ways_out = 0;
@@ -25,10 +39,6 @@ struct Peer {
     // The interface that lets others write the peer's large messages into our memory on their last
     // hop; null: none.
     transport::Interface* placing = nullptr;
-    std::uint8_t unlike = 0;  // dimensions, by bit, in which its coordinate differs from ours
-    std::uint32_t send_sequence = 0;
-    std::uint32_t receive_sequence = 0;  // the next one to be handled
-    bool dead = false;
     std::string why;  // it is dead
 };
 

@@ -16,6 +16,11 @@ Connection& connection_of(const transport::Channel& channel) {
     return *static_cast<Connection*>(channel.owner);
 }
 
+// Below 0: it was taken before.
+std::int32_t turns_ahead(const Peer& peer, const PacketHeader& header) {
+    return std::int32_t(header.sequence - peer.receive_sequence);
+}
+
 }  // namespace
 
 // Every packet for this rank comes through these two, as part of on_packet().
@@ -24,6 +29,35 @@ Connection& connection_of(const transport::Channel& channel) {
     if (header.kind >= handlers_.size()) return false;
     const Handler& handler = handlers_[header.kind];
     return handler.take != nullptr && handler.take(handler.module, peer, header, payload);
+}
+
+// The one whose turn it is, and those behind it that came before.
+[[gnu::always_inline]] inline bool Dispatcher::take_next(Peer& peer, const PacketHeader& header,
+                                                         const std::byte* payload) {
+    ++peer.receive_sequence;
+    return take(peer, header, payload) && (early_.empty() || take_early(peer));
+}
+
+// What the sender of a lost shortcut did not know to be taken comes once more.
+bool Dispatcher::take_unordered(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+    return early_.keep(peer, header, payload) ||
+           (peer.shortcut_after != 0 && turns_ahead(peer, header) < 0);
+}
+
+// Its credits that come home, and the count of it. False: it cannot be.
+[[gnu::always_inline]] inline bool Dispatcher::note_arrival(Connection& connection,
+                                                            const PacketHeader& header) {
+    if (header.grants != 0) {
+        if (!transport::grants_fit(connection.credits, header.grants, connection.all_credits))
+            [[unlikely]] {
+            faults_.close(connection, Error::protocol, "more credits given back than were taken");
+            return false;
+        }
+        connection.credits += header.grants;
+    }
+    ++connection.statistics.packets_received;
+    connection.statistics.bytes_received += header.length;
+    return true;
 }
 
 [[gnu::always_inline]] inline bool Dispatcher::dispatch(Connection& connection,
@@ -41,9 +75,8 @@ Connection& connection_of(const transport::Channel& channel) {
     if (peer.dead) return true;
     if (!is_sequenced(kind)) return take(peer, header, payload);
     if (header.sequence != peer.receive_sequence) [[unlikely]]
-        return early_.keep(peer, header, payload);
-    ++peer.receive_sequence;
-    return take(peer, header, payload) && (early_.empty() || take_early(peer));
+        return take_unordered(peer, header, payload);
+    return take_next(peer, header, payload);
 }
 
 Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& header,
@@ -53,6 +86,7 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     if (connection.down) return Verdict::taken;
     if (virtual_channel >= connection.virtual_channels || header.source >= ranks_ ||
         header.destination >= ranks_) [[unlikely]] {
+        if (connection.shortcut != nullptr) return on_shortcut_packet(connection, header, payload);
         if (links_.carries(connection, virtual_channel) && header.source < ranks_ &&
             header.destination < ranks_)
             return on_link_packet(connection, channel, header, payload);
@@ -61,19 +95,9 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
         return Verdict::taken;
     }
     const auto bit = std::uint8_t(1u << virtual_channel);
-    if ((connection.held & bit) == 0) [[likely]] {
-        if (header.grants != 0) {
-            if (!transport::grants_fit(connection.credits, header.grants, connection.all_credits))
-                [[unlikely]] {
-                faults_.close(connection, Error::protocol,
-                              "more credits given back than were taken");
-                return Verdict::taken;
-            }
-            connection.credits += header.grants;
-        }
-        ++connection.statistics.packets_received;
-        connection.statistics.bytes_received += header.length;
-    }
+    if ((connection.held & bit) == 0) [[likely]]
+        if (!note_arrival(connection, header)) [[unlikely]]
+            return Verdict::taken;
     if (header.destination != self_) {
         if (relay_.pass_on(connection, header, payload) == Verdict::held) {
             connection.held |= bit;
@@ -104,6 +128,26 @@ Verdict Dispatcher::on_link_packet(Connection& connection, const transport::Chan
     if (!connection.down && links_.in_use(connection, channel))
         sender_.slot_taken(connection, header.virtual_channel);
     return verdict;
+}
+
+// One whose turn is still to come waits in its slot: those ahead of it come by relay, however long
+// that takes, and meanwhile its sender sends no more than there are slots.
+Verdict Dispatcher::on_shortcut_packet(Connection& connection, const PacketHeader& header,
+                                       const std::byte* payload) {
+    if (header.virtual_channel != 0 || header.source != std::uint32_t(connection.peer) ||
+        header.destination != self_ || !is_sequenced(PacketKind(header.kind))) {
+        faults_.close(connection, Error::protocol, "a packet that does not take a shortcut");
+        return Verdict::taken;
+    }
+    if (connection.held == 0 && !note_arrival(connection, header)) return Verdict::taken;
+    Peer& peer = connections_.peer(connection.peer);
+    const std::int32_t ahead = turns_ahead(peer, header);
+    connection.held = ahead > 0 && !peer.dead ? 1 : 0;
+    if (connection.held != 0) return Verdict::held;
+    shortcuts_.touch(connection);
+    if (ahead == 0 && !peer.dead && !take_next(peer, header, payload)) refuse(connection, header);
+    if (!connection.down) sender_.slot_taken(connection, 0);
+    return Verdict::taken;
 }
 
 bool Dispatcher::take_early(Peer& peer) {
@@ -161,6 +205,8 @@ void Dispatcher::on_down(transport::Channel& channel, std::string_view why) {
     Connection& connection = connection_of(channel);
     if (connection.end != nullptr)
         links_.on_down(*connection.end, channel, why);
+    else if (connection.shortcut != nullptr)
+        shortcuts_.on_down(*connection.shortcut, channel);
     else
         faults_.close(connection, Error::unreachable, why);
 }

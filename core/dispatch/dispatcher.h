@@ -8,6 +8,7 @@
 #include <array>
 
 #include "core/connection/packet_sender.h"
+#include "core/connection/shortcuts.h"
 #include "core/connection/transfer_listener.h"
 #include "core/dispatch/reorder_buffer.h"
 #include "core/fault/faults.h"
@@ -20,7 +21,8 @@ namespace torusmp::core {
 class Dispatcher final : public transport::Sink {
   public:
     Dispatcher(Commons& commons, Connections& connections, PacketSender& sender, Relay& relay,
-               Faults& faults, TransferListener& transfers, LinkManager& links)
+               Faults& faults, TransferListener& transfers, LinkManager& links,
+               Shortcuts& shortcuts)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
@@ -28,6 +30,7 @@ class Dispatcher final : public transport::Sink {
           faults_(faults),
           transfers_(transfers),
           links_(links),
+          shortcuts_(shortcuts),
           self_(std::uint32_t(commons.rank())),
           ranks_(std::uint32_t(connections.size())),
           early_(connections.size()) {}
@@ -64,6 +67,13 @@ class Dispatcher final : public transport::Sink {
                                       const std::byte* payload);
     bool dispatch(Connection& connection, const transport::PacketHeader& header,
                   const std::byte* payload);
+    bool note_arrival(Connection& connection, const transport::PacketHeader& header);
+    bool take_next(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    [[gnu::noinline]] bool take_unordered(Peer& peer, const transport::PacketHeader& header,
+                                          const std::byte* payload);
+    transport::Verdict on_shortcut_packet(Connection& connection,
+                                          const transport::PacketHeader& header,
+                                          const std::byte* payload);
     bool take(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool take_early(Peer& peer);
     void refuse(Connection& connection, const transport::PacketHeader& header);
@@ -75,6 +85,7 @@ class Dispatcher final : public transport::Sink {
     Faults& faults_;
     TransferListener& transfers_;
     LinkManager& links_;
+    Shortcuts& shortcuts_;
     const std::uint32_t self_;
     const std::uint32_t ranks_;
     ReorderBuffer early_;

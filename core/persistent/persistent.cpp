@@ -47,7 +47,7 @@ ReceiveFlow& Persistent::open_receive(Rank source, FlowKey key) {
     return open(with(source).receives, source, key, false);
 }
 
-void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
+void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) {
     commons_.open(request, buffer, flow.dest);
     Peer& peer = connections_.peer(flow.dest);
     request.flow_ = &flow;
@@ -69,13 +69,15 @@ void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
             return writes_.begin(request, ready.receive_handle, ready.memory, true);
     }
     if (buffer.bytes < commons_.options.eager_limit) {
-        if (!sender_.may_leave(connection))
+        Connection& way = connections_.way(peer);
+        if (!sender_.may_leave(way))
             return peer.dead ? sends_.finish(request, Error::unreachable)
-                             : messages_.queue(request, peer, connection);
+                             : messages_.queue(request, peer, way);
         PacketHeader header = sender_.header_to(peer, PacketKind::flow_eager, buffer.bytes);
         header.sequence = peer.send_sequence++;
         header.context = flow.label;
-        sender_.transmit_message(connection, header, buffer);
+        if (followed) way.channel->cork();
+        sender_.transmit_message(way, header, buffer);
         return sends_.finish(request);
     }
     flow.wait(request);

@@ -21,6 +21,7 @@
 #include "core/commons.h"
 #include "core/connection/connections.h"
 #include "core/connection/packet_sender.h"
+#include "core/connection/shortcuts.h"
 #include "core/link/link_manager.h"
 #include "core/progress/cpu_contention.h"
 #include "core/progress/task.h"
@@ -40,8 +41,8 @@ class Progress {
     // sink: where the interfaces deliver. waits: what makes the report of all waits. publish: tells
     // about this rank; null: no call waits long.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
-             LinkManager& links, transport::Sink& sink, std::function<Waits()> waits,
-             std::function<void(const Waiting*)> publish);
+             LinkManager& links, Shortcuts& shortcuts, transport::Sink& sink,
+             std::function<Waits()> waits, std::function<void(const Waiting*)> publish);
     ~Progress() { stop(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -155,6 +156,7 @@ class Progress {
     PacketSender& sender_;
     FaultHandler& faults_;
     LinkManager& links_;
+    Shortcuts& shortcuts_;
     transport::Sink& sink_;
     const std::function<Waits()> waits_;
     const std::function<void(const Waiting*)> publish_;
@@ -176,6 +178,7 @@ class Progress {
     std::atomic<std::uint64_t> notes_{0};  // and of them, those that brought notes
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
+    const unsigned yields_;                // before sleeping, where ranks outnumber cores
     unsigned polls_per_look_ = 1;
     std::atomic<unsigned>& asked_;    // on the control page
     std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends

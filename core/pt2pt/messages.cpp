@@ -20,7 +20,7 @@ Connection* Messages::cable(routing::Direction direction) {
 
 bool Messages::send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag) {
     Peer& peer = connections_.peer(dest);
-    Connection* const connection = peer.via;
+    Connection* const connection = peer.quick;
     if (message.size() >= commons_.options.eager_limit || connection == nullptr || peer.dead ||
         !sender_.may_leave(*connection) || !announcements_.count_sent(dest, context, tag))
         [[unlikely]]
@@ -43,7 +43,7 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
     const bool large =
         buffer.bytes >= commons_.options.eager_limit || mode == SendMode::synchronous;
     if (!large) {
-        Connection& connection = link != nullptr ? *link : connections_.to(peer);
+        Connection& connection = link != nullptr ? *link : connections_.way(peer);
         if (!sender_.may_leave(connection))
             return peer.dead ? sends_.finish(request, Error::unreachable)
                              : queue(request, peer, connection);

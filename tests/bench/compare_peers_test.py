@@ -130,6 +130,7 @@ class Measures(Comparison):
                      "shm.cpu.message.8", "tcp.cpu.gigabyte.1MiB.loaded", "eth.cpu.message.8.loaded",
                      "tcp.latency.8", "tcp.bandwidth.stream.1MiB", "aggregate.links.1MiB",
                      "aggregate.node.1MiB", "relay.tcp.hop.8", "relay.tcp.stream.4", "relay.frames.hop.8",
+                     "relay.auto.hop.8", "relay.auto.stream.1MiB.3",
                      "collectives.sum.8.shm.64", "collectives.scatter.16KiB.tcp",
                      "collectives.scatter_apart.16KiB.tcp", "collectives.broadcast.4MiB.tcp",
                      "wilson.2x2x2", "wilson.3x3x2",

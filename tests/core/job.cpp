@@ -42,6 +42,8 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
     mine.spread_limit = options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;
     mine.credits = options.credits;
     mine.relay_credits = options.relay_credits;
+    mine.shortcuts = options.shortcuts;
+    mine.shortcut_after = options.shortcut_after;
     mine.detour = options.detour;
     mine.hold_down = options.hold_down;
     mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
@@ -164,6 +166,19 @@ bool Job::cut_link(Rank rank, routing::Direction direction) {
 
 void Job::revive_link(Rank rank, routing::Direction direction) {
     const auto port = std::uint32_t(direction.index());
+    world().revive_link(interface(rank, port), port);
+}
+
+bool Job::cut_shortcut(Rank rank, Rank peer) {
+    const std::uint32_t port = direct_port_base + std::uint32_t(peer);
+    sim::Interface& at = interface(rank, port);
+    if (!world().is_up(at, port)) return false;
+    world().kill_link(at, port);
+    return true;
+}
+
+void Job::revive_shortcut(Rank rank, Rank peer) {
+    const std::uint32_t port = direct_port_base + std::uint32_t(peer);
     world().revive_link(interface(rank, port), port);
 }
 

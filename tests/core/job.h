@@ -28,7 +28,9 @@ struct JobOptions {
     int relay_credits = 4;
     std::size_t allocatable = std::size_t(-1);  // bytes of memory to share, on each rank
     bool direct = false;                        // all ranks reach each other without relay
-    int per_host = 1;  // consecutive ranks that do so; the others are reached over the links
+    int per_host = 1;   // consecutive ranks that do so; the others are reached over the links
+    int shortcuts = 0;  // see Options
+    std::uint32_t shortcut_after = 4;
     bool detour = false;
     sim::Time hold_down{20'000};       // of cables that die again
     std::vector<routing::Link> cut{};  // cables that are missing from the start
@@ -82,6 +84,10 @@ class Job {
     // False: it has none that is up.
     bool cut_link(Rank rank, routing::Direction direction);
     void revive_link(Rank rank, routing::Direction direction);
+    // The same for the connection between two ranks that are no neighbours, without which their
+    // messages are relayed.
+    bool cut_shortcut(Rank rank, Rank peer);
+    void revive_shortcut(Rank rank, Rank peer);
     // The interface that has that port.
     sim::Interface& interface(Rank rank, std::uint32_t port) {
         return ranks_.interface(rank, port);

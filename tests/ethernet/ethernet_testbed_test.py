@@ -208,16 +208,16 @@ class Forwarding(TorusTest):
                                   capture_output=True)
             self.assertEqual(done.returncode, 0, done.stderr)
 
-    def far_frames(self, *settings):
+    def far_frames(self, *settings, base=None):
         """A job whose messages all come right and in order, and the ranks that sent frames to far ones."""
         # So many messages that frames are trusted before they are over.
-        done = self.job(*self.SETTINGS, *settings, messages=20_000)
+        done = self.job(*(base or self.SETTINGS), *settings, messages=20_000)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done, {int(line.split(":")[0].split()[1]) for line in done.stdout.splitlines()
                       if "frames sent to ranks further away" in line}
 
-    def expect_frames(self, *settings, ranks):
-        done, told = self.far_frames(*settings)
+    def expect_frames(self, *settings, ranks, base=None):
+        done, told = self.far_frames(*settings, base=base)
         self.assertEqual(done.stderr, "")
         self.assertEqual(told, set(ranks), done.stdout)
 
@@ -313,6 +313,12 @@ class Forwarding(TorusTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         figure = r"(a hop -?\d+\.\d+ us; 104 B over 1 to 6 hops( \d+\.\d+){6}|not measured: .*)"
         self.assertRegex(done.stdout, rf"^frames  {figure}\nip      {figure}\n$")
+
+    def test_shortcuts_beside_the_relay_go_in_frames_where_these_are_forwarded_and_nobody_minds_where_not(self):
+        beside = ["transport.use=ethernet", "routing.forward=auto"]
+        self.expect_frames(base=beside, ranks=[])
+        self.lay()
+        self.expect_frames(base=beside, ranks=range(self.NODES))
 
     def test_without_it_the_job_says_what_to_lay(self):
         done = self.job(*self.SETTINGS)

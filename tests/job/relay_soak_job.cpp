@@ -177,6 +177,7 @@ void print_counts(core::Runtime& runtime) {
     std::istringstream report(runtime.state().report());
     for (std::string line; std::getline(report, line);)
         if (line.find("verbs: ") != std::string::npos ||
+            line.find("shortcuts: ") != std::string::npos ||
             line.find("ethernet: ") != std::string::npos)
             fmt::print("rank {}: {}\n", runtime.rank(), line);
 }

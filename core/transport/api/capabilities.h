@@ -26,6 +26,8 @@ struct Capabilities {
     // A link that went down can be connected again, by both ends: connect() then waits for as long
     // as the cable takes to come back.
     bool reconnects = false;
+    // So can a connection to a rank without a link, whichever end wants it: ChannelOptions::renews.
+    bool renews = false;
     // How many pieces of local memory one write can gather, or read scatter.
     std::size_t most_pieces = 1;
 };

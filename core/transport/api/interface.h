@@ -27,6 +27,9 @@ struct ChannelOptions {
     // Of a link that is connected again: its cable is not looked for before this time has passed,
     // unless the other end does.
     std::chrono::nanoseconds pause{0};
+    // Not mutual, and connected again by either end once one of them has closed or lost it: see
+    // Capabilities::renews. Only where the route leads over a link: else connect() throws.
+    bool renews = false;
 };
 
 // One port of an interface: the slots behind it.

@@ -36,6 +36,7 @@ Capabilities capabilities_in(const WorldOptions& options) {
             .places = options.places,
             .separate_links = options.separate_links,
             .reconnects = true,
+            .renews = true,
             .most_pieces = 5};  // few, so that messages take many writes
 }
 

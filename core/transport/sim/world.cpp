@@ -78,7 +78,9 @@ End& World::join(Interface& from, std::size_t to, const ChannelOptions& options)
     for (End* end : from.ends_)
         if (end->port == options.local_port && end->peer->port == options.remote_port &&
             end->peer->interface == other) {
-            if (end->channel == nullptr) return *end;
+            // Of a link both ends hear of each death; who is called now has not heard of calls
+            // that came to nothing.
+            if (end->channel == nullptr && !(options.renews && end->link->dead)) return *end;
             if (!end->link->dead)
                 throw std::logic_error(fmt::format("interface {} connects port {} twice",
                                                    from.index_, options.local_port));

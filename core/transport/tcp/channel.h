@@ -35,6 +35,7 @@ inline constexpr Capabilities capabilities{.notifies = true,
                                            .separate_links = true,
                                            .polls_kernel = true,
                                            .reconnects = true,
+                                           .renews = true,
                                            .most_pieces = most_gathered};
 
 class TcpChannel final : public NetworkChannel {
@@ -145,6 +146,7 @@ class TcpChannel final : public NetworkChannel {
     unsigned calls_ = 0;
     Clock::time_point unacknowledged_since_{};  // seen at a look for silence
 
+    bool renews_ = false;  // ChannelOptions::renews
     // Of a link: it may be connected again when it has gone down, and then waits for its cable.
     bool mutual_ = false;
     Patience patience_;

@@ -14,6 +14,7 @@
 
 #include "base/descriptor.h"
 #include "base/socket_address.h"
+#include "core/transport/common/route.h"
 #include "core/transport/tcp/attempt.h"
 #include "core/transport/tcp/channel.h"
 #include "core/transport/tcp/interface.h"
@@ -67,6 +68,7 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     const bool spared = options.mutual && options_.spares_links;
     const auto pair = choose_pair(own, theirs);
     if (!pair && !spared) refuse_addresses(own, options_.host, theirs, peer.host);
+    if (options.renews) require_route(*pair, peer.host);
     auto made = std::make_unique<TcpChannel>(*this, port_options(options.local_port));
     TcpChannel& channel = *made;
     channel.name_ =
@@ -79,10 +81,15 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     channel.peer_ = peer.id;
     channel.theirs_ = theirs;
     channel.mutual_ = options.mutual;
+    channel.renews_ = options.renews;
     const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
         return it->port_.port == options.local_port;
     });
-    if (before != channels_.end()) follow(**before, channel, options.pause);
+    if (before != channels_.end()) {
+        (*before)->close("it is connected again");
+        if (options.mutual)
+            channel.patience_.follow((*before)->patience_, options.pause, options_.timeout);
+    }
 
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
         const Introduction& said = it->handshake.introduction();
@@ -105,6 +112,18 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     else  // in its place, since core may be called from a loop over all channels
         replaced_.push_back(std::exchange(*before, std::move(made)));
     return channel;
+}
+
+// What shall spare the ranks between their work must not take another network, such as one for the
+// management of the hosts.
+void TcpInterface::require_route(const Pair& pair, const std::string& peer_host) const {
+    if (options_.devices.empty()) return;
+    const std::string device = device_towards(pair.peer);
+    if (std::none_of(options_.devices.begin(), options_.devices.end(),
+                     [&](const PortDevice& it) { return it.name == device; }))
+        throw std::runtime_error(
+            fmt::format("tcp: {} at {}: no route leads there over a link of {}", peer_host,
+                        pair.peer.text(), options_.host));
 }
 
 void TcpInterface::tune(int socket) const {
@@ -256,8 +275,12 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
     if (attempt.handshake.refused()) {
         // Both ends have called, and it is the other's call that stays.
         attempt.over = true;
-        if (attempt.caller->state_ == TcpChannel::State::meeting)
-            attempt.caller->state_ = TcpChannel::State::waiting;
+        TcpChannel& channel = *attempt.caller;
+        if (channel.state_ != TcpChannel::State::meeting) return;
+        channel.state_ = TcpChannel::State::waiting;
+        // Unless what the other end took for its call was a connection that this one has lost.
+        if (channel.renews_)
+            alarm_.set(channel.patience_.give_up_at = Clock::now() + options_.timeout);
     }
 }
 
@@ -276,8 +299,11 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     if (!ours && channel->patience_.again)
         channel->stranger_ = fmt::format("another rank of the job, at {}, is at its other end",
                                          address_of_peer(attempt.socket.get()));
-    if (ours && channel->mutual_ && options_.spares_links && decide_again(attempt, *channel))
+    const bool again = channel->mutual_ ? options_.spares_links : channel->renews_;
+    if (ours && again && decide_again(attempt, *channel)) {
+        if (channel->renews_ && attempt.parked) sink.on_connect(said.to_port);
         return;
+    }
     const bool stays = channel->state_ == TcpChannel::State::waiting ||
                        (channel->state_ == TcpChannel::State::meeting && said.caller > address_.id);
     // A caller that has nothing to expect here gets no verdict.
@@ -294,7 +320,7 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     accept(attempt, *channel);
 }
 
-// A link that was open here, and of which the other end has lost the connection. True: the decision
+// One that was open here, and of which the other end has lost the connection. True: the decision
 // has been made.
 bool TcpInterface::decide_again(Attempt& attempt, TcpChannel& channel) {
     if (channel.state_ != TcpChannel::State::open && channel.state_ != TcpChannel::State::down)

@@ -83,6 +83,7 @@ class TcpInterface final : public Network<TcpChannel> {
 
     void listen(Endpoint& endpoint);
     void call(TcpChannel& channel);
+    void require_route(const Pair& pair, const std::string& peer_host) const;
     void tune(int socket) const;
     void limit_silence(int socket, std::chrono::nanoseconds limit) const;
 
@@ -108,7 +109,6 @@ class TcpInterface final : public Network<TcpChannel> {
     bool decide_again(Attempt& attempt, TcpChannel& channel);
 
     // links whose cable is dead (returning.cpp)
-    void follow(TcpChannel& before, TcpChannel& channel, std::chrono::nanoseconds pause);
     void await_cable(TcpChannel& channel, Clock::time_point now);
     bool has_reached_kernel(const TcpChannel& channel) const;
     void begin_again(TcpChannel& channel, const std::string& why);

@@ -23,12 +23,6 @@ constexpr std::chrono::milliseconds between_calls(250);
 
 }  // namespace
 
-// `channel` takes the place of one that has gone down, or that core has closed.
-void TcpInterface::follow(TcpChannel& before, TcpChannel& channel, std::chrono::nanoseconds pause) {
-    before.close("it is connected again");
-    channel.patience_.follow(before.patience_, pause, options_.timeout);
-}
-
 // Calls, if that is possible now; if not, a link that is connected for the first time is given up
 // at the next poll. A cable that has died often is looked for when its pause is over, unless the
 // other end calls before.

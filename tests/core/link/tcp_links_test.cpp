@@ -26,12 +26,15 @@ namespace {
 
 constexpr std::chrono::milliseconds hold_down(100);
 
-std::unique_ptr<Runtime> make(const std::vector<int>& dims, Rank rank, bool checksum) {
+std::unique_ptr<Runtime> make(const std::vector<int>& dims, Rank rank, bool checksum,
+                              int shortcuts) {
     Options options{
         .torus = routing::Torus(dims), .rank = rank, .direct = {}, .log = {}, .name_of = {}};
     options.eager_limit = 4096;
     options.credits = options.relay_credits = 4;
     options.detour = true;
+    options.shortcuts = shortcuts;
+    options.shortcut_after = 2;
     options.hold_down = hold_down;
     return std::make_unique<Runtime>(
         std::move(options), [=](const std::vector<transport::PortOptions>& ports) {
@@ -79,9 +82,10 @@ struct Message {
 };
 
 struct Ranks {
-    Ranks(const std::vector<int>& dims, bool checksum) {
+    Ranks(const std::vector<int>& dims, bool checksum, int shortcuts = 0) {
         const int size = routing::Torus(dims).size();
-        for (Rank rank = 0; rank < size; ++rank) all.push_back(make(dims, rank, checksum));
+        for (Rank rank = 0; rank < size; ++rank)
+            all.push_back(make(dims, rank, checksum, shortcuts));
         std::vector<std::vector<std::byte>> addresses;
         for (const auto& it : all) addresses.push_back(it->address());
         for (const auto& it : all) it->connect(addresses);
@@ -113,16 +117,18 @@ struct Ranks {
 
 }  // namespace
 
-TEST_CASE("links whose connections are torn lose no message", "[tcp][detours]") {
+TEST_CASE("links and shortcuts whose connections are torn lose no message", "[tcp][detours]") {
     const auto dims = GENERATE(std::vector<int>{2}, std::vector<int>{2, 2, 2},
                                std::vector<int>{4, 2}, std::vector<int>{3, 3});
-    const std::uint64_t pause = GENERATE(12, 60);  // turns, on average
+    const int shortcuts = GENERATE(0, 2);
+    if (shortcuts != 0 && dims == std::vector<int>{2}) return;  // all are neighbours
+    const std::uint64_t pause = GENERATE(12, 60);    // turns, on average
     const std::uint64_t seed = GENERATE(range(1, 4));
-    CAPTURE(routing::Torus(dims).describe(), pause, seed);
+    CAPTURE(routing::Torus(dims).describe(), shortcuts, pause, seed);
     constexpr int messages = 600;
     constexpr std::size_t window = 30;
     std::vector<std::unique_ptr<Message>> under_way;
-    Ranks ranks(dims, seed == 2);
+    Ranks ranks(dims, seed == 2, shortcuts);
     Random random(seed);
     int begun = 0, torn = 0;
     const bool done = ranks.turn_until([&] {
@@ -154,6 +160,10 @@ TEST_CASE("links whose connections are torn lose no message", "[tcp][detours]") 
     INFO(ranks.report());
     REQUIRE(done);
     CHECK(torn > 0);
+    CHECK(ranks.each([&](Runtime& it) {
+        return (it.state().shortcuts().made != 0) == (shortcuts != 0) &&
+               it.state().shortcuts().open <= std::size_t(shortcuts);
+    }));
     CHECK(ranks.turn_until([&] {
         return ranks.each([](Runtime& it) { return it.state().quiet() && it.state().on_cables(); });
     }));

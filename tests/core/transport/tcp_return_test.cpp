@@ -25,13 +25,17 @@ tcp::InterfaceOptions sparing(const char* host, milliseconds timeout = std::chro
 
 // Two ends of a link.
 struct Ends {
+    explicit Ends(const ChannelOptions& options)
+        : a(one_port(1), testing::options("a")),
+          b(one_port(1), testing::options("b")),
+          how(options) {}
     explicit Ends(milliseconds timeout = std::chrono::minutes(1))
         : a(one_port(1), sparing("a", timeout)), b(one_port(1), sparing("b", timeout)) {
         connect_a();
         connect_b();
     }
-    void connect_a() { from_a = &a.connect(b.address(), {1, 1, true}); }
-    void connect_b() { from_b = &b.connect(a.address(), {1, 1, true}); }
+    void connect_a() { from_a = &a.connect(b.address(), how); }
+    void connect_b() { from_b = &b.connect(a.address(), how); }
     template <class Done>
     bool turn_until(Done&& done) {
         const auto end = Clock::now() + std::chrono::seconds(30);
@@ -54,10 +58,13 @@ struct Ends {
     }
 
     tcp::TcpInterface a, b;
+    ChannelOptions how{1, 1, true};
     Recorder at_a, at_b;
-    Channel* from_a;
-    Channel* from_b;
+    Channel* from_a = nullptr;
+    Channel* from_b = nullptr;
 };
+
+const ChannelOptions on_demand{.local_port = 1, .remote_port = 1, .renews = true};
 
 std::size_t descriptors_open() {
     const std::filesystem::directory_iterator all("/proc/self/fd"), end;
@@ -112,6 +119,50 @@ TEST_CASE("links that are connected again and again leave nothing behind", "[tcp
         if (round == 10) before = descriptors_open();
     }
     CHECK(descriptors_open() <= before + 2);
+}
+
+TEST_CASE("a connection on demand is made anew by the end that wants it, whatever the other knows",
+          "[tcp]") {
+    Ends ends(on_demand);
+    std::size_t asked = 0;  // times that the end was, which has not connected
+    const auto renew = [&](bool by_a) {
+        Recorder& other = by_a ? ends.at_b : ends.at_a;
+        asked = other.connects.size();
+        by_a ? ends.connect_a() : ends.connect_b();
+        REQUIRE(ends.turn_until([&] { return other.connects.size() > asked; }));
+        by_a ? ends.connect_b() : ends.connect_a();
+        REQUIRE(ends.turn_until(
+            [&] { return !ends.from_a->connecting() && !ends.from_b->connecting(); }));
+        ends.at_a.downs.clear();
+        ends.at_b.downs.clear();
+        REQUIRE(ends.talk());
+        CHECK(ends.at_a.downs.empty());
+        CHECK(ends.at_b.downs.empty());
+    };
+    renew(true);
+    const std::size_t before = descriptors_open();
+    for (int round = 0; round < 60; ++round) {
+        INFO("round " << round);
+        const bool by_a = round % 2 == 0;
+        (by_a ? ends.from_a : ends.from_b)->close("a test");
+        Recorder& told = by_a ? ends.at_b : ends.at_a;
+        if (round % 3 != 0) REQUIRE(ends.turn_until([&] { return !told.downs.empty(); }));
+        renew(round % 3 == 1 ? !by_a : by_a);
+    }
+    CHECK(descriptors_open() <= before + 2);
+}
+
+TEST_CASE("both ends of a connection on demand may want it at the same time", "[tcp]") {
+    Ends ends(on_demand);
+    for (int round = 0; round < 30; ++round) {
+        INFO("round " << round);
+        ends.connect_a();
+        ends.connect_b();
+        REQUIRE(ends.meet());
+        REQUIRE(ends.talk());
+        ends.from_a->close("a test");
+        ends.from_b->close("a test");
+    }
 }
 
 TEST_CASE("a link that is called again has lost its connection, and is connected when core asks",
