@@ -69,6 +69,10 @@ class ThroughArea : public Algorithm {
         return left_ || (copy_in(Area::all, from, bytes) && (leave_for_all(bytes), true));
     }
     bool has_left() const { return left_; }
+    // Of a root that has left so much: whether nobody else took himself for the root and left
+    // something in this call, which then breaks off. Asked where contents are so long that looking
+    // costs little beside them.
+    bool is_only_root(std::size_t bytes);
 
     // What a member has left, that many bytes; null: it is not there yet, or does not fit this
     // call, which then breaks off.

@@ -69,7 +69,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             at += stride;
         }
         leave_for_all(word);
-        return true;
+        return is_only_root(fits ? stride * others : 0);
     }
     void send_blocks() {
         use_requests(std::size_t(size()), 0);

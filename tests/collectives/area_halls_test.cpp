@@ -166,6 +166,38 @@ TEST_CASE("a call that fails before a member has come to its hall does not hold 
     }
 }
 
+TEST_CASE("two members that take themselves for the root of long contents find out") {
+    const bool scatters = GENERATE(false, true);
+    constexpr std::size_t bytes = 20000;
+    std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(members * bytes));
+    SimulatedGroup<Broadcast> broadcast;
+    SimulatedGroup<Scatter> scatter;
+    Job job(job_of({members}, true));
+    broadcast.sign_on(job, all_ranks(job), 7);
+    scatter.sign_on(job, all_ranks(job), 8);
+    const auto start = [&](int member) {
+        std::byte* const block = blocks[std::size_t(member)].data();
+        const int root = member == 2 ? 2 : 0;
+        if (scatters)
+            scatter[member].start(member == root ? nullptr : block, bytes, block,
+                                  Blocks::even(bytes), root, area_of(scatter::algorithms()));
+        else
+            broadcast[member].start(block, bytes, root, area_of(broadcast::algorithms()));
+    };
+    const std::vector<int> order = GENERATE(std::vector{1, 3, 0, 2}, std::vector{2, 1, 3, 0});
+    for (const int member : order) {
+        start(member);
+        job.settle();
+    }
+    int found = 0;
+    for (int member = 0; member < members; ++member) {
+        CHECK((scatters ? scatter[member].complete() : broadcast[member].complete()));
+        const Error error = scatters ? scatter[member].error() : broadcast[member].error();
+        if (member % 2 == 0 && error == Error::truncated) ++found;
+    }
+    CHECK(found >= 1);
+}
+
 TEST_CASE("calls with a tag of their own have halls of their own") {
     constexpr std::size_t count = 5000;
     std::vector<std::unique_ptr<Group>> groups;
