@@ -59,7 +59,10 @@ struct Options {
     std::vector<routing::Link> dead_links = {};
     std::chrono::nanoseconds spin = setting::spin.initial();  // polling before sleeping
     bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
-    bool threads = false;         // several threads call
+    // That is so for some ranks of the job, which all of them know alike: what a collective costs
+    // the cores counts for more than how many steps it takes.
+    bool shares_cores = false;
+    bool threads = false;  // several threads call
     // Relays and remote writes move while the program computes.
     bool progress_thread = setting::progress.initial() == ProgressMode::thread;
     std::chrono::nanoseconds watchdog = setting::watchdog.initial();  // zero: off

@@ -77,7 +77,9 @@ core::Options Process::options(bool threads) {
                           .name_of = {}};
     if (settings_[core::setting::local] == core::LocalPaths::direct) options.direct = local;
     options.apply(settings_);
-    options.oversubscribed = ranks_on_processors(*bootstrap_) > processor_count_of_job();
+    const Crowds crowds = find_crowds(*bootstrap_);
+    options.oversubscribed = crowds.here;
+    options.shares_cores = crowds.somewhere;
     options.threads = threads;
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };

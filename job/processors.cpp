@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "job/processors.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <span>
 #include <string>
 
@@ -23,17 +26,20 @@ double processor_count_of_job() {
     return quota ? std::min(count, *quota) : count;
 }
 
-int ranks_on_processors(launch::Bootstrap& bootstrap) {
-    const int local = int(bootstrap.local_ranks().size());
-    if (local == bootstrap.size()) return local;
-    const std::string machine = config::this_machine();
-    const std::string text = machine + ' ' + config::describe_cpus(processors_of_job());
-    const auto mine = std::as_bytes(std::span(text));
-    const auto all = bootstrap.exchange(mine);
-    if (machine.empty()) return local;
-    return std::max(local, int(std::count_if(all.begin(), all.end(), [&](const auto& it) {
-                        return std::ranges::equal(it, mine);
-                    })));
+Crowds find_crowds(launch::Bootstrap& bootstrap) {
+    const double count = processor_count_of_job();
+    const auto local = bootstrap.local_ranks().size();
+    Crowds crowds{double(local) > count, false};
+    if (int(local) == bootstrap.size()) return crowds;
+    const std::string mine = fmt::format("{} {} {}", count, config::this_machine(),
+                                         config::describe_cpus(processors_of_job()));
+    std::map<std::string, int> ranks;  // by what they tell
+    for (const auto& it : bootstrap.exchange(std::as_bytes(std::span(mine))))
+        if (!it.empty()) ++ranks[{reinterpret_cast<const char*>(it.data()), it.size()}];
+    crowds.here = crowds.here || ranks[mine] > count;
+    for (const auto& [told, sharing] : ranks)
+        crowds.somewhere = crowds.somewhere || sharing > std::strtod(told.c_str(), nullptr);
+    return crowds;
 }
 
 }  // namespace torusmp::job

@@ -12,6 +12,11 @@ bool parts_pay(const Conditions& c) {
     return more_than_two(c) ? c.bytes >= parts_from : c.group.direct() && c.bytes >= halves_from;
 }
 
+// Where ranks share cores, fewer messages are worth more than fewer steps.
+bool cores_for_all(const Conditions& c) {
+    return !c.group.runtime().options().shares_cores;
+}
+
 }  // namespace
 
 // Each is defined in its own file.
@@ -26,7 +31,11 @@ const AlgorithmsFor<Arguments>& algorithms() {
                      "links: exchange<2KiB lines<32KiB disjoint",
          .example = "links: exchange<4KiB disjoint"},
         {{area_row("left where others add", "scatter", adds_little), area},
-         {{.name = "exchange", .help = "along each line everybody gets all"}, exchange},
+         {{.name = "exchange",
+           .help = "along each line everybody gets all",
+           .pays = cores_for_all,
+           .instead = "lines"},
+          exchange},
          {{.name = "star", .help = "to the first rank and back"}, star},
          {{.name = "lines", .help = "to the first of each line and back"}, lines},
          {{.name = "scatter",

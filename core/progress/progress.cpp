@@ -182,10 +182,12 @@ void Progress::Waiter::look() {
         // What ranks tell each other about their waiting does not end the wait.
         const std::uint64_t notes = progress_.notes_.load(std::memory_order_relaxed);
         if (moves - moves_seen_ > notes - notes_seen_) began_.store({}, std::memory_order_relaxed);
+        const bool first = moves_seen_ == ~std::uint64_t{0};
         moves_seen_ = moves;
         notes_seen_ = notes;
         idle_turns_ = 0;
-        return;
+        // Who begins to wait has just polled; but another thread may have moved something since.
+        if (!first || progress_.locking_) return;
     }
     ++idle_turns_;
     const Options& options = progress_.options_;

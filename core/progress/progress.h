@@ -89,7 +89,7 @@ class Progress {
         std::string_view what_;
         const Awaited* awaited_;
         unsigned idle_turns_ = 0;
-        std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none: so the first turn never sleeps
+        std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none
         std::uint64_t notes_seen_ = 0;
         // To wait for anything to move; other threads make reports of it.
         std::atomic<transport::Clock::time_point> began_{transport::Clock::time_point{}};

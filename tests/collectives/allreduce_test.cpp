@@ -139,6 +139,32 @@ TEST_CASE("A schedule is used again, and many run at once without disturbing eac
     }
 }
 
+TEST_CASE("A small sum takes fewer messages between ranks that share cores, and is the same") {
+    std::array<std::uint64_t, 2> packets{};
+    std::array<float, 2> sums{};
+    for (const bool shares : {false, true}) {
+        JobOptions options = job_of({2, 2, 2}, false);
+        options.shares_cores = shares;
+        SimulatedGroup<Allreduce> simulated;
+        std::vector<float> values;
+        Job job(options);
+        simulated.sign_on(job, all_ranks(job));
+        for (int member = 0; member < simulated.size(); ++member)
+            values.push_back(contribution(member, 0));
+        const auto before = job.world().counters().packets;
+        for (int member = 0; member < simulated.size(); ++member)
+            simulated[member].start(&values[std::size_t(member)], 1, float_sum);
+        REQUIRE(job.run_until([&] { return simulated.complete(); }));
+        packets[shares] = job.world().counters().packets - before;
+        sums[shares] = values.front();
+        CHECK(std::all_of(values.begin(), values.end(),
+                          [&](float value) { return value == values.front(); }));
+    }
+    CHECK(packets[0] == 8 * 3);
+    CHECK(packets[1] == 2 * 7);
+    CHECK(sums[0] == sums[1]);
+}
+
 TEST_CASE("Nobody leaves a barrier before the last has come") {
     for (const auto& dims : shapes) {
         SimulatedGroup<Allreduce> simulated;

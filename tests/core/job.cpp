@@ -45,6 +45,7 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
     mine.shortcuts = options.shortcuts;
     mine.shortcut_after = options.shortcut_after;
     mine.detour = options.detour;
+    mine.shares_cores = options.shares_cores;
     mine.hold_down = options.hold_down;
     mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
     mine.watchdog = std::chrono::nanoseconds(0);

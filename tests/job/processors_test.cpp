@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who counts as a rank on our processors.
+// Where ranks outnumber processors.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -12,43 +12,66 @@ namespace processors_test {
 
 using namespace torusmp;
 
-// What other hosts tell is what this one tells, changed.
+// What the ranks of other hosts tell is what this one tells, changed.
 struct Others final : launch::Bootstrap {
     std::string_view name() const override { return "others"; }
     int rank() const override { return 0; }
-    int size() const override { return 1 + int(changes.size()); }
+    int size() const override { return int(local.size() + others.size()); }
     const std::vector<int>& local_ranks() const override { return local; }
     std::span<const std::byte> secret() const override { return {}; }
     std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) override {
-        std::vector<std::vector<std::byte>> all{{mine.begin(), mine.end()}};
-        for (const std::string& change : changes) {
+        std::vector<std::vector<std::byte>> all(local.size(), {mine.begin(), mine.end()});
+        for (const std::string& other : others) {
             all.push_back(all.front());
-            if (change == "dead") all.back().clear();
-            if (change == "other machine") all.back().front() ^= std::byte{1};
-            if (change == "other processors") all.back().push_back(std::byte{','});
+            if (other == "dead") all.back().clear();
+            if (other != "dead" && other != "here")
+                for (const char c : other) all.back().push_back(std::byte(c));
         }
         return all;
     }
     void barrier() override {}
     [[noreturn]] void abort(int /*code*/, std::string_view /*message*/) override { std::abort(); }
     void finalize() override {}
+    void add(int ranks, const std::string& where) {
+        others.insert(others.end(), std::size_t(ranks), where);
+    }
 
-    std::vector<std::string> changes;
+    std::vector<std::string> others;
     std::vector<int> local{0};
 };
 
-TEST_CASE("ranks on hosts of the same machine and processors share these") {
+// Fewer where a cgroup grants a part of one.
+const int processors = int(job::processor_count_of_job());
+
+TEST_CASE("ranks of hosts that share machine and processors crowd these together") {
+    if (processors == 0) return;
     Others others;
-    CHECK(job::ranks_on_processors(others) == 1);
-    others.changes = {"", "other machine", "", "other processors", "dead", ""};
-    CHECK(job::ranks_on_processors(others) == 4);
+    CHECK_FALSE(job::find_crowds(others).here);
+    others.add(processors - 1, "here");
+    others.add(1, "elsewhere");
+    others.add(1, "dead");
+    CHECK_FALSE(job::find_crowds(others).here);
+    CHECK_FALSE(job::find_crowds(others).somewhere);
+    others.add(1, "here");
+    CHECK(job::find_crowds(others).here);
+    CHECK(job::find_crowds(others).somewhere);
 }
 
-TEST_CASE("ranks of this host count whatever they tell") {
+TEST_CASE("a crowd on another machine is known here, and crowds nobody here") {
+    if (processors == 0) return;
     Others others;
-    others.changes = {"other processors", "other processors", "other machine"};
-    others.local = {0, 1, 2};
-    CHECK(job::ranks_on_processors(others) == 3);
+    others.add(processors, "elsewhere");
+    CHECK_FALSE(job::find_crowds(others).somewhere);
+    others.add(1, "elsewhere");
+    CHECK_FALSE(job::find_crowds(others).here);
+    CHECK(job::find_crowds(others).somewhere);
+}
+
+TEST_CASE("a host that has all ranks asks nobody") {
+    Others others;
+    others.local.resize(std::size_t(processors) + 1);
+    CHECK(job::find_crowds(others).here);
+    CHECK_FALSE(job::find_crowds(others).somewhere);
 }
 
 TEST_CASE("a machine has a name") {

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
+#include <memory>
+#include <utility>
 
 #include "core/transport/api/memory.h"
 
@@ -12,33 +13,45 @@ namespace torusmp::transport {
 
 class ByteQueue {
   public:
-    bool empty() const { return head_ == bytes_.size(); }
-    std::size_t size() const { return bytes_.size() - head_; }
-    std::byte* front() { return bytes_.data() + head_; }
+    bool empty() const { return head_ == tail_; }
+    std::size_t size() const { return tail_ - head_; }
+    std::byte* front() { return memory_.get() + head_; }
     // Room at the end, for the caller to fill.
     std::byte* extend(std::size_t bytes) {
-        if (head_ > bytes_.size() / 2) {
-            bytes_.erase(bytes_.begin(), bytes_.begin() + std::ptrdiff_t(head_));
-            head_ = 0;
-        }
-        bytes_.resize(bytes_.size() + bytes);
-        return bytes_.data() + bytes_.size() - bytes;
+        if (bytes > room_ - tail_) make_room(bytes);
+        tail_ += bytes;
+        return memory_.get() + tail_ - bytes;
     }
     void push(ConstBytes bytes) {
         if (!bytes.empty()) std::copy(bytes.begin(), bytes.end(), extend(bytes.size()));
     }
     void pop(std::size_t bytes) {
         head_ += bytes;
-        if (head_ == bytes_.size()) clear();
+        if (head_ == tail_) clear();
     }
-    void clear() {
-        bytes_.clear();
-        head_ = 0;
-    }
+    void clear() { head_ = tail_ = 0; }
 
   private:
-    std::vector<std::byte> bytes_;
+    // In front, if half of the memory is free there, or else in twice as much memory.
+    void make_room(std::size_t bytes) {
+        const std::size_t queued = size();
+        if (head_ >= room_ / 2 && bytes <= room_ - queued) {
+            std::copy(front(), front() + queued, memory_.get());
+        } else {
+            const std::size_t room = std::max(2 * room_, queued + bytes);
+            auto memory = std::make_unique_for_overwrite<std::byte[]>(room);
+            std::copy(front(), front() + queued, memory.get());
+            memory_ = std::move(memory);
+            room_ = room;
+        }
+        head_ = 0;
+        tail_ = queued;
+    }
+
+    std::unique_ptr<std::byte[]> memory_;  // never cleared: what is queued is written before
+    std::size_t room_ = 0;
     std::size_t head_ = 0;
+    std::size_t tail_ = 0;
 };
 
 }  // namespace torusmp::transport
