@@ -60,17 +60,4 @@ void bind_this_process(const CpuList& cpus) {
                                     describe_cpus(cpus), std::strerror(error)));
 }
 
-std::string describe_cpus(const CpuList& cpus) {
-    if (cpus.empty()) return "any";
-    std::string out;
-    for (std::size_t i = 0; i < cpus.size();) {
-        std::size_t last = i;
-        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
-        out += out.empty() ? "" : ",";
-        out += last == i ? fmt::format("{}", cpus[i]) : fmt::format("{}-{}", cpus[i], cpus[last]);
-        i = last + 1;
-    }
-    return out;
-}
-
 }  // namespace torusmp::config

@@ -32,7 +32,4 @@ std::vector<CpuList> local_binding(int ranks, Bind policy);
 // the kernel refuses.
 void bind_this_process(const CpuList& cpus);
 
-// Processor lists as the kernel prints them, "0-3,8"; "any" for an empty one.
-std::string describe_cpus(const CpuList& cpus);
-
 }  // namespace torusmp::config

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/cpus.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -47,12 +48,12 @@ std::optional<double> quota_v1(const std::filesystem::path& folder) {
 
 }  // namespace
 
-CpuList allowed_cpus() {
+CpuList allowed_cpus(pid_t thread) {
     // The kernel refuses a mask smaller than its own, whose size cannot be asked for.
     for (std::size_t words = 16; words <= most_words; words *= 2) {
         std::vector<unsigned long> mask(words);
         auto* set = reinterpret_cast<cpu_set_t*>(mask.data());
-        if (::sched_getaffinity(0, words * sizeof(unsigned long), set) != 0) {
+        if (::sched_getaffinity(thread, words * sizeof(unsigned long), set) != 0) {
             if (errno == EINVAL) continue;
             break;
         }
@@ -70,6 +71,19 @@ std::optional<double> cpu_quota(const std::filesystem::path& root) {
         if (const auto limit = group.unified ? quota_v2(group.folder) : quota_v1(group.folder))
             least = least ? std::min(*least, *limit) : *limit;
     return least;
+}
+
+std::string describe_cpus(const CpuList& cpus) {
+    if (cpus.empty()) return "any";
+    std::string out;
+    for (std::size_t i = 0; i < cpus.size();) {
+        std::size_t last = i;
+        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+        out += out.empty() ? "" : ",";
+        out += last == i ? fmt::format("{}", cpus[i]) : fmt::format("{}-{}", cpus[i], cpus[last]);
+        i = last + 1;
+    }
+    return out;
 }
 
 Affinity::Affinity(const CpuList& cpus) {

@@ -202,7 +202,7 @@ std::string first_line(const char* path) {
 std::string read_identity() {
     struct stat space {};
     if (::stat("/proc/self/ns/net", &space) != 0) return {};
-    return fmt::format("{}:{}", first_line("/proc/sys/kernel/random/boot_id"), space.st_ino);
+    return fmt::format("{}:{}", this_machine(), space.st_ino);
 }
 
 HostFacts who_is_here() {
@@ -244,6 +244,10 @@ const base::Address* HostFacts::node_address() const {
             for (const base::Address& address : device.addresses)
                 if (device.loopback == loopback && usable(address)) return &address;
     return nullptr;
+}
+
+std::string this_machine() {
+    return first_line("/proc/sys/kernel/random/boot_id");
 }
 
 HostFacts this_host(const std::string& geometry_file, bool with_routes) {

@@ -66,12 +66,16 @@ struct HostFacts {
     std::vector<RouteFact> routes;
 
     const Device* find(std::string_view device) const;
+    // Equal where hosts are containers or network namespaces of one kernel; empty: not known.
+    std::string machine() const { return identity.substr(0, identity.find(':')); }
     // The address by which nodes that are no neighbours reach this one: the first address on the
     // loopback device that is not a loopback address, else that of the first link that has one.
     const base::Address* node_address() const;
     friend bool operator==(const HostFacts&, const HostFacts&) = default;
 };
 
+// The machine of HostFacts::machine() that this is.
+std::string this_machine();
 // Throws std::system_error if the kernel does not answer. `with_routes`: its routing tables too,
 // which have to be checked for forward = "kernel".
 HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);

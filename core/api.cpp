@@ -168,9 +168,9 @@ ReceiveFlow& Flows::open_receive(Rank source, Context context, std::uint32_t kin
     return core_.persistent.open_receive(source, {context, kind});
 }
 
-void Flows::start(SendFlow& flow, SendRequest& request, Buffer buffer) const {
+void Flows::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) const {
     const Guard guard(core_.progress);
-    core_.persistent.start(flow, request, buffer);
+    core_.persistent.start(flow, request, buffer, followed);
 }
 
 void Flows::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) const {

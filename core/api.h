@@ -44,7 +44,8 @@ class Flows final {
     // `kind` tells flows between the same two ranks in one context apart; both ends name the same.
     SendFlow& open_send(Rank dest, Context context, std::uint32_t kind) const;
     ReceiveFlow& open_receive(Rank source, Context context, std::uint32_t kind) const;
-    void start(SendFlow& flow, SendRequest& request, Buffer buffer) const;
+    // followed: another send to that rank is started next, and this one may leave with it.
+    void start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed = false) const;
     void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) const;
 
   private:

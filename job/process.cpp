@@ -2,7 +2,6 @@
 #include "job/process.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,10 +14,10 @@
 
 #include "collectives/settings.h"
 #include "config/cable.h"
-#include "config/cpus.h"
 #include "config/geometry.h"
 #include "config/load.h"
 #include "core/settings.h"
+#include "job/processors.h"
 #include "job/settings.h"
 #include "job/transports.h"
 
@@ -27,17 +26,6 @@ namespace {
 
 bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
-}
-
-// Processors on which the ranks of this host run. Each rank may be bound to a part of them, so the
-// launcher, which is not bound, is asked too.
-double processors_of_job() {
-    std::size_t count = config::allowed_cpus().size();
-    cpu_set_t set;
-    if (sched_getaffinity(getppid(), sizeof set, &set) == 0)
-        count = std::max(count, std::size_t(CPU_COUNT(&set)));
-    const auto quota = config::cpu_quota();
-    return quota ? std::min(double(count), *quota) : double(count);
 }
 
 }  // namespace
@@ -89,7 +77,7 @@ core::Options Process::options(bool threads) {
                           .name_of = {}};
     if (settings_[core::setting::local] == core::LocalPaths::direct) options.direct = local;
     options.apply(settings_);
-    options.oversubscribed = double(local.size()) > processors_of_job();
+    options.oversubscribed = ranks_on_processors(*bootstrap_) > processor_count_of_job();
     options.threads = threads;
     options.on_interrupt = [this] { death_watch_.tell(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };

@@ -111,7 +111,14 @@ Handle* join(QMP_msghandle_t const* handles, int num, const char* call) {
         else
             joined->parts.push_back(std::move(owned));
     }
-    for (const auto& part : joined->parts) part->part = true;
+    for (auto part = joined->parts.begin(); part != joined->parts.end(); ++part) {
+        (*part)->part = true;
+        (*part)->followed =
+            (*part)->kind == Kind::send &&
+            std::any_of(part + 1, joined->parts.end(), [&](auto& it) {
+                return it->kind == Kind::send && it->send_flow->dest == (*part)->send_flow->dest;
+            });
+    }
     add(joined.get());
     return joined.release();
 }
@@ -156,7 +163,7 @@ inline void start_one(Handle& handle, const char* call) {
     handle.active = true;
     handle.error = QMP_SUCCESS;
     if (handle.kind == Kind::send)
-        runtime().flows().start(*handle.send_flow, handle.send, handle.buffer);
+        runtime().flows().start(*handle.send_flow, handle.send, handle.buffer, handle.followed);
     else
         runtime().flows().start(*handle.receive_flow, handle.receive, handle.buffer);
     if (handle.clear_to_send == QMP_CTS_READY) handle.clear_to_send = QMP_CTS_NOT_READY;
@@ -235,61 +242,6 @@ inline Handle& existing(QMP_msghandle_t handle, const char* call) {
 }
 
 }  // namespace
-
-namespace {
-
-class IdleHandles final : public core::Reporter {
-  public:
-    // What other threads do to their handles is not watched.
-    void report(core::Waits& waits) const override {
-        Library& lib = library();
-        if (runtime().options().threads) return;
-        for (const auto& comm : lib.communicators) waits.group(comm->group.context()).name = "QMP";
-        for (const Handle* handle : lib.handles) {
-            for (const auto& part : handle->parts) add(*part, waits);
-            if (handle->kind != Kind::multiple) add(*handle, waits);
-        }
-    }
-
-  private:
-    static void add(const Handle& handle, core::Waits& waits) {
-        if (handle.active) return;
-        const bool sends = handle.kind == Kind::send;
-        const core::FlowKey& key = sends ? handle.send_flow->key : handle.receive_flow->key;
-        waits.add(core::Waits::Operation{
-            .kind = sends ? core::Waits::Operation::Kind::idle_send
-                          : core::Waits::Operation::Kind::idle_receive,
-            .channel = true,
-            .peer = sends ? handle.send_flow->dest : handle.receive_flow->source,
-            .context = key.context,
-            .bytes = handle.buffer.bytes});
-    }
-};
-const IdleHandles idle_handles;
-
-}  // namespace
-
-void begin_reports() {
-    runtime().add_reporter(idle_handles);
-}
-
-void end_reports() {
-    runtime().remove_reporter(idle_handles);
-}
-
-std::string handles_in_flight() {
-    Library& lib = library();
-    const std::lock_guard lock(lib.mutex);
-    std::string text;
-    const auto look = [&](Handle& handle) {
-        if (handle.active && !handle.request().complete()) text += "\n  " + handle.describe();
-    };
-    for (Handle* handle : lib.handles) {
-        for (const auto& part : handle->parts) look(*part);
-        if (handle->kind != Kind::multiple) look(*handle);
-    }
-    return text;
-}
 
 }  // namespace torusmp::qmp
 

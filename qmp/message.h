@@ -33,6 +33,7 @@ struct QMP_msghandle_struct {
     int peer = -1;  // node number
     int axis = -1;  // relative: which dimension, and which way
     int direction = 0;
+    bool followed = false;  // in its multiple, by a further send to the same node
 
     // Of a multiple:
     std::vector<std::unique_ptr<QMP_msghandle_struct>> parts;

@@ -47,7 +47,7 @@ ReceiveFlow& Persistent::open_receive(Rank source, FlowKey key) {
     return open(with(source).receives, source, key, false);
 }
 
-void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
+void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) {
     commons_.open(request, buffer, flow.dest);
     Peer& peer = connections_.peer(flow.dest);
     request.flow_ = &flow;
@@ -76,6 +76,7 @@ void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer) {
         PacketHeader header = sender_.header_to(peer, PacketKind::flow_eager, buffer.bytes);
         header.sequence = peer.send_sequence++;
         header.context = flow.label;
+        if (followed) way.channel->cork();
         sender_.transmit_message(way, header, buffer);
         return sends_.finish(request);
     }

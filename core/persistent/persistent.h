@@ -33,7 +33,8 @@ class Persistent final : public PeerLossListener {
 
     SendFlow& open_send(Rank dest, FlowKey key);
     ReceiveFlow& open_receive(Rank source, FlowKey key);
-    void start(SendFlow& flow, SendRequest& request, Buffer buffer);
+    // followed: see Flows.
+    void start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed);
     void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer);
 
     bool on_open(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);

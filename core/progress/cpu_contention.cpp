@@ -13,6 +13,9 @@ namespace {
 // A thread that is woken gets an idle core at once; if it takes longer than this on average, others
 // had the core.
 constexpr std::uint64_t long_wait = 10'000;  // ns
+// Looks in a row that must find none before it is believed to be over: while all ranks sleep at
+// once there is little of it, and it is back when they do not.
+constexpr unsigned calm_looks = 16;
 
 }  // namespace
 
@@ -28,7 +31,8 @@ bool CpuContention::look() {
     const bool first = waited_ == 0;
     const std::uint64_t since = waited - waited_;
     waited_ = waited;
-    present_ = !first && since > long_wait * sleeps_per_look;
+    calm_ = !first && since > long_wait * sleeps_per_look ? 0 : calm_ + 1;
+    present_ = calm_ == 0 || (present_ && calm_ < calm_looks);
     return true;
 }
 

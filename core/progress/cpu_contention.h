@@ -26,6 +26,7 @@ class CpuContention {
     base::Descriptor file_;  // the kernel's account of this thread's waits for a core
     unsigned sleeps_ = 0;
     std::uint64_t waited_ = 0;  // ns
+    unsigned calm_ = 0;         // looks since the last that found contention
     bool present_ = false;
 };
 

@@ -20,8 +20,11 @@ constexpr unsigned kernel_polls_per_look = 4;
 constexpr unsigned polls_without_pause = 128;
 // How long a wait lasts before tasks are told; then twice as long, and so on.
 constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
-// Times the core is yielded to other ranks before sleeping, where ranks outnumber cores.
-constexpr unsigned yields_when_crowded = 16;
+// Times the core is yielded to other ranks before sleeping, where ranks outnumber cores: among
+// ranks of one host, which wake a sleeper themselves, and for one that is alone on its host, which
+// the kernel wakes with what it has done for the packet anyway.
+constexpr unsigned yields_among_ranks = 16;
+constexpr unsigned yields_alone = 2;
 // A wait that lasts longer is published: nobody who sleeps answers when asked.
 constexpr std::chrono::nanoseconds publish_after = std::chrono::milliseconds(100);
 
@@ -52,6 +55,7 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
       publish_(std::move(publish)),
       locking_(options_.threads || options_.progress_thread),
       spin_(options_.spin.count()),
+      yields_(options_.direct.size() > 1 ? yields_among_ranks : yields_alone),
       polls_per_look_(polls_per_look),
       asked_(commons.page.asked()) {
     for (const transport::Interface* it : connections_.interfaces())
@@ -182,7 +186,7 @@ void Progress::Waiter::look() {
     if (options.oversubscribed) {
         // The peer can only answer when it has the core: yield it, and sleep if that does not help.
         // Waking a sleeper costs more than a few turns of all ranks.
-        if (idle_turns_ <= yields_when_crowded) {
+        if (idle_turns_ <= progress_.yields_) {
             sched_yield();
             return;
         }

@@ -178,6 +178,7 @@ class Progress {
     std::atomic<std::uint64_t> notes_{0};  // and of them, those that brought notes
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
+    const unsigned yields_;                // before sleeping, where ranks outnumber cores
     unsigned polls_per_look_ = 1;
     std::atomic<unsigned>& asked_;    // on the control page
     std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends

@@ -217,7 +217,7 @@ class CableSurvey {
 
     std::string machine(Speeds::Way way) const {
         const LinkEnd& from = start_of(survey_.cables[way / 2], way);
-        const std::string known = machine_of(survey_.hosts[std::size_t(from.node)].facts);
+        const std::string known = survey_.hosts[std::size_t(from.node)].facts.machine();
         return known.empty() ? from.host : known;
     }
 

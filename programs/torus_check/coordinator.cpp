@@ -20,10 +20,6 @@ constexpr int transfers_a_machine = 4;
 
 }  // namespace
 
-std::string machine_of(const config::HostFacts& facts) {
-    return facts.identity.substr(0, facts.identity.find(':'));
-}
-
 Coordinator::Coordinator(const SurveyPlan& plan, Reach& reach, const Progress& progress)
     : plan_(plan),
       reach_(reach),
@@ -74,7 +70,7 @@ std::vector<std::size_t> Coordinator::machines() const {
     std::map<std::string, std::size_t> numbers;
     std::vector<std::size_t> machines;
     for (std::size_t node = 0; node < workers_.size(); ++node) {
-        std::string machine = machine_of(workers_[node].facts());
+        std::string machine = workers_[node].facts().machine();
         if (machine.empty()) machine = plan_.hosts[node];
         machines.push_back(numbers.emplace(machine, numbers.size()).first->second);
     }

@@ -72,7 +72,4 @@ class Coordinator : private Reach::Listener {
     int last_round_ = -1, next_id_ = 0;
 };
 
-// The machine of a host: hosts that are namespaces of one kernel share it.
-std::string machine_of(const config::HostFacts& facts);
-
 }  // namespace torusmp::check

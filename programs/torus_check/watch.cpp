@@ -63,7 +63,7 @@ int watch_links(const WatchOptions& options) {
     HealthState state = read_state(options.state_file);
     const auto now = std::chrono::duration_cast<std::chrono::seconds>(
         std::chrono::system_clock::now().time_since_epoch());
-    const Health health = take_look(state, machine_of(facts), now.count(), looks, options.memory);
+    const Health health = take_look(state, facts.machine(), now.count(), looks, options.memory);
     write_state(options.state_file, state);
     for (const std::string& change : health.changes) fmt::print("{}\n", change);
     for (const std::string& wrong : health.wrong)

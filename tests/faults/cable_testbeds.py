@@ -31,7 +31,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the source tree stays as it is
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "testbed")]
-from marked_job import MarkedJob  # noqa: E402
+from marked_job import MarkedJob, options_of  # noqa: E402
 from netns import kernel  # noqa: E402
 from netns.plan import Plan, parse_dims  # noqa: E402
 from netns.testbed import STATE_VARIABLE, Testbed  # noqa: E402
@@ -261,7 +261,7 @@ def run(arguments, programs):
 def run_on(arguments, programs, testbed, dims, folder):
     expected, times, quiet, events, failures = {}, {}, {}, 0, 0
     kinds = arguments.job.split(",")
-    options = [word for setting in arguments.set for word in ("--set", setting)]
+    options = options_of(arguments.set)
     for n in range(arguments.schedules):
         kind, seed = kinds[n % len(kinds)], arguments.seed + n
         try:

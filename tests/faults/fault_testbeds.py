@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random faults on jobs over network namespaces, one after the other.
 
-  fault_testbeds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND] [-v]
+  fault_testbeds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND]
+                    [--set transport.use=ethernet] [-v]
 
 Each job is started with torus-run over a testbed, talks over all its links, and suffers one fault. Deadly
 ones (a rank or the launcher killed, a rank stopped, a device down where links have no detours, all cables of a node cut, a
@@ -37,7 +38,7 @@ IN_TIME = TIMEOUT + 17
 
 
 sys.path[:0] = [str(HERE), str(TESTBED.parent)]
-from marked_job import MarkedJob  # noqa: E402
+from marked_job import MarkedJob, options_of  # noqa: E402
 from netns.plan import Torus  # noqa: E402
 
 
@@ -145,7 +146,9 @@ def listening(place):
 
 def sockets_in_use(place):
     """Lines of the tables whose socket belongs to somebody: not what the kernel still winds up."""
-    lines = []
+    lines = [f"{place} packet: {line.strip()}"
+             for line in sh("ip", "netns", "exec", place, "cat", "/proc/net/packet", check=False).splitlines()[1:]
+             if line.split()[3] != "0003"]  # attack.py records
     for table in ("tcp", "tcp6", "udp", "udp6"):
         for line in sh("ip", "netns", "exec", place, "cat", f"/proc/net/{table}", check=False).splitlines()[1:]:
             if line.split()[9] != "0":
@@ -270,8 +273,8 @@ DEADLY = ("killed", "stopped", "device", "cut off", "cut off again", "node", "la
 def suffer(arguments, testbed, kind, dice, work):
     """One job with one fault; seconds until it had ended."""
     recorder = start_recorder(testbed, work, dice) if kind == "replay" else None
-    job = Job(arguments, testbed, work, TIMEOUT if kind in DEADLY else PATIENCE,
-              ["--set", "routing.detour=false"] if kind == "device" else [])
+    settings = arguments.set + (["routing.detour=false"] if kind == "device" else [])
+    job = Job(arguments, testbed, work, TIMEOUT if kind in DEADLY else PATIENCE, options_of(settings))
     try:
         if kind not in DEADLY and dice.random() < 0.5:
             FAULTS[kind](job, dice)  # while connections are established, too
@@ -399,6 +402,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--torus", default="2x2")
     parser.add_argument("--only", choices=list(FAULTS))
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the jobs")
     parser.add_argument("-v", action="store_true", help="a line for each fault")
     arguments = parser.parse_args()
     possible = subprocess.run([TESTBED, "possible"], capture_output=True, text=True)

@@ -10,6 +10,11 @@ from pathlib import Path
 MARK = "TORUSMP_FAULT_TEST"
 
 
+def options_of(settings):
+    """The words by which torus-run is given settings: jobs inherit none from the environment."""
+    return [word for setting in settings for word in ("--set", setting)]
+
+
 class MarkedJob:
     """A launcher and all that it starts. Sub-classes start it, with environment() and as self.process."""
 

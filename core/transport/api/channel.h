@@ -97,7 +97,8 @@ class Channel {
     // slot that is being delivered by on_packet() is sent from there, as with send().
     virtual void send_placed(const PacketHeader& /*header*/, ConstBytes /*front*/,
                              ConstBytes /*payload*/, const RemoteAddress& /*target*/) {}
-    // What is sent from now on may wait, to leave with the next write() or poll.
+    // The next packet may wait, to leave with what is sent behind it or, at the latest, with the
+    // next poll.
     virtual void cork() {}
 
     // Gives credits back without a packet of core's, and takes those that came in this way.

@@ -18,6 +18,8 @@ class Alarm {
     int descriptor() const { return timer_.get(); }
     // Rings then, or earlier if it was set to an earlier time.
     void set(Clock::time_point at);
+    // Whether it should have rung by now.
+    bool is_due(Clock::time_point now) const { return now >= at_; }
     // It has rung, perhaps.
     void silence();
 

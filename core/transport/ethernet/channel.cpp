@@ -34,6 +34,7 @@ struct NoteHeader {
     Note kind{};
     std::uint64_t number = 0;
     std::uint64_t grants = 0;
+    std::uint64_t confirmed = 0;  // with a number: below which all numbers have come
 };
 
 ConstBytes bytes_of(const auto& value) {
@@ -76,12 +77,16 @@ void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, C
     if (interface_.options_.checksum && framed.stamp == 0)
         framed.stamp = tcp::checksum_of(framed, front, payload);
     const bool at_once = sends_at_once();
+    const bool corked = std::exchange(corked_, false);
     if (session_.send(framed, front, payload, at_once)) [[likely]] {
         if (!at_once) interface_.make_dirty(*this);
         return;
     }
-    const NoteHeader note{.kind = Note::number, .number = session_.take_number()};
+    const NoteHeader note{.kind = Note::number,
+                          .number = session_.take_number(),
+                          .confirmed = session_.tell_confirmed()};
     connection_.send_note(bytes_of(note), {});
+    if (corked) connection_.cork();
     connection_.send_parts(header, front, payload);
 }
 
@@ -91,11 +96,6 @@ std::byte* EthernetChannel::reserve(int /*virtual_channel*/, std::size_t /*bytes
 
 void EthernetChannel::commit(const PacketHeader& header) {
     send_parts(header, {}, {reserved_.get(), header.length});
-}
-
-void EthernetChannel::cork() {
-    corked_ = true;
-    connection_.cork();
 }
 
 void EthernetChannel::grant(CreditWord credits) {
@@ -148,7 +148,7 @@ bool EthernetChannel::send_frame(std::byte* frame, std::size_t bytes) {
 }
 
 void EthernetChannel::send_records(std::uint64_t number, CreditWord grants, ConstBytes records) {
-    const NoteHeader note{Note::records, number, grants};
+    const NoteHeader note{.kind = Note::records, .number = number, .grants = grants};
     connection_.send_note(bytes_of(note), records);
 }
 
@@ -273,6 +273,7 @@ void EthernetChannel::take_note(Sink& sink, ConstBytes note) {
         }
         case Note::number:
             announced_ = header.number;
+            session_.take_confirmed(header.confirmed);
             return;
         case Note::records:
             interface_.taken_ += session_.take_records(header.number, header.grants, note);

@@ -41,7 +41,7 @@ class EthernetChannel final : public Channel, private Carrier {
     void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) override;
     std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
-    void cork() override;
+    void cork() override { corked_ = true; }
     void grant(CreditWord credits) override;
     CreditWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;

@@ -24,7 +24,7 @@ namespace torusmp::transport::ethernet {
 // IEEE 802's first type for local experiments: nobody else's on a cable of ours.
 inline constexpr std::uint16_t ethertype = 0x88b5;
 inline constexpr std::size_t ethernet_header_bytes = 14;
-inline constexpr std::uint8_t frame_version = 2;
+inline constexpr std::uint8_t frame_version = 3;
 
 using Mac = std::array<std::byte, 6>;
 

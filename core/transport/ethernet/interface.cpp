@@ -18,6 +18,8 @@ namespace {
 
 // How many polls there are for each of the connections, at most, while nothing comes by them.
 constexpr unsigned most_look_mask = 31;
+// The same while memory is exposed, to which the other end may write over them.
+constexpr unsigned most_look_mask_exposed = 1;
 // How many polls there are for each look at the clock.
 constexpr unsigned tend_mask = 63;
 // Of a ring: what a window holds, as much again for what carries no packets, and what was sent
@@ -209,7 +211,8 @@ int EthernetInterface::receive_forwarded() {
 int EthernetInterface::poll_connections(Sink& sink) {
     taken_ = 0;
     const int taken = connections_.poll(sink) + std::exchange(taken_, 0);
-    look_mask_ = taken != 0 ? 0 : std::min(2 * look_mask_ + 1, most_look_mask);
+    const unsigned most = exposed_ != 0 ? most_look_mask_exposed : most_look_mask;
+    look_mask_ = taken != 0 ? 0 : std::min(2 * look_mask_ + 1, most);
     return taken;
 }
 
@@ -272,10 +275,13 @@ void EthernetInterface::on_down(Channel& connection, std::string_view why) {
 // ---- memory, counting and sleeping ----
 
 RemoteMemory EthernetInterface::register_memory(Bytes memory, const Channel* channel) {
+    ++exposed_;
+    look_mask_ = 0;
     return connections_.register_memory(memory, channel);
 }
 
 void EthernetInterface::deregister_memory(const RemoteMemory& memory) {
+    --exposed_;
     connections_.deregister_memory(memory);
 }
 
@@ -334,8 +340,8 @@ std::string EthernetInterface::statistics() const {
 void EthernetInterface::prepare_sleep() {
     flush_dirty();
     connections_.prepare_sleep();
-    if (std::exchange(is_alarm_set_, false)) alarm_.silence();
     const auto now = Clock::now();
+    if (alarm_.is_due(now)) alarm_.silence();
     tend(now);
     auto due = Clock::time_point::max();
     bool owes = false;
@@ -353,10 +359,7 @@ void EthernetInterface::prepare_sleep() {
         confirm_at_ = Clock::time_point::max();
     }
     due = std::min(due, confirm_at_);
-    if (due != Clock::time_point::max()) {
-        alarm_.set(due);
-        is_alarm_set_ = true;
-    }
+    alarm_.set(due);
     // The next poll must include the connections.
     look_mask_ = 0;
 }

@@ -97,7 +97,6 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     Device forwarded_;                         // what all far ports share
     tcp::TcpInterface connections_;
     Alarm alarm_;
-    bool is_alarm_set_ = false;
     Clock::time_point confirm_at_ = Clock::time_point::max();  // what is owed, if still asleep then
     std::vector<std::unique_ptr<EthernetChannel>> channels_;
     // Replaced; until the end of a poll, which may be about to use them.
@@ -107,6 +106,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     int taken_ = 0;         // by notes, in the poll under way
     unsigned turn_ = 0;
     unsigned look_mask_ = 0;  // the connections are polled once in so many polls
+    std::size_t exposed_ = 0;
     bool polling_ = false;
     Counters counted_;  // of sessions that have ended
 };

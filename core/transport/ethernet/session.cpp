@@ -73,6 +73,15 @@ std::uint64_t Session::take_number() {
     return outbox_.skip();
 }
 
+std::uint64_t Session::tell_confirmed() {
+    // Of a gap the other end hears by a frame.
+    if (!inbox_.has_early()) {
+        owed_ = 0;
+        awaited_ = false;
+    }
+    return inbox_.next();
+}
+
 void Session::flush() {
     if (!outbox_.is_filling()) return;
     FrameHeader header = header_of(Kind::packets, outbox_.next());
@@ -102,9 +111,13 @@ bool Session::seal_and_send(std::byte* frame) {
     std::uint16_t length = 0;
     std::memcpy(&length, frame + offsetof(FrameHeader, length), sizeof length);
     if (!carrier_.send_frame(frame, sizeof(FrameHeader) + length)) return false;
-    owed_ = 0;
-    urgent_ = false;
+    all_is_said();
     return true;
+}
+
+void Session::all_is_said() {
+    owed_ = 0;
+    awaited_ = urgent_ = false;
 }
 
 FrameHeader Session::header_of(Kind kind, std::uint64_t number) const {
@@ -135,8 +148,7 @@ void Session::send_plain(Kind kind, std::uint64_t number) {
 void Session::confirm() {
     if (path_ == Path::none || (owed_ == 0 && !urgent_)) return;
     send_plain(Kind::confirmation, 0);
-    owed_ = 0;  // even if the device took nothing: the other end will ask by sending again
-    urgent_ = false;
+    all_is_said();  // even if the device took nothing: the other end will ask by sending again
 }
 
 void Session::resend(std::uint64_t number) {
@@ -184,6 +196,7 @@ int Session::take_frame(const std::byte* frame, std::size_t bytes) {
     switch (header.kind) {
         case Kind::packets:
             ++counters_.taken;
+            awaited_ = true;
             return take(header.number, header.grants, {frame + sizeof header, header.length});
         case Kind::probe:
             send_plain(Kind::answer, header.number);
@@ -204,8 +217,8 @@ int Session::take_frame(const std::byte* frame, std::size_t bytes) {
 
 // What every frame says.
 void Session::mind(const FrameHeader& header) {
-    if (header.confirmed > outbox_.next()) return fault("it confirms frames that were never sent");
-    if (header.confirmed > outbox_.oldest()) outbox_.confirm(header.confirmed);
+    take_confirmed(header.confirmed);
+    if (path_ == Path::none) return;
     if (header.received == 0 || header.confirmed < outbox_.oldest()) return;
     const unsigned highest = 63u - unsigned(std::countl_zero(header.received));
     const std::uint64_t newest = header.confirmed + 1 + highest;
@@ -214,6 +227,11 @@ void Session::mind(const FrameHeader& header) {
         const bool came = number != header.confirmed && ((header.received >> bit) & 1) != 0;
         if (!came && outbox_.is_lost(number, newest)) resend(number);
     }
+}
+
+void Session::take_confirmed(std::uint64_t below) {
+    if (below > outbox_.next()) return fault("it confirms frames that were never sent");
+    if (below > outbox_.oldest()) outbox_.confirm(below);
 }
 
 int Session::take_records(std::uint64_t number, CreditWord grants, ConstBytes records) {
@@ -249,6 +267,7 @@ int Session::take_packet(std::uint64_t number, const PacketHeader& header,
         case Inbox::Place::next:
             break;
         case Inbox::Place::early:
+            awaited_ = true;
             inbox_.keep(number, 0, std::as_bytes(std::span(&header, 1)), {payload, header.length});
             return 0;
         default:

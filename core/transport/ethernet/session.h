@@ -83,6 +83,9 @@ class Session {
     bool send(const PacketHeader& header, ConstBytes front, ConstBytes payload, bool at_once);
     bool grant(CreditWord credits, bool at_once);
     std::uint64_t take_number();
+    // Below which number everything has come: what goes over the connection tells the other end,
+    // which gives it to take_confirmed().
+    std::uint64_t tell_confirmed();
     bool waits_for_company() const { return outbox_.is_filling(); }
     void flush();
     // Confirms what has come, if that has not been said yet.
@@ -96,9 +99,12 @@ class Session {
     // What came over the connection.
     int take_records(std::uint64_t number, CreditWord grants, ConstBytes records);
     int take_packet(std::uint64_t number, const PacketHeader& header, const std::byte* payload);
+    void take_confirmed(std::uint64_t below);
     // Whether so much has come, or in such an order, that the other end should hear of it soon.
     bool should_confirm() const { return owed_ >= window_ / 4 || urgent_; }
-    bool owes() const { return owed_ != 0; }
+    // Whether the other end keeps something until it hears of it: a frame, or one that is missing.
+    // What came over the connection is kept by nobody, and confirmed with what is sent next.
+    bool owes() const { return awaited_; }
 
     // ---- time ----
     // Does what is due.
@@ -116,6 +122,7 @@ class Session {
     void send_plain(Kind kind, std::uint64_t number);
     void send_probe();
     FrameHeader header_of(Kind kind, std::uint64_t number) const;
+    void all_is_said();
     bool seal_and_send(std::byte* frame);
     void hand_over(std::uint64_t number);
     void resend(std::uint64_t number);
@@ -136,7 +143,8 @@ class Session {
     Outbox outbox_;
     Inbox inbox_;
     CreditWord granting_ = 0;  // in the frame that is being filled
-    unsigned owed_ = 0;        // frames taken since the last one sent
+    unsigned owed_ = 0;        // numbers taken since the last frame was sent
+    bool awaited_ = false;     // see owes()
     bool urgent_ = false;
     Counters counters_;
     std::vector<std::byte> kept_;

@@ -87,9 +87,9 @@ void TcpChannel::send_parts(const PacketHeader& header, ConstBytes front, ConstB
 
 void TcpChannel::send_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
     if (sends_at_once(front.size() + payload.size())) [[likely]]
-        send_gathered(head_of(header, front, payload), front, payload);
-    else
-        queue_frame(header, front, payload);
+        return send_gathered(head_of(header, front, payload), front, payload);
+    corked_ = false;
+    queue_frame(header, front, payload);
 }
 
 void TcpChannel::queue_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload) {

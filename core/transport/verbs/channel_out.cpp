@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/transport/verbs/interface.h"
 
@@ -41,7 +42,7 @@ void VerbsChannel::staged(Staged& it, bool signalled) {
         it.request.send_flags |= IBV_SEND_SIGNALED;
         unsignalled_ = 0;
     }
-    if (interface_.polling_ || corked_)
+    if (std::exchange(corked_, false) || interface_.polling_)
         interface_.make_dirty(*this);
     else
         hand_over();

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <set>
 
 #include "config/binding.h"
@@ -29,14 +28,6 @@ std::string own_name() {
     char name[256] = "?";
     gethostname(name, sizeof name - 1);
     return name;
-}
-
-// The boot id distinguishes machines.
-std::string machine() {
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string boot;
-    std::getline(file, boot);
-    return boot;
 }
 
 // What the user's shell has, except for what describes this host and this login.
@@ -63,7 +54,7 @@ void enter_working_directory(const std::string& directory, std::vector<std::stri
 
 void describe(const HostOrder& order, HostFacts& facts) {
     facts.name = own_name();
-    facts.machine = machine();
+    facts.machine = config::this_machine();
     try {
         facts.description =
             config::format_facts(transport::this_host(order.geometry, order.routes));

@@ -88,6 +88,71 @@ TEST_CASE("packets that wait for company share a frame", "[ethernet]") {
     check(network.b());
 }
 
+TEST_CASE("what comes over the connection alone is confirmed in no frame of its own",
+          "[ethernet]") {
+    FrameNetwork network(7);
+    REQUIRE(network.meet());
+    network.turn();
+    End& a = network.a();
+    End& b = network.b();
+    for (int i = 0; i < 10; ++i) a.send_next(4000);
+    b.poll();
+    CHECK(b.got == 10);
+    CHECK_FALSE(b.session.owes());
+    CHECK(a.ring.empty());
+
+    a.send_next(8);
+    REQUIRE(b.ring.size() == 1);
+    b.poll();
+    CHECK(b.got == 11);
+    CHECK(a.ring.size() == 1);
+    check(b);
+}
+
+TEST_CASE("what goes over the connection confirms frames, and leaves gaps to them", "[ethernet]") {
+    FrameNetwork network(9);
+    REQUIRE(network.meet());
+    network.turn();
+    End& a = network.a();
+    End& b = network.b();
+    const auto take_frame = [&] {
+        REQUIRE_FALSE(b.ring.empty());
+        b.session.take_frame(b.ring.front().data(), b.ring.front().size());
+        b.ring.pop_front();
+    };
+    a.send_next(8);
+    take_frame();
+    CHECK(b.session.owes());
+    b.send_next(4000);
+    CHECK_FALSE(b.session.owes());
+    CHECK(a.session.due(network.now()) != Clock::time_point::max());
+    a.poll();
+    CHECK(a.session.due(network.now()) == Clock::time_point::max());
+
+    network.faults().loss = 1;
+    a.send_next(8);
+    network.faults().loss = 0;
+    a.send_next(8);
+    take_frame();
+    b.send_next(4000);
+    CHECK(b.session.owes());
+    REQUIRE(all_came(network));
+    check(a);
+    check(b);
+}
+
+TEST_CASE("a window of packets over the connection is confirmed", "[ethernet]") {
+    FrameNetwork network(8);
+    REQUIRE(network.meet());
+    End& a = network.a();
+    for (int i = 0; i < int(Session::link_window); ++i) a.send_next(4000);
+    REQUIRE(all_came(network));
+    network.turn();
+    const auto before = a.in_frames;
+    a.send_next(8);
+    CHECK(a.in_frames == before + 1);
+}
+
 TEST_CASE("a gap is closed before the timer knows of it", "[ethernet]") {
     FrameNetwork network(3);
     REQUIRE(network.meet());

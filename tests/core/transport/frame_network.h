@@ -51,6 +51,7 @@ class FrameNetwork {
             }
             Connected it;
             it.number = session.take_number();
+            it.confirmed = session.tell_confirmed();
             it.is_packet = true;
             it.header = header;
             it.bytes = payload;
@@ -64,10 +65,12 @@ class FrameNetwork {
             for (std::size_t i = 0; i < most && !connection.empty(); ++i) {
                 const Connected it = std::move(connection.front());
                 connection.pop_front();
-                if (it.is_packet)
+                if (it.is_packet) {
+                    session.take_confirmed(it.confirmed);
                     session.take_packet(it.number, it.header, it.bytes.data());
-                else
+                } else {
                     session.take_records(it.number, it.grants, it.bytes);
+                }
             }
             for (std::size_t i = 0; i < most && !ring.empty(); ++i) {
                 const auto frame = std::move(ring.front());
@@ -85,7 +88,7 @@ class FrameNetwork {
         }
         void send_records(std::uint64_t number, CreditWord grants, ConstBytes records) override {
             peer->connection.push_back(
-                {number, grants, false, {}, {records.begin(), records.end()}});
+                {number, grants, false, 0, {}, {records.begin(), records.end()}});
         }
         int on_record(const PacketHeader& header, const std::byte* payload) override {
             if (header.sequence != got) wrong = true;
@@ -101,6 +104,7 @@ class FrameNetwork {
             std::uint64_t number = 0;
             CreditWord grants = 0;
             bool is_packet = false;
+            std::uint64_t confirmed = 0;
             PacketHeader header{};
             std::vector<std::byte> bytes;
         };

@@ -3,6 +3,7 @@
 // used. The enemy is a plain socket; both ends and the enemy live in this process, on this host's
 // addresses.
 #include <arpa/inet.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -209,6 +210,30 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
     CHECK(traitor.besieged.recorder.downs[0].first == traitor.channel);
     // It contains the names of both ends.
     CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("enemy"));
+}
+
+TEST_CASE("a packet that may wait leaves with the next one, and not before", "[tcp]") {
+    Traitor traitor;
+    REQUIRE(traitor.besieged.turn_until([&] { return !traitor.channel->connecting(); }));
+    PacketHeader header{};
+    header.length = slot_bytes;
+    const std::vector<std::byte> payload(slot_bytes, std::byte{3});
+    traitor.channel->cork();
+    traitor.channel->send(header, payload);
+    std::vector<std::byte> got(2 * (sizeof header + slot_bytes));
+    CHECK(recv(traitor.socket.get(), got.data(), got.size(), MSG_DONTWAIT) < 0);
+
+    // Nobody polls after this.
+    traitor.channel->send(header, payload);
+    std::size_t have = 0;
+    while (have < got.size()) {
+        pollfd readable{traitor.socket.get(), POLLIN, 0};
+        REQUIRE(::poll(&readable, 1, 60'000) == 1);
+        const ssize_t more = recv(traitor.socket.get(), got.data() + have, got.size() - have, 0);
+        REQUIRE(more > 0);
+        have += std::size_t(more);
+    }
+    CHECK(std::equal(payload.begin(), payload.end(), got.end() - std::ptrdiff_t(slot_bytes)));
 }
 
 TEST_CASE("a write for memory that is deregistered goes nowhere", "[tcp]") {
