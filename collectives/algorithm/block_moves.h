@@ -36,6 +36,8 @@ class BlockMoves : public Algorithm {
 
     // The blocks to move and the memory they lie in, both to be kept until the call is complete.
     void use_blocks(std::byte* base, const Blocks& blocks);
+    // They lie elsewhere now; what has been received apart stays.
+    void move_blocks(std::byte* base) { base_ = base; }
     std::byte* block(int member) const { return base_ + blocks_.offset(member); }
     const Blocks& blocks() const { return blocks_; }
     std::size_t bytes_of(Places places) const;

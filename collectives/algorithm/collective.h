@@ -35,7 +35,7 @@ class Collective : public Schedule {
              const AlgorithmRow* wanted) {
         const auto lock = group().runtime().lock();
         Area* const area = this->area();
-        conditions.area = area != nullptr && area->possible();
+        conditions.room = area != nullptr ? area->largest() : 0;
         if (const Key key(wanted, conditions); key != chosen_for_) {
             first_ = wanted != nullptr ? table_->index_of(*wanted)
                                        : choice_->pick(group().situation(), conditions.bytes);
@@ -44,8 +44,8 @@ class Collective : public Schedule {
         }
         const bool through_area = table_->rows()[std::size_t(chosen_)].area;
         if (!through_area || area->settled()) [[likely]] {
-            // To settle it may have shown that there is none.
-            if (through_area && !area->possible())
+            // To settle it may have shown that there is less, or none.
+            if (through_area && area->largest() != conditions.room)
                 return run(name, call, std::move(conditions), wanted);
             take_row(chosen_);
         } else {
@@ -85,7 +85,7 @@ class Collective : public Schedule {
     bool move() final {
         if (!waiting_) return move_part(*part_);
         if (!messages().area()->settled()) return false;
-        waiting_->conditions.area = messages().area()->possible();
+        waiting_->conditions.room = messages().area()->largest();
         const int row = table_->fitting(waiting_->first, waiting_->asked, waiting_->conditions);
         waiting_.reset();
         take_row(row);
@@ -109,12 +109,13 @@ class Collective : public Schedule {
             : wanted(row),
               bytes(c.bytes),
               share(c.share),
-              flags(unsigned(c.commutative) | unsigned(c.whole) << 1 | unsigned(c.even) << 2 |
-                    unsigned(c.area) << 3) {}
+              room(c.room),
+              flags(unsigned(c.commutative) | unsigned(c.whole) << 1 | unsigned(c.even) << 2) {}
         friend bool operator==(const Key&, const Key&) = default;
         const AlgorithmRow* wanted = nullptr;
         std::size_t bytes = 0;
         std::size_t share = 0;
+        std::size_t room = 0;
         unsigned flags = ~0u;  // none has these
     };
     Key chosen_for_;

@@ -26,10 +26,10 @@ struct Conditions {
     bool commutative = true;  // of reductions: the operation may be taken in any order
     bool whole = false;       // and must see all elements at once
     bool even = true;         // of blocks: all have one size
-    // The most that a member would leave in an area for the others, where that is known; and
-    // whether there is an area.
+    // The most that a member would leave in an area for the others, where that is known; and the
+    // most that it could. 0: there is no area.
     std::size_t share = 0;
-    bool area = false;
+    std::size_t room = 0;
 };
 
 // The conditions of a reduction.
@@ -58,7 +58,15 @@ inline bool more_than_two(const Conditions& c) {
 
 // Small enough for the area.
 inline bool fits_area(const Conditions& c) {
-    return c.area && c.share <= Area::largest;
+    return c.room != 0 && c.share <= c.room;
+}
+
+// Where one member adds what all others have left: those with cores of their own add at the same
+// time by other ways.
+inline bool adds_little(const Conditions& c) {
+    constexpr std::size_t little = 512 * 1024;
+    return c.group.situation() == Situation::crowded || c.share <= Area::room_bytes ||
+           c.share <= little / std::size_t(c.group.size() - 1);
 }
 
 struct AlgorithmRow {
@@ -73,8 +81,14 @@ struct AlgorithmRow {
 };
 
 // The algorithm that goes through the area.
-inline AlgorithmRow area_row(std::string_view help, std::string_view instead) {
-    return {.name = "area", .help = help, .applies = fits_area, .instead = instead, .area = true};
+inline AlgorithmRow area_row(std::string_view help, std::string_view instead,
+                             bool (*pays)(const Conditions&) = nullptr) {
+    return {.name = "area",
+            .help = help,
+            .applies = fits_area,
+            .pays = pays,
+            .instead = instead,
+            .area = true};
 }
 
 class AlgorithmTable {

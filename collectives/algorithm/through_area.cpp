@@ -17,4 +17,16 @@ void ThroughArea::misfit(int from, std::size_t found, std::size_t expected) {
                          group().rank_of(from), found, expected);
 }
 
+// Of two roots each leaves its contents before it looks: one at least finds the other's.
+bool ThroughArea::is_only_root(std::size_t bytes) {
+    if (bytes <= Area::room_bytes) return true;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (int other = 0; other < size(); ++other) {
+        if (other == member() || area().look(other, messages_->call()) == nullptr) continue;
+        messages_->break_off(core::Error::truncated, group().rank_of(other), bytes, 0);
+        return false;
+    }
+    return true;
+}
+
 }  // namespace torusmp::collectives

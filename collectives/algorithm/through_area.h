@@ -3,6 +3,7 @@
 // others in its slot and takes what it needs from theirs. See area/area.h.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -38,6 +39,14 @@ class ThroughArea : public Algorithm {
     int size() const { return group().size(); }
     int member() const { return group().member(); }
 
+    // How long contents may be; and how long those should be that could be sent instead. With a
+    // core for each member longer ones gain by being copied once.
+    std::size_t largest() const { return area().largest(); }
+    std::size_t most_left() const {
+        constexpr std::size_t most_on_host = 256 * 1024;
+        return group().situation() == Situation::crowded ? largest()
+                                                         : std::min(most_on_host, largest());
+    }
     // Room in our slot for what one member reads, or all; null: not yet.
     std::byte* claim_for(int to, std::size_t bytes) {
         return area().claim(messages_->call(), bytes, to);
@@ -60,6 +69,10 @@ class ThroughArea : public Algorithm {
         return left_ || (copy_in(Area::all, from, bytes) && (leave_for_all(bytes), true));
     }
     bool has_left() const { return left_; }
+    // Of a root that has left so much: whether nobody else took himself for the root and left
+    // something in this call, which then breaks off. Asked where contents are so long that looking
+    // costs little beside them.
+    bool is_only_root(std::size_t bytes);
 
     // What a member has left, that many bytes; null: it is not there yet, or does not fit this
     // call, which then breaks off.
@@ -84,7 +97,7 @@ class ThroughArea : public Algorithm {
         return slot->what & ~(~std::uint64_t{0} << 40);
     }
     // Of that length.
-    const std::byte* contents_of(int from, std::size_t bytes) const {
+    const std::byte* contents_of(int from, std::size_t bytes) {
         return area().contents(from, messages_->call(), bytes);
     }
     // What it has left for this member has another size than expected: the call breaks off.
@@ -107,7 +120,8 @@ class ThroughArea : public Algorithm {
     }
 
     // Adds the contributions of all members in the order in which all algorithms do, line by line
-    // of the grid and the last dimension first, to `sum`. from(member): its contribution.
+    // of the grid and the last dimension first, to `sum`. from(member): its contribution; that of
+    // the member at place 0 may be `sum` itself.
     template <class From>
     void fold_grid(const Group& grid, const Operation& operation, std::byte* sum, std::size_t count,
                    From&& from) {
@@ -137,6 +151,9 @@ class ThroughArea : public Algorithm {
     }
     void misfit(int from, const Area::Slot& slot, std::size_t expected);
 
+    void begin_sum(std::byte* sum, const std::byte* value) const {
+        if (sum != value) std::memcpy(sum, value, sum_bytes_);
+    }
     template <class From>
     void fold_lines(const Group& grid, const Operation& operation, std::byte* sum,
                     std::size_t count, int dimension, int place, From& from) {
@@ -144,7 +161,7 @@ class ThroughArea : public Algorithm {
         const int stride = grid.stride(dimension);
         const bool last = dimension + 1 == grid.dimensions();
         if (last)
-            std::memcpy(sum, value(place), sum_bytes_);
+            begin_sum(sum, value(place));
         else
             fold_lines(grid, operation, sum, count, dimension + 1, place, from);
         for (int c = 1; c < grid.extent(dimension); ++c) {

@@ -10,7 +10,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allgather",
          .help = "How an allgather goes, by the size of all blocks.",
-         .defaults = "host: area<16KiB lines; crowded: area<16KiB lines; links: lines<64KiB rings",
+         .defaults = "host: area<512KiB lines; crowded: area<4MiB lines; links: lines<64KiB rings",
          .example = "links: rings"},
         {{area_row("left where all read it", "lines"), area},
          {{.name = "rings", .help = "from neighbour to neighbour over all links at once"}, rings},

@@ -49,16 +49,17 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
 
     void add() {
         if (bytes_ == 0) return;
-        std::byte* const own = own_.reserve(bytes_);
-        std::memcpy(own, call_.buffer, bytes_);
-        fold_grid(grid(), call_.operation, call_.buffer, call_.count,
-                  [&](int from) { return from == member() ? own : left_by(from, bytes_); });
+        // The first one's values are where the sum begins; others have left a copy of their own.
+        fold_grid(grid(), call_.operation, call_.buffer, call_.count, [&](int from) {
+            if (from == member())
+                return member() == first_ ? call_.buffer : contents_of(from, bytes_);
+            return left_by(from, bytes_);
+        });
     }
 
     std::size_t bytes_ = 0;
     int first_ = 0;
     bool each_adds_ = false;
-    Scratch own_;
 };
 
 }  // namespace

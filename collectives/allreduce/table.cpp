@@ -6,9 +6,10 @@ namespace {
 
 // Two ranks of one host need more than this to gain by adding half each.
 constexpr std::size_t halves_from = 192 * 1024;
+constexpr std::size_t parts_from = 32 * 1024;
 
 bool parts_pay(const Conditions& c) {
-    return more_than_two(c) || (c.group.direct() && c.bytes >= halves_from);
+    return more_than_two(c) ? c.bytes >= parts_from : c.group.direct() && c.bytes >= halves_from;
 }
 
 }  // namespace
@@ -20,11 +21,11 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allreduce",
          .help = "How a sum over all ranks goes, by its size.",
-         .defaults = "host: area<2KiB lines<32KiB scatter; "
-                     "crowded: area<2KiB lines<32KiB scatter; "
+         .defaults = "host: area<512KiB scatter; "
+                     "crowded: area<1025KiB scatter; "
                      "links: exchange<2KiB lines<32KiB disjoint",
          .example = "links: exchange<4KiB disjoint"},
-        {{area_row("left where others add", "exchange"), area},
+        {{area_row("left where others add", "scatter", adds_little), area},
          {{.name = "exchange", .help = "along each line everybody gets all"}, exchange},
          {{.name = "star", .help = "to the first rank and back"}, star},
          {{.name = "lines", .help = "to the first of each line and back"}, lines},

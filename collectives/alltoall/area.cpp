@@ -55,7 +55,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     bool leave_uneven() {
         const Blocks& blocks = call_.out_blocks;
         const std::size_t all = table_bytes() + blocks.total(size()) - blocks.size(member());
-        sends_ = all > Area::largest;
+        sends_ = all > most_left();
         std::byte* const room = claim_for_all(sends_ ? 0 : all);
         if (room == nullptr) return false;
         std::size_t end = 0;

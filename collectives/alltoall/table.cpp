@@ -10,14 +10,16 @@ constexpr std::size_t detours_up_to = 1024;
 // Rings need several times as much memory as a member sends.
 constexpr std::size_t rings_up_to = 64 * 1024 * 1024;
 
-// A message to each of so many members costs more than a block that goes through a few of them.
+// A message to each of so many members costs more than a short block that goes through a few of
+// them.
 constexpr int lines_from = 32;
+constexpr std::size_t short_block = 4096;
 
 bool is_even(const Conditions& c) {
     return c.even;
 }
 bool has_many(const Conditions& c) {
-    return c.group.size() >= lines_from;
+    return c.group.size() >= lines_from && c.bytes < short_block;
 }
 bool is_near_and_fits(const Conditions& c) {
     const bool too_large = c.bytes * std::size_t(c.group.size()) > rings_up_to;
@@ -33,7 +35,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "alltoall",
          .help = "How an alltoall goes, by the size of a block.",
-         .defaults = "host: area<4KiB pairs; crowded: area<4KiB pairs; links: rings<1MiB pairs",
+         .defaults = "host: area<128KiB pairs; crowded: area<256KiB pairs; links: rings<1MiB pairs",
          .example = "links: rings<64KiB pairs"},
         {{area_row("left where each rank takes its own", "lines"), area},
          {{.name = "rings",

@@ -13,6 +13,7 @@ namespace torusmp::collectives {
 struct Area::Setup {
     core::SharedMemory::Name name;  // length 0: there is none
     std::uint64_t before;           // areas with that tag
+    std::uint64_t largest;
 };
 
 // The messages by which it is made.
@@ -36,6 +37,7 @@ Area::Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before)
       member_(group.member()),
       size_(group.size()),
       words_((group.size() + 63) / 64),
+      largest_(hall_bytes(group.size(), slots)),
       uses_(slots),
       room_uses_(room_mask_ + 1) {
     const auto lock = group.runtime().lock();
@@ -59,19 +61,30 @@ bool Area::fits(const Group& group) {
            group.runtime().shared().possible();
 }
 
-// Behind the head: a line for each member, the rings, and apart from them room for contents that do
-// not fit in a slot, which costs memory only where it is used.
+// Behind the head: a line for each member, the rings, and apart from them rooms and halls for
+// contents that do not fit in a slot, which cost memory only where they are used.
 std::size_t Area::rings_bytes() const {
     return sizeof(Head) + std::size_t(size_) * (sizeof(Progress) + (mask_ + 1) * sizeof(Slot));
 }
 
-void Area::use(std::byte* memory) {
+std::size_t Area::rooms_bytes() const {
+    return std::size_t(size_) * (room_mask_ + 1) * room_bytes;
+}
+
+void Area::use(std::byte* memory, std::size_t largest) {
     head_ = reinterpret_cast<Head*>(memory);
     progress_ = reinterpret_cast<Progress*>(memory + sizeof(Head));
     slots_ = reinterpret_cast<Slot*>(progress_ + size_);
     rooms_ = memory + rings_bytes();
+    halls_ = rooms_ + rooms_bytes();
     must_fence_ = group_.runtime().shared().must_fence();
+    largest_ = largest;
     state_ = State::ready;
+}
+
+void Area::do_without() {
+    largest_ = 0;
+    state_ = State::absent;
 }
 
 void Area::open() {
@@ -84,17 +97,19 @@ void Area::open() {
         opening.setups.emplace_back();
         return await_setup();
     }
-    const std::size_t rooms = std::size_t(size_) * (room_mask_ + 1) * largest;
-    if (runtime.shared().make(*block_, rings_bytes() + rooms, size_ - 1)) {
-        std::memset(block_->memory(), 0, rings_bytes());
-        use(block_->memory());
-    } else {
-        state_ = State::absent;
-    }
+    const std::size_t least = rings_bytes() + rooms_bytes();
+    const std::size_t with_halls = least + std::size_t(size_) * halls * largest_;
+    if (runtime.shared().make(*block_, with_halls, size_ - 1))
+        use(block_->memory(), largest_);
+    else if (runtime.shared().make(*block_, least, size_ - 1))
+        use(block_->memory(), room_bytes);
+    else
+        do_without();
+    if (largest_ != 0) std::memset(block_->memory(), 0, rings_bytes());
     for (const core::Rank rank : group_.members()) {
         if (rank == maker) continue;
-        Setup& setup = opening.setups.emplace_back(Setup{{}, before_});
-        if (possible()) setup.name = runtime.shared().name_for(*block_, rank);
+        Setup& setup = opening.setups.emplace_back(Setup{{}, before_, largest_});
+        if (largest_ != 0) setup.name = runtime.shared().name_for(*block_, rank);
         runtime.send(opening.sends.emplace_back(), {&setup, sizeof setup}, rank, group_.context(),
                      tag_);
     }
@@ -120,9 +135,9 @@ bool Area::settle() {
         await_setup();
     }
     if (setup.name.length != 0 && group_.runtime().shared().map(*block_, maker, setup.name))
-        use(block_->memory());
+        use(block_->memory(), std::size_t(setup.largest));
     else
-        state_ = State::absent;
+        do_without();
     opening_.reset();
     return true;
 }
@@ -131,6 +146,37 @@ bool Area::settle() {
 void Area::throw_away(const Setup& setup, core::Rank maker) {
     core::SharedBlock block(group_.runtime().shared());
     if (setup.name.length != 0) group_.runtime().shared().map(block, maker, setup.name);
+}
+
+std::byte* Area::hall(int member, std::uint64_t call) const {
+    return halls_ + (std::size_t(member) * halls + call % halls) * largest_;
+}
+
+std::byte* Area::claim_hall(std::uint64_t call, int reader) {
+    if (call >= active_.front() + halls) return nullptr;
+    Use& use = uses_[call & mask_];
+    if (!is_past(use) && !look_past(use)) return nullptr;
+    Use& before = hall_uses_[call % halls];
+    if (!is_past(before) && !look_past(before)) return nullptr;
+    use = before = {call, reader};
+    return hall(member_, call);
+}
+
+// There are few halls, so their writers must hear soon that this reader is done. Small calls in
+// between pay nothing for that.
+std::byte* Area::look_into_hall(int member, std::uint64_t call) {
+    tell_soon(call);
+    return hall(member, call);
+}
+
+void Area::tell_soon(std::uint64_t call) {
+    hall_call_ = std::max(hall_call_, call);
+    say_at_ = std::min(say_at_, call);
+}
+
+// The parts of a call over hosts have the numbers behind its own.
+void Area::leave_early(std::uint64_t call) {
+    tell_soon(call + Hosts::parts_inside - 1);
 }
 
 void Area::leave_one(std::uint64_t call) {
@@ -148,12 +194,13 @@ void Area::leave_one(std::uint64_t call) {
     state_ = State::closed;
 }
 
-// Others learn it some calls at a time. That is soon enough for them: who waits for a slot waits
-// for calls of a whole ring ago, and each member begins this call, too.
+// Others learn it some calls at a time, unless halls are used. That is soon enough for them: who
+// waits for a slot waits for calls of a whole ring ago, and each member begins this call, too.
 void Area::say_done(std::uint64_t call) {
     if (call < say_at_ || state_ != State::ready || !block_->usable()) return;
     const std::uint64_t step = (room_mask_ + 1) / 2;
     say_at_ = (call / step + 1) * step;
+    if (hall_call_ > call) say_at_ = std::min(say_at_, hall_call_);
     progress_[member_].done.store(call, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (int word = 0; word < words_; ++word) {

@@ -18,6 +18,7 @@
 // group. Used under the Runtime's lock, but for its making and its end.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -34,13 +35,21 @@ class Group;
 
 class Area {
   public:
-    // What fits beside a stamp, and what fits at all.
+    // What fits beside a stamp.
     static constexpr std::size_t inline_bytes = 112;
-    static constexpr std::size_t largest = 4096;
     static constexpr int most_members = 256;
     // Longer contents have rooms of their own beside the slots. They are few, so that the memory at
     // work stays in the cache.
+    static constexpr std::size_t room_bytes = 4096;
     static constexpr unsigned most_rooms = 16;
+    // And still longer ones have halls, unless there is no memory for them. Each is so long that
+    // all together do not exceed a limit.
+    static constexpr unsigned halls = 2;
+    static std::size_t hall_bytes(int members, unsigned slots) {
+        const std::size_t all = slots == slots_of_one ? most_in_halls / 8 : most_in_halls;
+        const std::size_t even = all / halls / std::size_t(members);
+        return std::min(longest_hall, even / room_bytes * room_bytes);
+    }
 
     struct alignas(128) Slot {
         std::atomic<std::uint64_t> stamp;  // the call whose contents these are
@@ -71,8 +80,9 @@ class Area {
     // Whether groups like this one can have areas.
     static bool fits(const Group& group);
 
-    // False: there is no memory for it. The same on all members once it is settled.
-    bool possible() const { return state_ != State::absent; }
+    // How long contents may be; 0: there is no memory for an area. The same on all members once it
+    // is settled, until then what is hoped for.
+    std::size_t largest() const { return largest_; }
     // Whether it is known if there is an area. The first to ask begins to make it.
     bool settled() { return state_ == State::ready || state_ == State::absent || settle(); }
 
@@ -91,11 +101,16 @@ class Area {
             leave_one(call);
     }
 
+    // Before leave(), of a call that has failed: how far the others came is not known.
+    void leave_early(std::uint64_t call);
+
     // ---- of calls that have begun, once the area is there ----
     // Where this member's contents for a call go, which one member reads, or all; null: those who
     // read what stands there are not done with it, or a call of ours that is still under way may
     // want that slot first.
     std::byte* claim(std::uint64_t call, std::size_t bytes, int reader) {
+        if (bytes > room_bytes) [[unlikely]]
+            return claim_hall(call, reader);
         if (call > active_.front() + (bytes > inline_bytes ? room_mask_ : mask_)) return nullptr;
         Use& use = uses_[call & mask_];
         if (!is_past(use) && !look_past(use)) return nullptr;
@@ -138,9 +153,12 @@ class Area {
     bool is_gone(int member, std::uint64_t call) const {
         return slot_of(member, call & mask_).stamp.load(std::memory_order_relaxed) > call;
     }
-    std::byte* contents(int member, std::uint64_t call, std::size_t bytes) const {
+    // Every reader asks for them in the course of its call.
+    std::byte* contents(int member, std::uint64_t call, std::size_t bytes) {
         if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
-        return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * largest;
+        if (bytes > room_bytes) [[unlikely]]
+            return look_into_hall(member, call);
+        return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes;
     }
 
     // See core::Task::set_asleep().
@@ -150,6 +168,8 @@ class Area {
     // A line from another core takes as long as several calls: those of calls to come are fetched
     // in time, if they have been written.
     static constexpr unsigned calls_ahead = 4;
+    static constexpr std::size_t longest_hall = 1024 * 1024;
+    static constexpr std::size_t most_in_halls = 32 * 1024 * 1024;
 
     enum class State { closed, opening, ready, absent };
     struct Setup;
@@ -174,8 +194,14 @@ class Area {
     void open();
     void await_setup();
     void throw_away(const Setup& setup, core::Rank maker);
-    void use(std::byte* memory);
+    void use(std::byte* memory, std::size_t largest);
+    void do_without();
     std::size_t rings_bytes() const;
+    std::size_t rooms_bytes() const;
+    std::byte* claim_hall(std::uint64_t call, int reader);
+    std::byte* hall(int member, std::uint64_t call) const;
+    std::byte* look_into_hall(int member, std::uint64_t call);
+    void tell_soon(std::uint64_t call);
     void leave_one(std::uint64_t call);
     // Whether its readers are done with it, as far as seen; or by looking.
     bool is_past(const Use& use) const {
@@ -209,16 +235,20 @@ class Area {
     const int size_;
     const int words_;
     State state_ = State::closed;
+    std::size_t largest_;
     bool must_fence_ = true;
     Slot* slots_ = nullptr;
     Head* head_ = nullptr;
     Progress* progress_ = nullptr;  // by member
     std::byte* rooms_ = nullptr;
+    std::byte* halls_ = nullptr;
     std::optional<core::SharedBlock> block_;  // always, while this lives
     std::unique_ptr<Opening> opening_;
 
     std::vector<Use> uses_;  // by slot of the own ring
     std::vector<Use> room_uses_;
+    std::array<Use, halls> hall_uses_{};
+    std::uint64_t hall_call_ = 0;  // the last one for which this member has looked into a hall
     // Up to which call others are done, at least, as far as seen: all, and a reader.
     std::uint64_t all_done_ = 0;
     std::uint64_t reader_done_ = 0;

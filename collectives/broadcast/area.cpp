@@ -14,7 +14,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
 
   private:
     bool move() override {
-        if (member() == call_.root) return leave_copy_for_all(call_.buffer, call_.bytes);
+        if (member() == call_.root)
+            return leave_copy_for_all(call_.buffer, call_.bytes) && is_only_root(call_.bytes);
         const std::byte* const vector = left_by(call_.root, call_.bytes);
         if (vector == nullptr) return false;
         if (call_.bytes != 0) std::memcpy(call_.buffer, vector, call_.bytes);

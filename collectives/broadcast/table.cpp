@@ -10,7 +10,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "broadcast",
          .help = "How a broadcast goes, by its size.",
-         .defaults = "host: area<4KiB lines<128KiB scatter; crowded: area<4KiB lines; "
+         .defaults = "host: area<256KiB scatter; crowded: area<1025KiB lines; "
                      "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
         {{area_row("left where all read it", "lines"), area},

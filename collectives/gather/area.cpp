@@ -31,7 +31,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
 
     bool give() {
-        if (call_.out_bytes <= Area::largest)
+        if (call_.out_bytes <= most_left())
             return leave_copy_for(call_.root, call_.out, call_.out_bytes);
         if (!has_left()) {
             if (claim_for(call_.root, 0) == nullptr) return false;

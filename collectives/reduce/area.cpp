@@ -20,15 +20,20 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         if (member() != call_.root) return leave_copy_for(call_.root, call_.values, bytes_);
         if (!all_left(bytes_)) return false;
         if (bytes_ == 0) return true;
-        std::byte* const own = own_.reserve(bytes_);
-        std::memcpy(own, call_.values, bytes_);
-        fold_grid(*call_.grid, call_.operation, call_.result, call_.count,
+        const Group& grid = *call_.grid;
+        const std::byte* own = call_.values;
+        if (own == call_.result && grid.place() != 0) {  // others come first, in the same place
+            std::byte* const copy = own_.reserve(bytes_);
+            std::memcpy(copy, own, bytes_);
+            own = copy;
+        }
+        fold_grid(grid, call_.operation, call_.result, call_.count,
                   [&](int from) { return from == member() ? own : left_by(from, bytes_); });
         return true;
     }
 
     std::size_t bytes_ = 0;
-    Scratch own_;  // the root's values, which may lie where the result goes
+    Scratch own_;  // the root's values, where they lie where the result goes
 };
 
 }  // namespace

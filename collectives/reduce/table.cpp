@@ -2,6 +2,14 @@
 #include "collectives/reduce/reduce.h"
 
 namespace torusmp::collectives::reduce {
+namespace {
+
+bool parts_pay(const Conditions& c) {
+    return c.bytes >= 256 * 1024;
+}
+
+}  // namespace
+
 // Each is defined in its own file, except those along trees (trees.cpp).
 extern AlgorithmMaker<Arguments> area, lines, scatter, tree, disjoint;
 
@@ -9,14 +17,15 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "reduce",
          .help = "How a reduction to one rank goes, by its size.",
-         .defaults = "host: area<4KiB lines<256KiB scatter; crowded: area<4KiB lines; "
+         .defaults = "host: area<512KiB scatter; crowded: area<1025KiB lines; "
                      "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
-        {{area_row("left where the root adds", "lines"), area},
+        {{area_row("left where the root adds", "scatter", adds_little), area},
          {{.name = "lines", .help = "along each line to the rank at the root's coordinate"}, lines},
          {{.name = "scatter",
            .help = "each rank adds a part, the root gathers",
            .applies = has_parts,
+           .pays = parts_pay,
            .instead = "lines"},
           scatter},
          {{.name = "tree",

@@ -24,6 +24,7 @@ class Lines final : public Sums {
             const int c = (here + k) % extent;
             send_blocks(slab(d, c), {group().line_rank(d, c)});
         }
+        if (d == 0) begin_sums(slab(d, here));
         return true;
     }
 };

@@ -15,6 +15,7 @@ class Rings final : public Sums {
     bool post(int number) override {
         const Bundles& bundles = group().routes().bundles();
         const int step = bundles.steps() - number;
+        if (number == 0) begin_sums({0, group().size()});
         if (step == 0) return false;
         begin_bundles(step);
         // In a ring of two, what is sent by + arrives from -. So both ends post in the order of the

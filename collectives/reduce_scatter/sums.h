@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What algorithms of the reduce-scatter share that run an allgather backwards, adding partial sums
-// where blocks would part: a copy of the values, into which they are added.
+// where blocks would part.
 #pragma once
 
 #include <cstring>
@@ -14,33 +14,56 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
+    // Blocks that are sent are the member's values, until begin_sums().
     void start() override {
-        std::byte* const sums = memory_.reserve(call_.bytes);
-        if (call_.bytes > 0) std::memcpy(sums, call_.values, call_.bytes);
-        use_blocks(sums, call_.blocks());
+        use_blocks(const_cast<std::byte*>(call_.values), call_.blocks());
+        own_ = block(group().member());
         steps_done_ = 0;
     }
 
+  protected:
+    // From now on the blocks of these places are partial sums: a copy of the values, into which
+    // what is received is added. The own block needs no copy but the result, unless that lies among
+    // the values, which are still being sent.
+    void begin_sums(Places places) {
+        const int member = group().member();
+        std::byte* const sums = memory_.reserve(call_.bytes);
+        const bool apart = call_.result + blocks().size(member) <= call_.values ||
+                           call_.values + call_.bytes <= call_.result;
+        own_ = apart ? call_.result : sums + blocks().offset(member);
+        for (int i = 0; i < places.count(); ++i) {
+            const int each = group().member_at(places[i]);
+            const std::size_t offset = blocks().offset(each);
+            if (const std::size_t bytes = blocks().size(each); bytes > 0)
+                std::memcpy(each == member ? own_ : sums + offset, call_.values + offset, bytes);
+        }
+        move_blocks(sums);
+    }
+
   private:
+    std::byte* sum_of(int member) const {
+        return member == group().member() ? own_ : block(member);
+    }
     bool step() final {
         if (call_.bytes == 0) return false;
         // In the order in which the receives were posted, which is always the same.
         if (steps_done_ > 0)
             each_received([this](int member, const std::byte* values) {
-                call_.operation.combine(block(member), values,
+                call_.operation.combine(sum_of(member), values,
                                         blocks().size(member) / call_.operation.element,
                                         call_.operation.closure);
             });
         if (post(steps_done_++)) return true;
         const int member = group().member();
-        if (const std::size_t bytes = blocks().size(member); bytes > 0)
-            std::memcpy(call_.result, block(member), bytes);
+        if (const std::size_t bytes = blocks().size(member); bytes > 0 && own_ != call_.result)
+            std::memcpy(call_.result, own_, bytes);
         return false;
     }
     // Posts the messages of a step, counted from 0; false: all steps are done.
     virtual bool post(int step) = 0;
 
     Scratch memory_;
+    std::byte* own_ = nullptr;  // the sum of the own block
     int steps_done_ = 0;
 };
 

@@ -19,7 +19,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
         {.operation = "reduce_scatter",
          .help = "How a reduce-scatter goes, by the size of the vector.",
          .defaults =
-             "host: area<4KiB lines; crowded: area<4KiB tree<8KiB lines; links: lines<64KiB rings",
+             "host: area<256KiB lines; crowded: area<1025KiB lines; links: lines<64KiB rings",
          .example = "links: rings"},
         {{area_row("left where each rank adds its own", "lines"), area},
          {{.name = "rings",

@@ -50,7 +50,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             stride = length_bytes + Scratch::rounded(stride);
             word = stride | uneven;
         }
-        const bool fits = stride <= Area::largest / others;
+        const bool fits = stride <= most_left() / others;
         std::byte* at = claim_for_all(fits ? stride * others : 0);
         if (at == nullptr) return false;
         if (!fits) {
@@ -69,7 +69,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             at += stride;
         }
         leave_for_all(word);
-        return true;
+        return is_only_root(fits ? stride * others : 0);
     }
     void send_blocks() {
         use_requests(std::size_t(size()), 0);

@@ -147,7 +147,10 @@ bool Schedule::advance() {
     if (!finished) return false;
     messages_.use_none();
     if (Area* const area = messages_.area()) {
-        if (!nested_) area->leave(messages_.call());
+        if (!nested_) {
+            if (failed()) area->leave_early(messages_.call());
+            area->leave(messages_.call());
+        }
         messages_.use_area(nullptr, 0);
     }
     if (entered_) group().ledger().leave(messages_.tag());
@@ -178,7 +181,7 @@ std::string Schedule::failure() const {
     if (failure.found != failure.expected)
         return "rank " + std::to_string(failure.peer) + " sent " + std::to_string(failure.found) +
                " bytes where " + std::to_string(failure.expected) +
-               " were expected: the members gave different counts or types";
+               " were expected: the members gave different counts, types or roots";
     if (failure.error == core::Error::mismatch && check_ != nullptr) return check_->verdict();
     const std::string rank = "rank " + std::to_string(failure.peer);
     if (failure.error == core::Error::unreachable)

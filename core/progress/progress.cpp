@@ -166,7 +166,13 @@ void Progress::linger(std::string_view what) {
 // what a poll has brought and the caller.
 void Progress::Waiter::turn() {
     look();
-    progress_.poll();
+    if (!progress_.locking_) [[likely]] {
+        progress_.poll_unlocked();
+        return;
+    }
+    // Who waits does not stand in line with threads that have something to do.
+    const std::unique_lock<std::recursive_mutex> lock(progress_.mutex_, std::try_to_lock);
+    if (lock) progress_.poll_unlocked();
 }
 
 void Progress::Waiter::look() {

@@ -2,6 +2,7 @@
 #include "mpi11/pt2pt/request.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "mpi11/pt2pt/buffered.h"
@@ -15,14 +16,20 @@ class RequestPool {
         static RequestPool* const pool = std::make_unique<RequestPool>().release();
         return *pool;
     }
-    Request& take() {
+    // Calls keep(request) for so many.
+    template <class Keep>
+    void take(int count, Keep&& keep) {
         const SharedLock lock(mutex_);
-        if (Request::free_ == nullptr) grow();
-        return Request::pop();
+        for (; count > 0; --count) {
+            if (Request::free_ == nullptr) grow();
+            keep(Request::pop());
+        }
     }
-    void give(Request& request) {
+    // Gives back what next() returns, so many.
+    template <class Next>
+    void give(int count, Next&& next) {
         const SharedLock lock(mutex_);
-        Request::push(request);
+        for (; count > 0; --count) Request::push(next());
     }
     void for_each(const std::function<void(Request&)>& visit) {
         const SharedLock lock(mutex_);
@@ -42,12 +49,58 @@ class RequestPool {
     std::vector<std::unique_ptr<Request[]>> chunks_;
 };
 
+// Where several threads call, each keeps some free requests for itself: their messages would all
+// meet at the pool, twice each.
+class Request::Kept {
+  public:
+    ~Kept() { give_back(count_); }
+    Request& take() {
+        if (first_ == nullptr)
+            RequestPool::only().take(at_once, [this](Request& request) { push(request); });
+        return pop();
+    }
+    void give(Request& request) {
+        request.kind = Kind::dead;
+        push(request);
+        if (count_ > most) give_back(at_once);
+    }
+
+  private:
+    static constexpr int at_once = 64;
+    static constexpr int most = 256;
+
+    Request& pop() {
+        --count_;
+        return *std::exchange(first_, first_->next_free_);
+    }
+    void push(Request& request) {
+        ++count_;
+        request.next_free_ = std::exchange(first_, &request);
+    }
+    void give_back(int count) {
+        RequestPool::only().give(count, [this]() -> Request& { return pop(); });
+    }
+
+    Request* first_ = nullptr;
+    int count_ = 0;
+};
+
+// Of the calling thread; with one thread alone the pool's own list is as good.
+Request::Kept& Request::kept() {
+    thread_local Kept kept;
+    return kept;
+}
+
 Request& Request::take_slowly() {
-    return RequestPool::only().take();
+    if (shared_by_threads) return kept().take();
+    Request* taken = nullptr;
+    RequestPool::only().take(1, [&](Request& request) { taken = &request; });
+    return *taken;
 }
 
 void Request::give_slowly(Request& request) {
-    RequestPool::only().give(request);
+    if (shared_by_threads) return kept().give(request);
+    push(request);
 }
 
 void Request::give(Request& request) {

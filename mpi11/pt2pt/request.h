@@ -126,6 +126,8 @@ class Request : public Object {
 
   private:
     friend class RequestPool;
+    class Kept;
+    static Kept& kept();
     Request() : Object(Kind::dead) {}
     static Request& pop() {
         Request& request = *free_;

@@ -113,6 +113,25 @@ TEST_CASE("A reduce-scatter combines the nodes in order where the operation does
         }
 }
 
+TEST_CASE("A long reduce-scatter through the area has the bits of one line by line") {
+    for (const Scene& scene : scenes()) {
+        if (!scene.options.direct || scene.size() == 1) continue;
+        INFO(scene.name);
+        const auto counts = even_counts(scene, 700);
+        std::vector<std::vector<float>> values;
+        for (std::size_t node = 0; node < scene.size(); ++node) {
+            values.emplace_back(total_of(counts));
+            for (std::size_t i = 0; i < values.back().size(); ++i)
+                values.back()[i] = 1.0f / float(1 + (node * 7919 + i * 31) % 10007);
+        }
+        const auto result = [&](const char* row) {
+            return result_of(scene, counts, values, float_sum,
+                             named(reduce_scatter::algorithms(), row));
+        };
+        REQUIRE(result("area") == result("lines"));
+    }
+}
+
 TEST_CASE("A reduce-scatter shows all elements at once to an operation that asks for it") {
     for (const Scene& scene : scenes()) {
         INFO(scene.name);

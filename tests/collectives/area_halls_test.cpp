@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contents of the area that are longer than its rooms: they have halls, which are few, so members
+// must say soon that they are done with them, whatever else they call and however calls end.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "collectives/area/area.h"
+#include "collectives/gather/gather.h"
+#include "collectives/reduce/reduce.h"
+#include "collectives/scatter/scatter.h"
+#include "collectives/simulated_group.h"
+
+namespace torusmp::collectives::area_halls_test {
+
+using namespace torusmp::collectives::testing;
+using core::Error;
+
+constexpr int members = 4;
+
+Wanted area_of(const AlgorithmTable& table) {
+    return named(table, "area");
+}
+
+// One call of all members, which is a broadcast, a scatter, a sum or a gather by its number. In the
+// gather only members with even numbers have much.
+class MixedCall {
+  public:
+    MixedCall(int number, std::size_t bytes)
+        : number_(number), bytes_(bytes / sizeof(float) * sizeof(float)) {
+        for (auto& values : values_) values.resize(count() * members);
+        for (std::size_t m = 0; m < members; ++m) {
+            for (std::size_t i = 0; i < values_[m].size(); ++i)
+                values_[m][i] = kind() >= 2 || int(m) == root() ? value(m, i) : -1;
+            sizes_[m] = m % 2 == 0 ? bytes_ : std::min(bytes_, sizeof(float));
+            offsets_[m] = m * bytes_;
+        }
+        gathered_.resize(count() * members, -1);
+    }
+    void start(Group& group) {
+        float* const values = values_[std::size_t(group.member())].data();
+        if (kind() == 0) {
+            broadcasts_.emplace_back(group).start(values, bytes_, root(),
+                                                  area_of(broadcast::algorithms()));
+        } else if (kind() == 1) {
+            float* const in = group.member() == root() ? nullptr : values;
+            scatters_.emplace_back(group).start(in, bytes_, values, Blocks::even(bytes_), root(),
+                                                area_of(scatter::algorithms()));
+        } else if (kind() == 2) {
+            sums_.emplace_back(group).start(values, count(), float_sum,
+                                            area_of(allreduce::algorithms()));
+        } else {
+            const auto member = std::size_t(group.member());
+            gathers_.emplace_back(group).start(
+                group.member() == root() ? gathered_.data() : nullptr,
+                Blocks::each(sizes_, offsets_), values, sizes_[member], root(),
+                area_of(gather::algorithms()));
+        }
+    }
+    bool right() const {
+        for (std::size_t m = 0; m < members; ++m)
+            for (std::size_t i = 0; i < count(); ++i)
+                if (found(m, i) != expected(m, i)) return false;
+        return true;
+    }
+    bool ended_well() const {
+        return well(broadcasts_) && well(scatters_) && well(sums_) && well(gathers_);
+    }
+
+  private:
+    int kind() const { return number_ % 4; }
+    int root() const { return number_ / 4 % members; }
+    std::size_t count() const { return bytes_ / sizeof(float); }
+    float found(std::size_t member, std::size_t i) const {
+        return kind() == 3 ? gathered_[member * count() + i] : values_[member][i];
+    }
+    float value(std::size_t member, std::size_t i) const {
+        return float(number_ % 100 + 1000 * int(member) + int(i % 800));
+    }
+    float expected(std::size_t member, std::size_t i) const {
+        const auto root = std::size_t(this->root());
+        if (kind() == 0) return value(root, i);
+        if (kind() == 1) return value(root, member == root ? i : i + member * count());
+        if (kind() == 3) return i < sizes_[member] / sizeof(float) ? value(member, i) : -1;
+        float sum = 0;
+        for (std::size_t m = 0; m < members; ++m) sum += value(m, i);
+        return sum;
+    }
+    template <class Schedules>
+    static bool well(const Schedules& schedules) {
+        for (const auto& each : schedules)
+            if (!each.complete() || each.error() != Error::none) return false;
+        return true;
+    }
+
+    int number_;
+    std::size_t bytes_;
+    std::array<std::vector<float>, members> values_;
+    std::array<std::size_t, members> sizes_{}, offsets_{};  // of a gather
+    std::vector<float> gathered_;
+    std::deque<Broadcast> broadcasts_;
+    std::deque<Scatter> scatters_;
+    std::deque<Allreduce> sums_;
+    std::deque<Gather> gathers_;
+};
+
+TEST_CASE("contents of every length come round their places, in calls that overlap") {
+    const std::size_t most = Area::hall_bytes(members, Area::slots_of(members));
+    REQUIRE(most > Area::room_bytes);
+    const std::array<std::size_t, 12> sizes{
+        8,   Area::room_bytes, 112,  5000,  400, Area::room_bytes + 4, 80'000, 0,
+        200, 20'000,           9000, 30'000};
+    constexpr int calls = 150;
+    const std::uint64_t seed = GENERATE(range(1, 6));
+    std::vector<std::unique_ptr<Group>> groups;
+    std::deque<MixedCall> mixed;
+    Job job(job_of({members}, true, seed));
+    for (int m = 0; m < members; ++m)
+        groups.push_back(std::make_unique<Group>(job[m], all_ranks(job), 7));
+    for (int i = 0; i < calls; ++i)
+        mixed.emplace_back(i, i == 60   ? most
+                              : i == 61 ? most + 4
+                                        : sizes[std::size_t(job.random().below(sizes.size()))]);
+    std::array<int, members> next{};
+    for (int left = members * calls; left > 0;) {
+        const auto member = std::size_t(job.random().below(members));
+        if (next[member] == calls) continue;
+        mixed[std::size_t(next[member]++)].start(*groups[member]);
+        --left;
+        if (job.random().below(3) == 0) job.turn();
+    }
+    job.settle();
+    for (const MixedCall& call : mixed) {
+        REQUIRE(call.ended_well());
+        REQUIRE(call.right());
+    }
+}
+
+TEST_CASE("a call that fails before a member has come to its hall does not hold up later ones") {
+    constexpr std::size_t bytes = 9000;
+    SimulatedGroup<Broadcast> simulated;
+    std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(bytes));
+    Job job(job_of({members}, true));
+    simulated.sign_on(job, all_ranks(job));
+    for (std::uint64_t round = 1; round < 40; ++round) {
+        for (int m = 0; m < members; ++m)
+            simulated[m].start(blocks[std::size_t(m)].data(), m == 2 ? 8 : bytes, 0,
+                               area_of(broadcast::algorithms()));
+        job.settle();
+        for (int m = 0; m < members; ++m) REQUIRE(simulated[m].complete());
+        REQUIRE(simulated[2].error() != Error::none);
+        // A short one between, so that the next takes the same hall.
+        for (const std::size_t size : {std::size_t(8), bytes}) {
+            core::testing::fill(blocks[0].data(), size, round);
+            for (int m = 0; m < members; ++m)
+                simulated[m].start(blocks[std::size_t(m)].data(), size, 0,
+                                   area_of(broadcast::algorithms()));
+            REQUIRE(job.run_until([&] { return simulated.complete(); }));
+            for (const auto& block : blocks)
+                REQUIRE(core::testing::filled(block.data(), size, round));
+        }
+    }
+}
+
+TEST_CASE("two members that take themselves for the root of long contents find out") {
+    const bool scatters = GENERATE(false, true);
+    constexpr std::size_t bytes = 20000;
+    std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(members * bytes));
+    SimulatedGroup<Broadcast> broadcast;
+    SimulatedGroup<Scatter> scatter;
+    Job job(job_of({members}, true));
+    broadcast.sign_on(job, all_ranks(job), 7);
+    scatter.sign_on(job, all_ranks(job), 8);
+    const auto start = [&](int member) {
+        std::byte* const block = blocks[std::size_t(member)].data();
+        const int root = member == 2 ? 2 : 0;
+        if (scatters)
+            scatter[member].start(member == root ? nullptr : block, bytes, block,
+                                  Blocks::even(bytes), root, area_of(scatter::algorithms()));
+        else
+            broadcast[member].start(block, bytes, root, area_of(broadcast::algorithms()));
+    };
+    const std::vector<int> order = GENERATE(std::vector{1, 3, 0, 2}, std::vector{2, 1, 3, 0});
+    for (const int member : order) {
+        start(member);
+        job.settle();
+    }
+    int found = 0;
+    for (int member = 0; member < members; ++member) {
+        CHECK((scatters ? scatter[member].complete() : broadcast[member].complete()));
+        const Error error = scatters ? scatter[member].error() : broadcast[member].error();
+        if (member % 2 == 0 && error == Error::truncated) ++found;
+    }
+    CHECK(found >= 1);
+}
+
+TEST_CASE("calls with a tag of their own have halls of their own") {
+    constexpr std::size_t count = 5000;
+    std::vector<std::unique_ptr<Group>> groups;
+    std::vector<std::array<std::vector<float>, 2>> values(members);
+    std::vector<std::deque<Allreduce>> schedules(members);
+    Job job(job_of({members}, true));
+    for (int m = 0; m < members; ++m) {
+        groups.push_back(std::make_unique<Group>(job[m], all_ranks(job), 7));
+        for (int i = 0; i < 2; ++i) schedules[std::size_t(m)].emplace_back(*groups.back()).fix();
+    }
+    for (int round = 0; round < 20; ++round) {
+        for (std::size_t m = 0; m < members; ++m)
+            for (std::size_t k = 0; k < 2; ++k) {
+                const std::size_t i = (k + m + std::size_t(round)) % 2;
+                values[m][i].assign(count, float(m + 10 * i + std::size_t(round)));
+                schedules[m][i].start(values[m][i].data(), count, float_sum,
+                                      area_of(allreduce::algorithms()));
+            }
+        job.settle();
+        for (std::size_t m = 0; m < members; ++m)
+            for (std::size_t i = 0; i < 2; ++i) {
+                REQUIRE(schedules[m][i].complete());
+                REQUIRE(values[m][i] ==
+                        std::vector<float>(count, float(6 + 40 * i) + float(4 * round)));
+            }
+    }
+    for (auto& all : schedules)
+        for (Allreduce& schedule : all) schedule.unfix();
+}
+
+TEST_CASE("calls over hosts have halls for each of their parts") {
+    constexpr int ranks = 6;
+    constexpr int calls = 60;
+    constexpr std::size_t count = 3000;
+    Policy policy;
+    for (const AlgorithmTable* table :
+         {static_cast<const AlgorithmTable*>(&broadcast::algorithms()),
+          static_cast<const AlgorithmTable*>(&reduce::algorithms())})
+        policy.choices[table] = parse_choice(*table, "host: area", table->defaults());
+    const std::uint64_t seed = GENERATE(range(1, 6));
+    std::vector<std::unique_ptr<Group>> groups;
+    std::vector<std::deque<std::vector<float>>> sums(ranks), values(ranks);
+    std::vector<std::deque<Allreduce>> allreduces(ranks);
+    std::vector<std::deque<Broadcast>> broadcasts(ranks);
+    JobOptions options = job_of({2, 3}, false, seed);
+    options.per_host = 3;
+    options.world.mapped = true;
+    Job job(options);
+    for (int r = 0; r < ranks; ++r) {
+        const auto rank = std::size_t(r);
+        groups.push_back(std::make_unique<Group>(job[r], all_ranks(job), 7, policy));
+        REQUIRE(groups.back()->hosts() != nullptr);
+        for (int i = 0; i < calls; ++i) {
+            sums[rank].emplace_back(count, float(r + i));
+            values[rank].emplace_back(count, r == i % ranks ? float(i) : -1);
+            allreduces[rank].emplace_back(*groups.back());
+            broadcasts[rank].emplace_back(*groups.back());
+        }
+    }
+    std::array<int, ranks> next{};
+    for (int left = ranks * calls; left > 0;) {
+        const auto rank = std::size_t(job.random().below(ranks));
+        if (next[rank] == calls) continue;
+        const auto i = std::size_t(next[rank]++);
+        --left;
+        allreduces[rank][i].start(sums[rank][i].data(), count, float_sum);
+        broadcasts[rank][i].start(values[rank][i].data(), count * sizeof(float), int(i % ranks));
+        if (job.random().below(3) == 0) job.turn();
+    }
+    job.settle();
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+        for (std::size_t i = 0; i < calls; ++i) {
+            REQUIRE(allreduces[rank][i].complete());
+            REQUIRE(broadcasts[rank][i].complete());
+            REQUIRE(sums[rank][i] == std::vector<float>(count, float(15 + ranks * int(i))));
+            REQUIRE(values[rank][i] == std::vector<float>(count, float(i)));
+        }
+}
+
+}  // namespace torusmp::collectives::area_halls_test
