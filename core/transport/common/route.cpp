@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "base/descriptor.h"

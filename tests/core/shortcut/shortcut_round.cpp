@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "core/link/detour_round.h"
 #include "core/traffic.h"
@@ -23,6 +24,8 @@ JobOptions shortcut_job(std::uint64_t seed) {
     if (random.below(2) == 0) {
         options.detour = false;
         options.world.read = random.below(2) == 0 ? sim::Remote::pending : sim::Remote::refused;
+        // One end hears of a death long after the other, and still gets what was on the way.
+        if (random.below(2) == 0) options.world.down_within = sim::Time(20'000'000);
     }
     options.shortcuts = 1 + int(random.below(4) * random.below(4));
     options.shortcut_after = 1 + std::uint32_t(random.below(4));
