@@ -50,9 +50,8 @@ inline const config::Setting<bool> detour{
 
 inline const config::Setting<int> shortcuts{
     "routing.shortcuts", config::integer_between(1, 4096), 32,
-    "With routing.forward = \"auto\": how many connections through the kernels, to ranks that are "
-    "no "
-    "neighbours, a rank keeps at a time. For a further one the one that was used longest ago is "
+    "With routing.forward = \"auto\": how many connections through the kernels a rank keeps at a "
+    "time, to ranks that are no neighbours. For a further one the one that was used longest ago is "
     "closed."};
 
 inline const config::Table table{&local, &progress, &spin, &watchdog, &detour, &shortcuts};

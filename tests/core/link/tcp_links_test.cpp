@@ -122,7 +122,7 @@ TEST_CASE("links and shortcuts whose connections are torn lose no message", "[tc
                                std::vector<int>{4, 2}, std::vector<int>{3, 3});
     const int shortcuts = GENERATE(0, 2);
     if (shortcuts != 0 && dims == std::vector<int>{2}) return;  // all are neighbours
-    const std::uint64_t pause = GENERATE(12, 60);    // turns, on average
+    const std::uint64_t pause = GENERATE(12, 60);               // turns, on average
     const std::uint64_t seed = GENERATE(range(1, 4));
     CAPTURE(routing::Torus(dims).describe(), shortcuts, pause, seed);
     constexpr int messages = 600;
