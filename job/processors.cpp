@@ -20,19 +20,20 @@ config::CpuList processors_of_job() {
     return launchers.size() > own.size() ? launchers : own;
 }
 
-double processor_count_of_job() {
-    const auto count = double(processors_of_job().size());
+double processor_count(const config::CpuList& processors) {
+    const auto count = double(processors.size());
     const auto quota = config::cpu_quota();
     return quota ? std::min(count, *quota) : count;
 }
 
 Crowds find_crowds(launch::Bootstrap& bootstrap) {
-    const double count = processor_count_of_job();
+    const config::CpuList processors = processors_of_job();
+    const double count = processor_count(processors);
     const auto local = bootstrap.local_ranks().size();
     Crowds crowds{double(local) > count, false};
     if (int(local) == bootstrap.size()) return crowds;
-    const std::string mine = fmt::format("{} {} {}", count, config::this_machine(),
-                                         config::describe_cpus(processors_of_job()));
+    const std::string mine =
+        fmt::format("{} {} {}", count, config::this_machine(), config::describe_cpus(processors));
     std::map<std::string, int> ranks;  // by what they tell
     for (const auto& it : bootstrap.exchange(std::as_bytes(std::span(mine))))
         if (!it.empty()) ++ranks[{reinterpret_cast<const char*>(it.data()), it.size()}];

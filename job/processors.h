@@ -12,7 +12,7 @@ namespace torusmp::job {
 
 config::CpuList processors_of_job();
 // How many these are, or fewer if the cgroup grants less time.
-double processor_count_of_job();
+double processor_count(const config::CpuList& processors);
 
 // Whether more ranks run on some processors than these are, those of other hosts included that are
 // containers or network namespaces of the same machine.

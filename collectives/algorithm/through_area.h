@@ -125,10 +125,14 @@ class ThroughArea : public Algorithm {
     template <class From>
     void fold_grid(const Group& grid, const Operation& operation, std::byte* sum, std::size_t count,
                    From&& from) {
-        sum_bytes_ = count * operation.element;
-        if (sum_bytes_ == 0) return;
-        partial_ = sums_.reserve(Scratch::rounded(sum_bytes_) * std::size_t(grid.dimensions()));
-        fold_lines(grid, operation, sum, count, 0, 0, from);
+        fold<false>(grid, operation, sum, count, 0, from);
+    }
+    // The same in the order in which a member adds what the lines bring it: its own line first, the
+    // first dimension first, and in each line its own contribution before those of the others.
+    template <class From>
+    void fold_to_own(const Group& grid, const Operation& operation, std::byte* sum,
+                     std::size_t count, From&& from) {
+        fold<true>(grid, operation, sum, count, grid.place(), from);
     }
 
   private:
@@ -154,25 +158,37 @@ class ThroughArea : public Algorithm {
     void begin_sum(std::byte* sum, const std::byte* value) const {
         if (sum != value) std::memcpy(sum, value, sum_bytes_);
     }
-    template <class From>
+    template <bool to_own, class From>
+    void fold(const Group& grid, const Operation& operation, std::byte* sum, std::size_t count,
+              int place, From& from) {
+        sum_bytes_ = count * operation.element;
+        if (sum_bytes_ == 0) return;
+        partial_ = sums_.reserve(Scratch::rounded(sum_bytes_) * std::size_t(grid.dimensions()));
+        fold_lines<to_own>(grid, operation, sum, count, grid.dimensions() - 1, place, from);
+    }
+    // Of all members that differ from `place` in so many dimensions and one more: the first ones,
+    // or the last.
+    template <bool to_own, class From>
     void fold_lines(const Group& grid, const Operation& operation, std::byte* sum,
-                    std::size_t count, int dimension, int place, From& from) {
+                    std::size_t count, int level, int place, From& from) {
         const auto value = [&](int at) { return from(grid.member_at(at)); };
+        const int dimension = to_own ? level : grid.dimensions() - 1 - level;
         const int stride = grid.stride(dimension);
-        const bool last = dimension + 1 == grid.dimensions();
-        if (last)
+        const int here = grid.coordinate(place, dimension);
+        if (level == 0)
             begin_sum(sum, value(place));
         else
-            fold_lines(grid, operation, sum, count, dimension + 1, place, from);
-        for (int c = 1; c < grid.extent(dimension); ++c) {
-            const int at = place + c * stride;
+            fold_lines<to_own>(grid, operation, sum, count, level - 1, place, from);
+        for (int c = 0; c < grid.extent(dimension); ++c) {
+            if (c == here) continue;
+            const int at = place + (c - here) * stride;
             const std::byte* more = nullptr;
-            if (last) {
+            if (level == 0) {
                 more = value(at);
             } else {
                 std::byte* const partial =
-                    partial_ + Scratch::rounded(sum_bytes_) * std::size_t(dimension);
-                fold_lines(grid, operation, partial, count, dimension + 1, at, from);
+                    partial_ + Scratch::rounded(sum_bytes_) * std::size_t(level);
+                fold_lines<to_own>(grid, operation, partial, count, level - 1, at, from);
                 more = partial;
             }
             operation.combine(sum, more, count, operation.closure);

@@ -42,49 +42,15 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         return true;
     }
 
-    // The own block, dimension by dimension, beginning with the first. A line's own value comes
-    // before those of the others.
     void sum_lines(std::size_t own, std::size_t offset) {
-        const auto dimensions = std::size_t(group().dimensions());
-        own_ = own;
-        offset_ = offset;
-        partial_ = sum_.reserve(Scratch::rounded(own) * (dimensions + 1));
-        std::byte* const sum = partial_ + Scratch::rounded(own) * dimensions;
-        sum_line(sum, group().place(), group().dimensions() - 1);
+        std::byte* const sum = sum_.reserve(own);  // the result may be part of the values
+        fold_to_own(group(), call_.operation, sum, own / call_.operation.element, [&](int from) {
+            return (from == member() ? call_.values : left_by(from, call_.bytes)) + offset;
+        });
         std::memcpy(call_.result, sum, own);
-    }
-    // Of all members that differ from this place in this dimension or those before it.
-    void sum_line(std::byte* sum, int place, int dimension) {
-        const Operation& operation = call_.operation;
-        if (dimension == 0)
-            std::memcpy(sum, value_of(place), own_);
-        else
-            sum_line(sum, place, dimension - 1);
-        const int here = group().coordinate(place, dimension);
-        for (int c = 0; c < group().extent(dimension); ++c) {
-            if (c == here) continue;
-            const int at = place + (c - here) * group().stride(dimension);
-            const std::byte* more = nullptr;
-            if (dimension == 0) {
-                more = value_of(at);
-            } else {
-                std::byte* const partial =
-                    partial_ + Scratch::rounded(own_) * std::size_t(dimension);
-                sum_line(partial, at, dimension - 1);
-                more = partial;
-            }
-            operation.combine(sum, more, own_ / operation.element, operation.closure);
-        }
-    }
-    const std::byte* value_of(int place) {
-        const int from = group().member_at(place);
-        return (from == member() ? call_.values : left_by(from, call_.bytes)) + offset_;
     }
 
     Scratch sum_;
-    std::byte* partial_ = nullptr;  // sums, one a dimension
-    std::size_t own_ = 0;           // of the own block: its length, and where it lies
-    std::size_t offset_ = 0;
 };
 
 }  // namespace

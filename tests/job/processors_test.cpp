@@ -41,7 +41,7 @@ struct Others final : launch::Bootstrap {
 };
 
 // Fewer where a cgroup grants a part of one.
-const int processors = int(job::processor_count_of_job());
+const int processors = int(job::processor_count(job::processors_of_job()));
 
 TEST_CASE("ranks of hosts that share machine and processors crowd these together") {
     if (processors == 0) return;

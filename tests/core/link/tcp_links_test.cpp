@@ -25,9 +25,11 @@ namespace tcp_links_test {
 namespace {
 
 constexpr std::chrono::milliseconds hold_down(100);
+// Where connections are torn all the time: it doubles with each death, up to a thousand times.
+constexpr std::chrono::milliseconds short_hold_down(1);
 
-std::unique_ptr<Runtime> make(const std::vector<int>& dims, Rank rank, bool checksum,
-                              int shortcuts) {
+std::unique_ptr<Runtime> make(const std::vector<int>& dims, Rank rank, bool checksum, int shortcuts,
+                              std::chrono::milliseconds held_down) {
     Options options{
         .torus = routing::Torus(dims), .rank = rank, .direct = {}, .log = {}, .name_of = {}};
     options.eager_limit = 4096;
@@ -35,7 +37,7 @@ std::unique_ptr<Runtime> make(const std::vector<int>& dims, Rank rank, bool chec
     options.detour = true;
     options.shortcuts = shortcuts;
     options.shortcut_after = 2;
-    options.hold_down = hold_down;
+    options.hold_down = held_down;
     return std::make_unique<Runtime>(
         std::move(options), [=](const std::vector<transport::PortOptions>& ports) {
             transport::tcp::InterfaceOptions mine;
@@ -82,10 +84,11 @@ struct Message {
 };
 
 struct Ranks {
-    Ranks(const std::vector<int>& dims, bool checksum, int shortcuts = 0) {
+    Ranks(const std::vector<int>& dims, bool checksum, int shortcuts = 0,
+          std::chrono::milliseconds held_down = hold_down) {
         const int size = routing::Torus(dims).size();
         for (Rank rank = 0; rank < size; ++rank)
-            all.push_back(make(dims, rank, checksum, shortcuts));
+            all.push_back(make(dims, rank, checksum, shortcuts, held_down));
         std::vector<std::vector<std::byte>> addresses;
         for (const auto& it : all) addresses.push_back(it->address());
         for (const auto& it : all) it->connect(addresses);
@@ -128,7 +131,7 @@ TEST_CASE("links and shortcuts whose connections are torn lose no message", "[tc
     constexpr int messages = 600;
     constexpr std::size_t window = 30;
     std::vector<std::unique_ptr<Message>> under_way;
-    Ranks ranks(dims, seed == 2, shortcuts);
+    Ranks ranks(dims, seed == 2, shortcuts, short_hold_down);
     Random random(seed);
     int begun = 0, torn = 0;
     const bool done = ranks.turn_until([&] {
