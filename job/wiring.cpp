@@ -20,6 +20,7 @@ using config::Settings;
 using routing::Direction;
 using routing::Rank;
 using transport::LinkChoice;
+using transport::Placement;
 
 const HostFacts* facts_of(const std::vector<std::optional<HostFacts>>& facts, int node) {
     const auto& it = facts[std::size_t(node)];
@@ -101,7 +102,8 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
         const LinkChoice choice = transport::choose_link(
             settings, CableEnd{node, direction, unknown ? nullptr : facts_of(facts, node)},
             CableEnd{other, direction.opposite(), unknown ? nullptr : facts_of(facts, other)},
-            std::find(local.begin(), local.end(), *neighbour) != local.end());
+            {.one_host = std::find(local.begin(), local.end(), *neighbour) != local.end(),
+             .shares_cores = options.shares_cores});
         if (speaker && node < other && !choice.warning.empty() && options.log)
             options.log(choice.warning);
         links_[std::size_t(i)] = choice.carrier;
@@ -118,9 +120,9 @@ void Wiring::choose_far(const Settings& settings, const core::Options& options,
         if (other == node || options.torus.distance(options.rank, rank) <= 1) continue;
         const Direction out = routing::pair_direction(nodes, node, other);
         const Direction in = routing::pair_direction(nodes, other, node);
-        const transport::Descriptor* const carrier =
-            choose_far_carrier(settings, CableEnd{node, out, facts_of(facts, node)},
-                               CableEnd{other, in, facts_of(facts, other)});
+        const transport::Descriptor* const carrier = choose_far_carrier(
+            settings, CableEnd{node, out, facts_of(facts, node)},
+            CableEnd{other, in, facts_of(facts, other)}, {.shares_cores = options.shares_cores});
         far_[std::size_t(rank)] = carrier;
         if (carrier != nullptr && carrier->needs_devices)
             far_devices_.push_back({core::direct_port_base + std::uint32_t(rank),
@@ -131,12 +133,13 @@ void Wiring::choose_far(const Settings& settings, const core::Options& options,
 
 // Shortcuts are made where they can be, and nobody has asked for them where they cannot.
 const transport::Descriptor* Wiring::choose_far_carrier(const Settings& settings,
-                                                        const CableEnd& one,
-                                                        const CableEnd& other) {
+                                                        const CableEnd& one, const CableEnd& other,
+                                                        const Placement& placement) {
     if (settings[config::setting::forward] == config::Forward::kernel)
-        return transport::choose_forwarded(settings, one, other).carrier;
+        return transport::choose_forwarded(settings, one, other, placement).carrier;
     try {
-        const auto* const carrier = transport::choose_forwarded(settings, one, other).carrier;
+        const auto* const carrier =
+            transport::choose_forwarded(settings, one, other, placement).carrier;
         return carrier->capabilities.renews ? carrier : nullptr;
     } catch (const ConfigError&) {
         const auto* const wanted = transport::wanted_transport(settings);

@@ -49,7 +49,8 @@ class Wiring {
                     const Facts& facts);
     static const transport::Descriptor* choose_far_carrier(const config::Settings& settings,
                                                            const config::CableEnd& one,
-                                                           const config::CableEnd& other);
+                                                           const config::CableEnd& other,
+                                                           const transport::Placement& placement);
 
     std::array<const transport::Descriptor*, 2 * routing::max_dimensions> links_{};
     std::vector<const transport::Descriptor*> far_;  // by rank; null: it is reached by relay only

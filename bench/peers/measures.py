@@ -8,6 +8,8 @@ from testbeds import Shape
 PEERS = ("openmpi", "mpich")
 # What links give to whoever asks for nothing else: TCP, and Ethernet frames.
 BARE = {"raw": "bare sockets", "ring": "bare packet rings"}
+# Of rows about TCP, where links could give frames.
+OVER_TCP = ("transport.use=tcp",)
 LIBRARIES = ("ours",) + PEERS + tuple(BARE)
 
 
@@ -124,7 +126,8 @@ def npb_measures():
                 yield Measure(name, test, ranks, NPB_TORI[ranks], "Mop/s", target=1.0, **more)
                 if letter == "W":
                     yield Measure(name + ".tcp", test, ranks, NPB_TORI[ranks], "Mop/s",
-                                  target=1 / 1.1, testbed=Shape(NPB_TORI[ranks], mbit=NPB_MBIT), **more)
+                                  target=1 / 1.1, testbed=Shape(NPB_TORI[ranks], mbit=NPB_MBIT),
+                                  settings=OVER_TCP, **more)
 
 
 PAIR = Shape("2", open_dims="0")
@@ -137,8 +140,9 @@ SLOW_SQUARE = Shape("2x2", open_dims="0,1", mbit=200)
 
 
 def testbed_measures():
-    def on(testbed, name, test, unit, **more):
-        return Measure(name, test, testbed.nodes(), testbed.torus, unit, testbed=testbed, **more)
+    def on(testbed, name, test, unit, settings=OVER_TCP, **more):
+        return Measure(name, test, testbed.nodes(), testbed.torus, unit, testbed=testbed,
+                       settings=settings, **more)
 
     for size in (0, 8, 64, 512, 1024):
         yield on(PAIR, f"tcp.latency.{size}", f"latency:{size}", "us", raw=True,
@@ -159,7 +163,7 @@ def testbed_measures():
             yield on(PAIR, f"eth.bandwidth.{kind}.{size_name(size)}", f"{kind}:{size}", "MB/s",
                      more_is_better=True, **frames)
     pair = {"ranks": PAIR.nodes(), "torus": PAIR.torus, "testbed": PAIR, "raw": True}
-    yield from costs("tcp", **pair)
+    yield from costs("tcp", settings=OVER_TCP, **pair)
     yield from costs("eth", ring=True, settings=("transport.use=ethernet",), **pair)
     for size in (64 << 10, 1 << 20):
         yield on(SLOW_CUBE, f"aggregate.links.{size_name(size)}", f"links:{size}", "MB/s",
@@ -176,9 +180,9 @@ def testbed_measures():
     # place, or frames by programs of tc.
     for size in (8, 1 << 10):
         yield on(LINE, f"relay.ip.hop.{size_name(size)}", f"hop:{size}", "us",
-                 options=("--line",), peers=False, settings=("routing.forward=kernel",))
+                 options=("--line",), peers=False, settings=(*OVER_TCP, "routing.forward=kernel"))
         yield on(LINE, f"relay.auto.hop.{size_name(size)}", f"hop:{size}", "us",
-                 options=("--line",), peers=False, settings=("routing.forward=auto",))
+                 options=("--line",), peers=False, settings=(*OVER_TCP, "routing.forward=auto"))
         yield on(FORWARDING_LINE, f"relay.frames.hop.{size_name(size)}", f"hop:{size}", "us",
                  options=("--line",), peers=False, limit=0.7 if size == 8 else None,
                  settings=("routing.forward=kernel", "transport.use=ethernet"))
@@ -190,12 +194,13 @@ def testbed_measures():
         for way, forward in (("tcp", "relay"), ("ip", "kernel"), ("auto", "auto")):
             yield on(SLOW_LINE, f"relay.{way}.stream.1MiB.{hops}", f"stream:{1 << 20}@{hops}",
                      "MB/s", more_is_better=True, peers=False, wire=SLOW_LINE.wire_rate(),
-                     settings=(f"routing.forward={forward}",),
+                     settings=(*OVER_TCP, f"routing.forward={forward}"),
                      beside=(f"relay.{way}.stream.1MiB.1", 0.9) if hops == 3 else None)
     yield on(SLOW_SQUARE, "relay.tcp.diagonal.4MiB", f"pingpong:{4 << 20}@3", "MB/s",
              more_is_better=True, wire=SLOW_SQUARE.wire_rate(), least=1.2)
+    # By what links give to those who ask for nothing.
     for torus, lattice in (("2x2x2", "8x8x8x16"), ("3x3x2", "12x12x8x16")):
-        yield on(Shape(torus), f"wilson.{torus}", "wilson", "us", program="wilson",
+        yield on(Shape(torus), f"wilson.{torus}", "wilson", "us", program="wilson", settings=(),
                  options=("--lattice", lattice, "--grid", torus + "x1", "--tolerance", "0",
                           "--iterations", "40"))
 
@@ -235,7 +240,7 @@ def testbed_collectives():
     testbed, links = WIDE, 2 * len(WIDE.extents())
 
     def on(name, test, **more):
-        more = {"program": "collectives", **more}
+        more = {"program": "collectives", "settings": OVER_TCP, **more}
         return Measure(f"collectives.{name}.tcp", test, testbed.nodes(), testbed.torus, "us", testbed=testbed,
                        **more)
 

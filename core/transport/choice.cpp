@@ -34,6 +34,12 @@ std::optional<Trouble> trouble_of(const Probe& probe, const Settings& settings, 
     return probe.trouble_between(settings, one, other);
 }
 
+bool is_there(const Probe& probe, const Settings& settings, const CableEnd& one,
+              const CableEnd& other) {
+    return (one.facts != nullptr && probe.is_there(settings, one)) ||
+           (other.facts != nullptr && probe.is_there(settings, other));
+}
+
 std::optional<Trouble> shortage_of(const Probe& probe, const Settings& settings,
                                    const CableEnd& one, const CableEnd& other) {
     for (const CableEnd* end : {&one, &other})
@@ -42,12 +48,18 @@ std::optional<Trouble> shortage_of(const Probe& probe, const Settings& settings,
     return std::nullopt;
 }
 
+// Adds why one of the better transports is not taken. Several may lack the same.
+void decline(LinkChoice& choice, const std::string& why) {
+    if (choice.reason.find(why) != std::string::npos) return;
+    choice.reason += (choice.reason.empty() ? "" : "; ") + why;
+}
+
 // Goes through the transports between hosts, the best first. `judge`: what prevents the use of one;
 // `tell`: why the chosen one is used; `give_up`: what to do about trouble of one that was asked
 // for.
 template <class Judge, class Tell, class GiveUp>
 LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd& other,
-                  Judge&& judge, Tell&& tell, GiveUp&& give_up) {
+                  const Placement& placement, Judge&& judge, Tell&& tell, GiveUp&& give_up) {
     const Descriptor* const wanted = wanted_transport(settings);
     LinkChoice choice;
     for (const Descriptor* it : transports()) {
@@ -59,13 +71,21 @@ LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd&
         }
         if (const auto trouble = judge(it->probe)) {
             if (wanted != nullptr) give_up(*it, *trouble);
-            if (choice.reason.empty()) choice.reason = trouble->what;
+            decline(choice, trouble->what);
+            if (choice.advice.empty() && !trouble->remedy.empty() &&
+                is_there(it->probe, settings, one, other))
+                choice.advice = trouble->text();
             continue;
         }
         const auto shortage = shortage_of(it->probe, settings, one, other);
         if (shortage && wanted == nullptr) {
-            if (choice.reason.empty()) choice.reason = shortage->what;
+            decline(choice, shortage->what);
             if (choice.warning.empty()) choice.warning = shortage->text();
+            continue;
+        }
+        if (it->wants_cores && placement.shares_cores && wanted == nullptr) {
+            decline(choice, fmt::format("{} are for ranks that share no processors, and these do",
+                                        it->title));
             continue;
         }
         choice.carrier = it;
@@ -78,35 +98,38 @@ LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd&
 
 }  // namespace
 
-LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other, bool one_host) {
+LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other,
+                       Placement placement) {
     const auto order = [](const CableEnd& end) {
         return std::tuple(-end.direction.sign, end.direction.dimension, end.node);
     };
     if (order(other) < order(one)) std::swap(one, other);
     const Descriptor* const wanted = wanted_transport(settings);
-    if (one_host && (wanted == nullptr || wanted->inside_host))
-        return {wanted != nullptr ? wanted : &host_transport(), "both ends are on one host", ""};
+    if (placement.one_host && (wanted == nullptr || wanted->inside_host))
+        return {wanted != nullptr ? wanted : &host_transport(), "both ends are on one host", "",
+                ""};
     if (wanted != nullptr && wanted->inside_host)
         refuse(settings, one, other, *wanted,
                fmt::format("it joins two hosts: expected {}",
                            those_that([](const Descriptor& it) { return !it.inside_host; })));
     return choose(
-        settings, one, other,
+        settings, one, other, placement,
         [&](const Probe& probe) { return trouble_of(probe, settings, one, other); },
         [&](const Probe& probe, LinkChoice& choice) {
             choice.reason = probe.reason(settings, one, other);
-            choice.warning = probe.warning(settings, one, other);
+            if (choice.warning.empty()) choice.warning = probe.warning(settings, one, other);
         },
         [&](const Descriptor& it, const Trouble& trouble) {
             refuse(settings, one, other, it, trouble.text() + "; or set transport.use to auto");
         });
 }
 
-LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd other) {
+LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd other,
+                            Placement placement) {
     if (other.node < one.node) std::swap(one, other);
     const auto host = [&](const CableEnd& end) { return config::host_of(settings, end); };
     return choose(
-        settings, one, other,
+        settings, one, other, placement,
         [&](const Probe& probe) -> std::optional<Trouble> {
             for (const CableEnd* end : {&one, &other}) {
                 if (end->facts == nullptr)

@@ -45,18 +45,20 @@ class Kinds {
     std::vector<std::pair<std::string, std::string>> messages_;
 };
 
-// Notes a cable that could have `better`, unless it takes it.
+// Notes a cable that could have `better`, unless it takes that, or one that is better still.
 void note_cable(const Settings& settings, const Descriptor& better, const CableEnd& one,
                 const CableEnd& other, Kinds& notes) {
     if (!better.probe.is_there(settings, one) && !better.probe.is_there(settings, other)) return;
     const std::string name(better.name);
-    const LinkChoice choice = choose_link(settings, one, other, false);
+    const LinkChoice choice = choose_link(settings, one, other);
+    if (choice.carrier->rank > better.rank) return;
     if (choice.carrier == &better) {
-        if (!choice.warning.empty()) notes.add(name + " warns", choice.warning);
+        const std::string warning = better.probe.warning(settings, one, other);
+        if (!warning.empty()) notes.add(name + " warns", warning);
         return;
     }
     const auto although = [&](const char* kind, const std::string& why) {
-        notes.add(name + kind, fmt::format("{} goes over {} although {} is there: {}",
+        notes.add(name + kind, fmt::format("{} goes over {} and not over {}: {}",
                                            config::describe_link(settings, one, other),
                                            choice.carrier->title, better.title, why));
     };
@@ -113,7 +115,7 @@ std::vector<config::MachineFault> find_faults(const Settings& settings,
     const auto judge = [&](const CableEnd& one, const CableEnd& other) -> std::string {
         if (wanted == nullptr || !wanted->needs_devices) return {};
         try {
-            choose_link(settings, one, other, false);
+            choose_link(settings, one, other);
         } catch (const config::ConfigError& error) {
             return error.what();
         }

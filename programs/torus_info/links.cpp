@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/printing.h"
 #include "config/geometry.h"
 #include "core/transport/choice.h"
@@ -18,10 +20,15 @@ LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
     link.device = link_device(settings, end.node, end.direction);
     link.to = host_names(settings)[std::size_t(peer)];
     try {
-        const transport::LinkChoice choice =
-            transport::choose_link(settings, end, {peer, end.direction.opposite(), nullptr}, false);
+        const CableEnd far{peer, end.direction.opposite(), nullptr};
+        const transport::LinkChoice choice = transport::choose_link(settings, end, far);
+        const transport::LinkChoice crowded =
+            transport::choose_link(settings, end, far, {.shares_cores = true});
         link.carrier = choice.carrier->name;
         link.why = choice.warning.empty() ? choice.reason : choice.warning;
+        if (crowded.carrier != choice.carrier)
+            link.why += fmt::format("; {} where ranks share processors", crowded.carrier->title);
+        link.advice = choice.advice;
     } catch (const ConfigError& error) {
         link.why = error.what();
     }
@@ -48,18 +55,24 @@ std::string links_text(const std::vector<LinkReport>& links) {
     for (const LinkReport& link : links)
         rows.push_back({direction_name(link.direction), link.device.empty() ? "?" : link.device,
                         link.to, link.carrier.empty() ? "nothing" : link.carrier, link.why});
-    return base::format_table(rows);
+    std::string text = base::format_table(rows);
+    std::set<std::string> told;
+    for (const LinkReport& link : links)
+        if (!link.advice.empty() && told.insert(link.advice).second)
+            text += fmt::format("  {}\n", link.advice);
+    return text;
 }
 
 std::string links_json(const std::vector<LinkReport>& links) {
     std::vector<std::string> parts;
     for (const LinkReport& link : links)
         parts.push_back(fmt::format(
-            "{{\"direction\": {}, \"device\": {}, \"to\": {}, \"carrier\": {}, \"why\": {}}}",
+            "{{\"direction\": {}, \"device\": {}, \"to\": {}, \"carrier\": {}, \"why\": {}, "
+            "\"advice\": {}}}",
             base::json_quote(direction_name(link.direction)), base::json_quote(link.device),
             base::json_quote(link.to),
             link.carrier.empty() ? "null" : base::json_quote(link.carrier),
-            base::json_quote(link.why)));
+            base::json_quote(link.why), base::json_quote(link.advice)));
     return base::json_enclose(parts, '[', ']', 1);
 }
 

@@ -17,6 +17,7 @@ struct LinkReport {
     std::string to;       // the host at the far end
     std::string carrier;  // a transport; empty: none, and `why` says what is wrong
     std::string why;
+    std::string advice;  // what would give it a better one; empty: nothing
 };
 
 // The links that leave a node. The far ends are not asked.

@@ -5,6 +5,8 @@
 #include "config/geometry.h"
 #include "core/settings.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <functional>
 
@@ -32,23 +34,30 @@ using transport::verbs::RdmaGid;
 namespace {
 
 const std::string verbs = "[transport]\nuse = \"verbs\"\n";
+constexpr transport::Placement one_host{.one_host = true};
+constexpr transport::Placement crowd{.shares_cores = true};
+
+void forbid_frames(Machine& machine, int node) {
+    machine.host(node).offers["ethernet"] = {"sockets none"};
+}
 
 // The link from b to c, by what each of them reported, seen from either side.
-LinkChoice choose(Machine& machine, bool one_host = false) {
+LinkChoice choose(Machine& machine, transport::Placement placement = {}) {
     const HostFacts b = parse_facts(format_facts(machine.told_by(1)));
     const HostFacts c = parse_facts(format_facts(machine.told_by(2)));
     const CableEnd up{1, {0, +1}, &b}, down{2, {0, -1}, &c};
-    const LinkChoice here = choose_link(machine.settings, up, down, one_host);
-    const LinkChoice there = choose_link(machine.settings, down, up, one_host);
+    const LinkChoice here = choose_link(machine.settings, up, down, placement);
+    const LinkChoice there = choose_link(machine.settings, down, up, placement);
     CHECK(here.carrier == there.carrier);
     CHECK(here.reason == there.reason);
     CHECK(here.warning == there.warning);
+    CHECK(here.advice == there.advice);
     return here;
 }
 
-std::string refusal(Machine& machine, bool one_host = false) {
+std::string refusal(Machine& machine, transport::Placement placement = {}) {
     try {
-        choose(machine, one_host);
+        choose(machine, placement);
     } catch (const ConfigError& error) {
         return error.what();
     }
@@ -57,28 +66,53 @@ std::string refusal(Machine& machine, bool one_host = false) {
 
 }  // namespace
 
-TEST_CASE("A link takes shared memory on one host, verbs where both ends can, TCP else") {
+TEST_CASE("A link takes shared memory on one host, verbs where both ends can, frames else") {
     Machine machine("", true);
     LinkChoice choice = choose(machine);
     CHECK(choice.carrier->name == "verbs");
     CHECK(choice.reason == "rxe_eth0 (10.0.1.1, MTU 4096) and rxe_eth1 (10.0.1.2, MTU 4096)");
     CHECK(choice.warning.empty());
-    CHECK(choose(machine, true).carrier->name == "shm");
+    CHECK(choose(machine, one_host).carrier->name == "shm");
     Machine without;
     choice = choose(without);
-    CHECK(choice.carrier->name == "tcp");
-    CHECK(choice.reason == "eth0 of b has no RDMA device");
+    CHECK(choice.carrier->name == "ethernet");
+    CHECK(choice.reason == "frames between eth0 of b and eth1 of c");
+    CHECK(choice.advice.empty());
+}
+
+TEST_CASE("Frames are not taken where an end may not send them, nor where ranks share cores") {
+    for (const int node : {1, 2}) {
+        Machine machine;
+        forbid_frames(machine, node);
+        const LinkChoice choice = choose(machine);
+        CHECK(choice.carrier->name == "tcp");
+        const std::string why = fmt::format("on {} ranks may not send Ethernet frames of their own",
+                                            machine.host(node).name);
+        CHECK(choice.reason == "eth0 of b has no RDMA device; " + why);
+        CHECK_THAT(choice.advice, StartsWith(why) && Contains("setcap cap_net_raw=ep"));
+        CHECK(choice.warning.empty());
+        machine.device(node, node == 1 ? "eth0" : "eth1").mac.clear();
+        CHECK(choose(machine).carrier->name == "tcp");
+        CHECK_THAT(choose(machine).reason, Contains("is no Ethernet device"));
+        CHECK(choose(machine).advice.empty());
+    }
+    Machine machine, rdma("", true), asked("[transport]\nuse = \"ethernet\"\n");
+    CHECK(choose(machine, crowd).carrier->name == "tcp");
+    CHECK_THAT(choose(machine, crowd).reason, Contains("ranks that share no processors"));
+    CHECK(choose(machine, crowd).advice.empty());
+    CHECK(choose(rdma, crowd).carrier->name == "verbs");
+    CHECK(choose(asked, crowd).carrier->name == "ethernet");
 }
 
 TEST_CASE("What the settings ask for is taken, whatever else is there") {
     Machine tcp("[transport]\nuse = \"tcp\"\n", true);
     CHECK(choose(tcp).carrier->name == "tcp");
-    CHECK(choose(tcp, true).carrier->name == "tcp");
+    CHECK(choose(tcp, one_host).carrier->name == "tcp");
     Machine asked(verbs, true);
     CHECK(choose(asked).carrier->name == "verbs");
-    CHECK(choose(asked, true).carrier->name == "verbs");
+    CHECK(choose(asked, one_host).carrier->name == "verbs");
     Machine shm("[transport]\nuse = \"shm\"\n", true);
-    CHECK(choose(shm, true).carrier->name == "shm");
+    CHECK(choose(shm, one_host).carrier->name == "shm");
     CHECK_THAT(refusal(shm),
                Contains("link 0+ of b to c (eth0 to eth1)") && Contains("it joins two hosts"));
 }
@@ -100,9 +134,10 @@ TEST_CASE("Between nodes without a common cable verbs need addresses that can be
     only_link_local(both);
     CHECK(choose_far(both).carrier->name == "tcp");
     CHECK(choose_far(both).reason ==
-          "eth1 of c has no RoCE v2 GID that can be routed to (it has fe80::2/64)");
+          "eth1 of c has no RoCE v2 GID that can be routed to (it has fe80::2/64); a forwards no "
+          "frames");
     Machine none;
-    CHECK(choose_far(none).reason == "eth0 of a has no RDMA device");
+    CHECK(choose_far(none).reason == "eth0 of a has no RDMA device; a forwards no frames");
     Machine asked(verbs, true);
     CHECK(choose_far(asked).carrier->name == "verbs");
     only_link_local(asked);
@@ -112,7 +147,7 @@ TEST_CASE("Between nodes without a common cable verbs need addresses that can be
     CHECK(choose_forwarded(none.settings, gone, other).reason == "a told nothing");
 }
 
-TEST_CASE("Verbs that an end does not have is TCP by itself, and an error where it is asked for") {
+TEST_CASE("Verbs that an end does not have is not taken, and an error where it is asked for") {
     struct Trial {
         std::function<void(Machine&)> damage;
         std::string found, remedy;
@@ -157,7 +192,7 @@ TEST_CASE("Verbs that an end does not have is TCP by itself, and an error where 
         Machine automatic("", true), asked(verbs, true);
         trial.damage(automatic);
         trial.damage(asked);
-        const LinkChoice choice = choose(automatic);
+        const LinkChoice choice = choose(automatic, crowd);
         CHECK(choice.carrier->name == "tcp");
         CHECK_THAT(choice.reason, StartsWith(trial.found));
         const std::string message = refusal(asked);
@@ -199,12 +234,13 @@ TEST_CASE("RDMA MTUs that differ work, with a warning that names both and the re
                                    Contains("both use 1024") && Contains("ip link set eth1 mtu"));
 }
 
-TEST_CASE("Too little memory to lock at one end takes TCP, and verbs where it is asked for") {
+TEST_CASE("Too little memory to lock at one end takes frames, and verbs where it is asked for") {
     Machine machine("", true), asked(verbs, true);
     for (Machine* each : {&machine, &asked}) each->host(2).lock_limit = 8 << 20;
     const LinkChoice choice = choose(machine);
-    CHECK(choice.carrier->name == "tcp");
-    CHECK(choice.reason == "c lets a process lock 8MiB of memory, and verbs needs 64MiB");
+    CHECK(choice.carrier->name == "ethernet");
+    CHECK_THAT(choose(machine, crowd).reason,
+               StartsWith("c lets a process lock 8MiB of memory, and verbs needs 64MiB"));
     CHECK_THAT(choice.warning, Contains("limits.conf") && Contains("LimitMEMLOCK=infinity"));
     CHECK(choose(asked).carrier->name == "verbs");
     machine.host(2).lock_limit = 64 << 20;
@@ -221,14 +257,16 @@ TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
     Machine machine("", true), without;
     const auto half = [](Machine& m) {
         const HostFacts told = m.told_by(1);
-        return choose_link(m.settings, {1, {0, +1}, &told}, {2, {0, -1}, nullptr}, false);
+        return choose_link(m.settings, {1, {0, +1}, &told}, {2, {0, -1}, nullptr});
     };
     CHECK(half(machine).carrier->name == "verbs");
     CHECK(half(machine).reason ==
           "rxe_eth0 (10.0.1.1/30, fe80::1/64, MTU 4096), if eth1 of c has RDMA too, which was not "
           "asked");
-    CHECK(half(without).carrier->name == "tcp");
-    CHECK(half(without).reason == "eth0 of b has no RDMA device");
+    CHECK(half(without).carrier->name == "ethernet");
+    CHECK(half(without).reason ==
+          "frames between eth0 of b and eth1 of c, if ranks may send them there, which was not "
+          "asked");
 }
 
 TEST_CASE("What a rank tells of its links is facts of their devices alone") {
@@ -253,19 +291,20 @@ TEST_CASE("The check of a machine that asks for verbs names each link that has n
     CHECK_THAT(machine.complaint(), StartsWith(machine.line(11)) &&
                                         Contains("link 0+ of b to c (eth0 to eth1)") &&
                                         Contains("eth1 of c has no RDMA device"));
-    Machine automatic("", true);  // takes TCP there, and says so
+    Machine automatic("", true);  // takes frames there, and says so
     automatic.rdma(2).pop_back();
     CHECK(automatic.check().empty());
 }
 
-TEST_CASE("Notes tell what RDMA is there and not used, once for each kind") {
+TEST_CASE("Notes tell what is there and not used, once for each kind") {
     CHECK(machine_notes(Machine().settings, Machine().told()).empty());
     Machine machine("", true);
     CHECK(machine_notes(machine.settings, machine.told()).empty());
     machine.rdma(2).pop_back();
-    CHECK_THAT(machine.note(), Contains("link 0+ of b to c (eth0 to eth1) goes over TCP") &&
-                                   Contains("eth1 of c has no RDMA device") &&
-                                   Contains("rdma link add rxe_eth1"));
+    CHECK_THAT(machine.note(),
+               Contains("link 0+ of b to c (eth0 to eth1) goes over Ethernet frames and not "
+                        "over RDMA: ") &&
+                   Contains("eth1 of c has no RDMA device") && Contains("rdma link add rxe_eth1"));
     machine.rdma(2).clear();
     CHECK_THAT(machine.note(), Contains("(and 1 more like this)"));
     machine = Machine("", true);
@@ -275,8 +314,18 @@ TEST_CASE("Notes tell what RDMA is there and not used, once for each kind") {
     machine.host(0).lock_limit = 65536;
     CHECK_THAT(machine.note(), Contains("host a lets a process lock 64KiB") && Contains("64MiB") &&
                                    Contains("limits.conf"));
+    machine = Machine();
+    forbid_frames(machine, 2);
+    CHECK_THAT(machine.note(),
+               StartsWith("link 0+ of b to c (eth0 to eth1) goes over TCP and not over Ethernet "
+                          "frames: on c ranks may not") &&
+                   Contains("setcap cap_net_raw=ep") && Contains("(and 1 more like this)"));
+    machine = Machine("", true);  // RDMA is better still
+    forbid_frames(machine, 2);
+    CHECK(machine_notes(machine.settings, machine.told()).empty());
     machine = Machine("[transport]\nuse = \"tcp\"\n", true);
     machine.rdma(2).clear();
+    forbid_frames(machine, 2);
     CHECK(machine_notes(machine.settings, machine.told()).empty());
 }
 

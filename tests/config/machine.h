@@ -56,6 +56,7 @@ inline std::vector<config::HostFacts> good_ring(int size) {
         facts.name = std::string(1, char('a' + node));
         facts.identity = "boot:" + facts.name;
         facts.geometry = "0123456789abcdef";
+        facts.offers["ethernet"] = {"sockets self"};
         const int below = (node + size - 1) % size;
         facts.devices = {loopback(node), good_device("eth0", 2, node, 0),
                          good_device("eth1", 3, below, 1)};

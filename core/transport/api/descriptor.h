@@ -114,6 +114,8 @@ struct Descriptor {
     // Every port needs a network device, so without a torus it carries nothing. A transport that
     // needs none carries whatever nothing better can.
     bool needs_devices = false;
+    // Quick where each rank has a core of its own; not chosen by itself where ranks share cores.
+    bool wants_cores = false;
     // Forwarded connections are addressed to the link by which they arrive, not to the node.
     bool reaches_link_addresses = false;
     Capabilities capabilities;

@@ -31,8 +31,9 @@ const Descriptor descriptor{
     .help =
         "Ethernet frames for short messages, TCP for the others, over cables at both ends of "
         "which ranks get packet sockets",
-    .rank = 5,
+    .rank = 20,
     .needs_devices = true,
+    .wants_cores = true,
     .capabilities = capabilities,
     .probe = probe,
     .settings = setting::table,

@@ -30,7 +30,9 @@ std::string told(const CableEnd& end) {
 }
 
 std::string describe_way(const Settings& settings, const CableEnd& end) {
-    if (end.facts == nullptr) return config::describe_end(settings, end);
+    if (end.facts == nullptr)
+        return fmt::format("{}, if ranks may send them there, which was not asked",
+                           config::describe_end(settings, end));
     return fmt::format("{}{}", config::describe_end(settings, end),
                        told(end) == by_helper ? " by torus-ethernet" : "");
 }
