@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -25,6 +23,7 @@
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/netlink.h"
 #include "base/socket_address.h"
 #include "config/geometry.h"
 #include "config/geometry_file.h"
@@ -114,78 +113,48 @@ std::vector<Device> read_devices() {
 
 // ---- Routes ----
 
-base::Address route_address(const rtattr* attribute, bool v6, int prefix) {
+base::Address route_address(std::span<const std::byte> bytes, bool v6, int prefix) {
     base::Address address;
     address.v6 = v6;
     address.prefix = prefix;
-    if (attribute)
-        std::memcpy(address.bytes.data(), RTA_DATA(attribute),
-                    std::min<std::size_t>(RTA_PAYLOAD(attribute), v6 ? 16 : 4));
+    if (!bytes.empty())
+        std::memcpy(address.bytes.data(), bytes.data(),
+                    std::min<std::size_t>(bytes.size(), v6 ? 16 : 4));
     return address;
 }
 
 // Only routes that lead somewhere: unicast routes of the main table.
-void add_route(const nlmsghdr* message, std::vector<RouteFact>& routes) {
-    const auto* route = static_cast<const rtmsg*>(NLMSG_DATA(message));
-    if (route->rtm_type != RTN_UNICAST || route->rtm_table != RT_TABLE_MAIN) return;
-    const bool v6 = route->rtm_family == AF_INET6;
-    const rtattr* found[RTA_MAX + 1] = {};
-    int left = int(RTM_PAYLOAD(message));
-    for (const rtattr* at = RTM_RTA(route); RTA_OK(at, left); at = RTA_NEXT(at, left))
-        if (at->rta_type <= RTA_MAX) found[at->rta_type] = at;
+void add_route(const nlmsghdr& message, std::vector<RouteFact>& routes) {
+    if (message.nlmsg_type != RTM_NEWROUTE) return;
+    const auto& route = base::body_of<rtmsg>(message);
+    if (route.rtm_type != RTN_UNICAST || route.rtm_table != RT_TABLE_MAIN) return;
+    const bool v6 = route.rtm_family == AF_INET6;
     RouteFact fact;
-    fact.to = route_address(found[RTA_DST], v6, route->rtm_dst_len);
-    if (found[RTA_GATEWAY]) fact.via = route_address(found[RTA_GATEWAY], v6, v6 ? 128 : 32);
-    if (found[RTA_OIF]) {
+    fact.to = route_address({}, v6, route.rtm_dst_len);
+    base::attributes_of<rtmsg>(message, [&](unsigned type, std::span<const std::byte> contents) {
+        if (type == RTA_DST) fact.to = route_address(contents, v6, route.rtm_dst_len);
+        if (type == RTA_GATEWAY) fact.via = route_address(contents, v6, v6 ? 128 : 32);
         char name[IF_NAMESIZE] = {};
-        int index = 0;
-        std::memcpy(&index, RTA_DATA(found[RTA_OIF]), sizeof index);
-        if (::if_indextoname(unsigned(index), name)) fact.device = name;
-    }
+        if (type == RTA_OIF && ::if_indextoname(base::number_in(contents), name) != nullptr)
+            fact.device = name;
+    });
     routes.push_back(std::move(fact));
 }
 
-void ask_for_routes(int socket, int family) {
-    struct {
-        nlmsghdr header{};
-        rtmsg body{};
-    } request;
-    request.header.nlmsg_len = sizeof request;
-    request.header.nlmsg_type = RTM_GETROUTE;
-    request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    request.body.rtm_family = static_cast<unsigned char>(family);
-    if (::send(socket, &request, sizeof request, 0) < 0)
-        kernel_refuses("cannot ask for the routes");
-}
-
-// Takes one batch of the dump; false after the last.
-bool take_routes(std::span<const char> batch, std::vector<RouteFact>& routes) {
-    auto left = unsigned(batch.size());
-    for (auto* at = reinterpret_cast<const nlmsghdr*>(batch.data()); NLMSG_OK(at, left);
-         at = NLMSG_NEXT(at, left)) {
-        if (at->nlmsg_type == NLMSG_DONE) return false;
-        if (at->nlmsg_type == NLMSG_ERROR) {
-            errno = -static_cast<const nlmsgerr*>(NLMSG_DATA(at))->error;
-            kernel_refuses("the kernel does not tell the routes");
-        }
-        if (at->nlmsg_type == RTM_NEWROUTE) add_route(at, routes);
-    }
-    return true;
-}
-
 std::vector<RouteFact> read_routes() {
-    const base::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-    if (!socket) kernel_refuses("cannot open a netlink socket");
+    base::Netlink kernel(NETLINK_ROUTE);
     std::vector<RouteFact> routes;
-    alignas(nlmsghdr) char batch[64 << 10];
     for (const int family : {AF_INET, AF_INET6}) {
-        ask_for_routes(socket.get(), family);
-        for (bool more = true; more;) {
-            const ssize_t got = ::recv(socket.get(), batch, sizeof batch, 0);
-            if (got < 0 && errno == EINTR) continue;
-            if (got < 0) kernel_refuses("the routes cannot be read");
-            more = take_routes({batch, std::size_t(got)}, routes);
-        }
+        struct {
+            nlmsghdr header{};
+            rtmsg body{};
+        } request;
+        request.header.nlmsg_len = sizeof request;
+        request.header.nlmsg_type = RTM_GETROUTE;
+        request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+        request.body.rtm_family = static_cast<unsigned char>(family);
+        errno = kernel.ask(request.header, [&](const nlmsghdr& it) { add_route(it, routes); });
+        if (errno != 0) kernel_refuses("the kernel does not tell the routes");
     }
     return routes;
 }

@@ -2,8 +2,6 @@
 #include "core/transport/common/monitor.h"
 
 #include <linux/if.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -12,6 +10,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "base/netlink.h"
 
 namespace torusmp::transport {
 
@@ -40,20 +41,18 @@ bool Monitor::read(const std::function<void(unsigned, std::string_view)>& gone) 
     for (;;) {
         const ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), 0);
         if (got <= 0) return usable;
-        int left = int(got);
-        for (auto* message = reinterpret_cast<nlmsghdr*>(buffer.data()); NLMSG_OK(message, left);
-             message = NLMSG_NEXT(message, left)) {
-            if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK) continue;
-            const auto* link = static_cast<const ifinfomsg*>(NLMSG_DATA(message));
-            const auto index = unsigned(link->ifi_index);
-            const std::string_view trouble = message->nlmsg_type == RTM_DELLINK
-                                                 ? "is gone"
-                                                 : trouble_in(link->ifi_flags, IFF_LOWER_UP);
+        base::messages_in(std::span(buffer).first(std::size_t(got)), [&](const nlmsghdr& message) {
+            const bool removed = message.nlmsg_type == RTM_DELLINK;
+            if (!removed && message.nlmsg_type != RTM_NEWLINK) return true;
+            const auto& link = base::body_of<ifinfomsg>(message);
+            const std::string_view trouble =
+                removed ? "is gone" : trouble_in(link.ifi_flags, IFF_LOWER_UP);
             if (trouble.empty())
                 usable = true;
             else
-                gone(index, trouble);
-        }
+                gone(unsigned(link.ifi_index), trouble);
+            return true;
+        });
     }
 }
 

@@ -3,24 +3,22 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <linux/netlink.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <functional>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/netlink.h"
 #include "config/geometry.h"
 
 namespace torusmp::transport::ethernet {
@@ -152,35 +150,6 @@ class Request {
     alignas(nlmsghdr) std::array<std::byte, 1024> buffer_{};
 };
 
-class Netlink {
-  public:
-    Netlink() : socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)) {
-        if (!socket_) refuse("cannot ask the kernel for its filters", errno);
-    }
-
-    // Returns 0, or the error.
-    int ask(Request& request, const std::function<void(const nlmsghdr&)>& on_answer = {}) {
-        if (send(socket_.get(), &request.head(), request.head().nlmsg_len, 0) < 0) return errno;
-        alignas(nlmsghdr) std::array<std::byte, 32768> buffer;
-        for (;;) {
-            const ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), 0);
-            if (got < 0 && errno == EINTR) continue;
-            if (got <= 0) return got < 0 ? errno : EPIPE;
-            int left = int(got);
-            for (auto* it = reinterpret_cast<nlmsghdr*>(buffer.data()); NLMSG_OK(it, left);
-                 it = NLMSG_NEXT(it, left)) {
-                if (it->nlmsg_type == NLMSG_DONE) return 0;
-                if (it->nlmsg_type == NLMSG_ERROR)
-                    return -static_cast<const nlmsgerr*>(NLMSG_DATA(it))->error;
-                if (on_answer) on_answer(*it);
-            }
-        }
-    }
-
-  private:
-    base::Descriptor socket_;
-};
-
 Request filter_request(std::uint16_t type, unsigned flags, unsigned device) {
     Request request(type, flags, device);
     request.about().tcm_parent = ingress;
@@ -194,42 +163,37 @@ std::uint32_t filter_info() {
 // The name of the program of ours that a filter runs; empty: it is another filter.
 std::string name_in(const nlmsghdr& answer) {
     if (answer.nlmsg_type != RTM_NEWTFILTER) return "";
-    const auto* const about = static_cast<const tcmsg*>(NLMSG_DATA(&answer));
-    if (about->tcm_info != filter_info() || about->tcm_handle != handle) return "";
-    int left = int(answer.nlmsg_len - NLMSG_LENGTH(sizeof(tcmsg)));
-    const auto* it = reinterpret_cast<const rtattr*>(reinterpret_cast<const std::byte*>(about) +
-                                                     NLMSG_ALIGN(sizeof(tcmsg)));
-    for (; RTA_OK(it, left); it = RTA_NEXT(it, left)) {
-        if ((it->rta_type & NLA_TYPE_MASK) != TCA_OPTIONS) continue;
-        int inside = int(RTA_PAYLOAD(it));
-        for (const auto* option = static_cast<const rtattr*>(RTA_DATA(it)); RTA_OK(option, inside);
-             option = RTA_NEXT(option, inside)) {
-            if (option->rta_type != TCA_BPF_NAME) continue;
-            const auto* const text = static_cast<const char*>(RTA_DATA(option));
-            const std::string name(text, strnlen(text, RTA_PAYLOAD(option)));
-            return name.starts_with(name_begin) ? name : "";
-        }
-    }
-    return "";
+    const auto& about = base::body_of<tcmsg>(answer);
+    if (about.tcm_info != filter_info() || about.tcm_handle != handle) return "";
+    std::string name;
+    base::attributes_of<tcmsg>(answer, [&](unsigned type, std::span<const std::byte> contents) {
+        if (type != TCA_OPTIONS) return;
+        base::attributes_in(contents.data(), contents.size(), [&](unsigned option, auto text) {
+            if (option != TCA_BPF_NAME) return;
+            const auto* const from = reinterpret_cast<const char*>(text.data());
+            name.assign(from, strnlen(from, text.size()));
+        });
+    });
+    return name.starts_with(name_begin) ? name : "";
 }
 
-std::string found_on(Netlink& kernel, unsigned device) {
+std::string found_on(base::Netlink& kernel, unsigned device) {
     std::string found;
     Request request = filter_request(RTM_GETTFILTER, NLM_F_DUMP, device);
     // A device without filters may be an error of its own kind; it has none.
-    kernel.ask(request, [&](const nlmsghdr& answer) {
+    kernel.ask(request.head(), [&](const nlmsghdr& answer) {
         if (std::string name = name_in(answer); !name.empty()) found = std::move(name);
     });
     return found;
 }
 
-void attach(Netlink& kernel, const std::string& device, unsigned number, int program,
+void attach(base::Netlink& kernel, const std::string& device, unsigned number, int program,
             const std::string& name) {
     Request hook(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, number);
     hook.about().tcm_parent = TC_H_CLSACT;
     hook.about().tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0);
     hook.add(TCA_KIND, std::string("clsact"));
-    if (const int error = kernel.ask(hook); error != 0 && error != EEXIST)
+    if (const int error = kernel.ask(hook.head()); error != 0 && error != EEXIST)
         refuse(fmt::format("device {} takes no filters (clsact)", device), error);
     Request filter = filter_request(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE, number);
     filter.about().tcm_info = filter_info();
@@ -240,7 +204,7 @@ void attach(Netlink& kernel, const std::string& device, unsigned number, int pro
     filter.add(TCA_BPF_NAME, name);
     filter.add(TCA_BPF_FLAGS, std::uint32_t(TCA_BPF_FLAG_ACT_DIRECT));
     filter.end(options);
-    if (const int error = kernel.ask(filter); error != 0)
+    if (const int error = kernel.ask(filter.head()); error != 0)
         refuse(fmt::format("device {} does not take the filter that forwards frames", device),
                error);
 }
@@ -281,7 +245,7 @@ std::vector<std::string> FrameForwarding::lay(const Settings& settings, int node
     const std::string name = program_name(torus, node, program);
     const base::Descriptor loaded = load(program);
     check_program(loaded.get(), torus, node);
-    Netlink kernel;
+    base::Netlink kernel(NETLINK_ROUTE);
     for (std::size_t i = 0; i < links.names.size(); ++i)
         attach(kernel, links.names[i], links.numbers[i], loaded.get(), name);
     return links.names;
@@ -289,7 +253,7 @@ std::vector<std::string> FrameForwarding::lay(const Settings& settings, int node
 
 std::vector<std::string> FrameForwarding::remove(const Settings& settings, int node) const {
     std::vector<std::string> removed;
-    Netlink kernel;
+    base::Netlink kernel(NETLINK_ROUTE);
     for (const auto& [device, found] :
          find_forwarding(links_of(settings, *config::node_torus(settings), node).names)) {
         if (found.empty()) continue;
@@ -297,7 +261,7 @@ std::vector<std::string> FrameForwarding::remove(const Settings& settings, int n
         request.about().tcm_info = filter_info();
         request.about().tcm_handle = handle;
         request.add(TCA_KIND, std::string("bpf"));
-        if (const int error = kernel.ask(request); error != 0)
+        if (const int error = kernel.ask(request.head()); error != 0)
             refuse(fmt::format("cannot take the filter off device {}", device), error);
         removed.push_back(device);
     }
@@ -306,7 +270,7 @@ std::vector<std::string> FrameForwarding::remove(const Settings& settings, int n
 
 std::vector<ForwardingDevice> find_forwarding(const std::vector<std::string>& devices) {
     std::vector<ForwardingDevice> all;
-    Netlink kernel;
+    base::Netlink kernel(NETLINK_ROUTE);
     for (const std::string& device : devices) {
         const unsigned number = if_nametoindex(device.c_str());
         all.push_back({device, number == 0 ? "" : found_on(kernel, number)});

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Questions to the kernel over netlink(7), and how to read what it answers.
+#pragma once
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+
+#include "base/descriptor.h"
+
+namespace torusmp::base {
+
+// One thread at a time.
+class Netlink {
+  public:
+    // `protocol`: NETLINK_ROUTE, NETLINK_SOCK_DIAG. Throws std::system_error.
+    explicit Netlink(int protocol);
+
+    // Sends a request and calls on_answer(message) for what comes back, until that ends. A request
+    // without NLM_F_DUMP needs NLM_F_ACK, by which its answer ends. Returns 0 or the error.
+    int ask(const nlmsghdr& request, const std::function<void(const nlmsghdr&)>& on_answer = {});
+
+  private:
+    Descriptor socket_;
+};
+
+// Calls visit(message) for each of those that came in one piece, until it returns false. `received`
+// is aligned as they are.
+template <class Visit>
+void messages_in(std::span<const std::byte> received, Visit&& visit) {
+    auto left = unsigned(received.size());
+    for (auto* it = reinterpret_cast<const nlmsghdr*>(received.data()); NLMSG_OK(it, left);
+         it = NLMSG_NEXT(it, left))
+        if (!visit(*it)) return;
+}
+
+// What a message is about. Precondition: it is that long.
+template <class Body>
+const Body& body_of(const nlmsghdr& message) {
+    return *static_cast<const Body*>(NLMSG_DATA(&message));
+}
+
+// Calls visit(type, contents) for each attribute of `bytes` bytes of them.
+template <class Visit>
+void attributes_in(const void* first, std::size_t bytes, Visit&& visit) {
+    int left = int(bytes);
+    for (auto* it = static_cast<const rtattr*>(first); RTA_OK(it, left); it = RTA_NEXT(it, left))
+        visit(unsigned(it->rta_type & NLA_TYPE_MASK),
+              std::span(static_cast<const std::byte*>(RTA_DATA(it)), RTA_PAYLOAD(it)));
+}
+// Of a message, behind its body.
+template <class Body, class Visit>
+void attributes_of(const nlmsghdr& message, Visit&& visit) {
+    constexpr std::size_t head = NLMSG_ALIGN(NLMSG_LENGTH(sizeof(Body)));
+    if (message.nlmsg_len > head)
+        attributes_in(reinterpret_cast<const std::byte*>(&message) + head, message.nlmsg_len - head,
+                      visit);
+}
+
+// The number that an attribute is; 0: it is none.
+inline std::uint32_t number_in(std::span<const std::byte> contents) {
+    std::uint32_t number = 0;
+    if (contents.size() == sizeof number) std::memcpy(&number, contents.data(), sizeof number);
+    return number;
+}
+
+}  // namespace torusmp::base
