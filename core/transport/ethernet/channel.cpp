@@ -15,6 +15,11 @@ namespace {
 
 // Packets between two polls that go out one by one; those after them share frames.
 constexpr unsigned most_singles = 4;
+// From this size on packets in quick succession go over the connection, in which the kernel makes
+// one packet of forty frames; shorter ones share frames of ours, which are ahead.
+constexpr std::size_t worth_the_connection = 512;
+// Polls that do not end such a row; what has come is confirmed by then, or its answer is not due.
+constexpr unsigned polls_of_a_row = 32;
 // Polls without a frame after which what has come is confirmed: the answer that would do so is not
 // on its way.
 constexpr unsigned polls_until_confirmed = 64;
@@ -67,6 +72,13 @@ bool EthernetChannel::sends_at_once() {
     return ++burst_ <= most_singles && !corked_ && !interface_.polling_;
 }
 
+// What soon follows packets over the connection would only wait for them at the other end.
+bool EthernetChannel::suits_connection(std::size_t bytes) const {
+    if (bytes < worth_the_connection) return false;
+    return burst_ > most_singles || (!session_.is_confirmed(by_connection_) &&
+                                     interface_.turn_ - by_connection_turn_ < polls_of_a_row);
+}
+
 void EthernetChannel::send(const PacketHeader& header, ConstBytes payload) {
     send_parts(header, {}, payload);
 }
@@ -78,13 +90,16 @@ void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, C
         framed.stamp = tcp::checksum_of(framed, front, payload);
     const bool at_once = sends_at_once();
     const bool corked = std::exchange(corked_, false);
-    if (session_.send(framed, front, payload, at_once)) [[likely]] {
+    if (!suits_connection(front.size() + payload.size()) &&
+        session_.send(framed, front, payload, at_once)) [[likely]] {
         if (!at_once) interface_.make_dirty(*this);
         return;
     }
-    const NoteHeader note{.kind = Note::number,
-                          .number = session_.take_number(),
-                          .confirmed = session_.tell_confirmed()};
+    const std::uint64_t number = session_.take_number();
+    by_connection_ = number + 1;
+    by_connection_turn_ = interface_.turn_;
+    const NoteHeader note{
+        .kind = Note::number, .number = number, .confirmed = session_.tell_confirmed()};
     connection_.send_note(bytes_of(note), {});
     if (corked) connection_.cork();
     connection_.send_parts(header, front, payload);

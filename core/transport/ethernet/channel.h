@@ -73,6 +73,7 @@ class EthernetChannel final : public Channel, private Carrier {
     void flush();
     void end();
     bool sends_at_once();
+    bool suits_connection(std::size_t bytes) const;
     void refuse(std::string why);
 
     bool send_frame(std::byte* frame, std::size_t bytes) override;
@@ -97,6 +98,9 @@ class EthernetChannel final : public Channel, private Carrier {
     CreditWord granted_ = 0;
     bool corked_ = false;
     bool over_ = false;
+    // Of the last packet that went over the connection: its number and one, and the poll.
+    std::uint64_t by_connection_ = 0;
+    unsigned by_connection_turn_ = 0;
     unsigned burst_ = 0;  // packets sent since poll burst_turn_
     unsigned burst_turn_ = 0;
     unsigned quiet_polls_ = 0;

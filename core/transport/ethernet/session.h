@@ -86,6 +86,8 @@ class Session {
     // Below which number everything has come: what goes over the connection tells the other end,
     // which gives it to take_confirmed().
     std::uint64_t tell_confirmed();
+    // Whether the other end has said that everything below this number has come.
+    bool is_confirmed(std::uint64_t below) const { return outbox_.oldest() >= below; }
     bool waits_for_company() const { return outbox_.is_filling(); }
     void flush();
     // Confirms what has come, if that has not been said yet.

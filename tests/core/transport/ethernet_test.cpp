@@ -139,6 +139,25 @@ TEST_CASE("short packets go in frames, long ones over the connection", "[etherne
     }
 }
 
+TEST_CASE("what nearly fills a frame goes in one alone, and over the connection in a row",
+          "[ethernet]") {
+    Cable cable;
+    REQUIRE(cable.meet());
+    const auto frames_of = [&](const auto& send) {
+        const auto before = cable.inside[0]->counters().sent;
+        send();
+        return cable.inside[0]->counters().sent - before;
+    };
+    CHECK(frames_of([&] { CHECK(cable.stream(1000, 1024)); }) < 500);
+    CHECK(frames_of([&] {
+              for (int i = 0; i < 20; ++i) {
+                  int polls = 0;
+                  cable.pump([&] { return ++polls == 100; });
+                  CHECK(cable.stream(1, 1024));
+              }
+          }) == 20);
+}
+
 TEST_CASE("packets keep their order between frames and the connection", "[ethernet]") {
     Cable cable;
     REQUIRE(cable.meet());
