@@ -13,8 +13,6 @@
 namespace torusmp::transport::ethernet {
 namespace {
 
-// Packets between two polls that go out one by one; those after them share frames.
-constexpr unsigned most_singles = 4;
 // Polls without a frame after which what has come is confirmed: the answer that would do so is not
 // on its way.
 constexpr unsigned polls_until_confirmed = 64;
@@ -57,14 +55,9 @@ EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions
 
 // ---- out ----
 
-// As in TCP: small packets of one poll, and those of a caller that sends many without polling,
-// leave together.
+// As in TCP: small packets of one poll leave together.
 bool EthernetChannel::sends_at_once() {
-    if (burst_turn_ != interface_.turn_) {
-        burst_turn_ = interface_.turn_;
-        burst_ = 0;
-    }
-    return ++burst_ <= most_singles && !corked_ && !interface_.polling_;
+    return !corked_ && !interface_.polling_ && burst_.leaves_at_once(interface_.turn_);
 }
 
 void EthernetChannel::send(const PacketHeader& header, ConstBytes payload) {

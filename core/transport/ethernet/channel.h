@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "core/transport/common/burst.h"
 #include "core/transport/ethernet/forward_program.h"
 #include "core/transport/ethernet/ring_socket.h"
 #include "core/transport/ethernet/session.h"
@@ -97,8 +98,7 @@ class EthernetChannel final : public Channel, private Carrier {
     CreditWord granted_ = 0;
     bool corked_ = false;
     bool over_ = false;
-    unsigned burst_ = 0;  // packets sent since poll burst_turn_
-    unsigned burst_turn_ = 0;
+    Burst burst_;
     unsigned quiet_polls_ = 0;
     std::unique_ptr<std::byte[]> reserved_;
 };
