@@ -14,6 +14,10 @@ namespace torusmp::transport {
 
 class Burst {
   public:
+    // crowded: ranks outnumber cores, so a peer that is woken takes the core from another, and
+    // fewer, larger lumps are sooner done.
+    explicit Burst(bool crowded) : succession_(crowded ? when_crowded : usually) {}
+
     // A packet is about to be sent after that many polls. False: it may wait for the next one, or
     // for the poll that follows.
     bool leaves_at_once(unsigned turn) {
@@ -23,7 +27,7 @@ class Burst {
         }
         if (++packets_ < most_singles) return true;
         const auto now = Clock::now();
-        if (packets_ > most_singles && now - left_ < succession) return false;
+        if (packets_ > most_singles && now - left_ < succession_) return false;
         left_ = now;
         return true;
     }
@@ -32,8 +36,9 @@ class Burst {
     // Packets between two polls that go out one by one in any case.
     static constexpr unsigned most_singles = 4;
     // From one system call to the next for those behind them: several times what a call takes.
-    static constexpr std::chrono::microseconds succession{10};
+    static constexpr std::chrono::microseconds usually{25}, when_crowded{1000};
 
+    const std::chrono::nanoseconds succession_;
     unsigned turn_ = 0;
     unsigned packets_ = 0;      // sent since then
     Clock::time_point left_{};  // when one of them left that was not among the first

@@ -48,6 +48,7 @@ EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions
       connection_(connection),
       port_(port.port),
       session_(*this, window),
+      burst_(interface.options_.crowded),
       reserved_(
           std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(port.slot_bytes, 1))) {
     connection_.owner = this;
