@@ -18,6 +18,7 @@ void NetworkOptions::take(const config::Settings& settings, const Surroundings& 
     host = surroundings.host;
     devices = surroundings.devices;
     spares_links = surroundings.spares_links;
+    crowded = surroundings.crowded;
     timeout = settings[setting::timeout];
 }
 

@@ -31,6 +31,7 @@ struct NetworkOptions {
     std::string host;                 // the name of this host, for messages at both ends
     std::vector<PortDevice> devices;  // of the ports that are bound to a device
     bool spares_links = false;        // a dead link is no reason to refuse a start
+    bool crowded = false;             // ranks outnumber cores
     std::chrono::nanoseconds timeout = setting::timeout.initial();
 
     // Takes what every transport over a network needs from them.

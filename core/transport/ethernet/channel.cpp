@@ -13,8 +13,6 @@
 namespace torusmp::transport::ethernet {
 namespace {
 
-// Packets between two polls that go out one by one; those after them share frames.
-constexpr unsigned most_singles = 4;
 // From this size on packets in quick succession go over the connection, in which the kernel makes
 // one packet of forty frames; shorter ones share frames of ours, which are ahead.
 constexpr std::size_t worth_the_connection = 512;
@@ -55,6 +53,7 @@ EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions
       connection_(connection),
       port_(port.port),
       session_(*this, window),
+      burst_(interface.options_.crowded),
       reserved_(
           std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(port.slot_bytes, 1))) {
     connection_.owner = this;
@@ -62,21 +61,11 @@ EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions
 
 // ---- out ----
 
-// As in TCP: small packets of one poll, and those of a caller that sends many without polling,
-// leave together.
-bool EthernetChannel::sends_at_once() {
-    if (burst_turn_ != interface_.turn_) {
-        burst_turn_ = interface_.turn_;
-        burst_ = 0;
-    }
-    return ++burst_ <= most_singles && !corked_ && !interface_.polling_;
-}
-
 // What soon follows packets over the connection would only wait for them at the other end.
-bool EthernetChannel::suits_connection(std::size_t bytes) const {
+bool EthernetChannel::suits_connection(std::size_t bytes, bool in_a_row) const {
     if (bytes < worth_the_connection) return false;
-    return burst_ > most_singles || (!session_.is_confirmed(by_connection_) &&
-                                     interface_.turn_ - by_connection_turn_ < polls_of_a_row);
+    return in_a_row || (!session_.is_confirmed(by_connection_) &&
+                        interface_.turn_ - by_connection_turn_ < polls_of_a_row);
 }
 
 void EthernetChannel::send(const PacketHeader& header, ConstBytes payload) {
@@ -88,9 +77,12 @@ void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, C
     PacketHeader framed = header;
     if (interface_.options_.checksum && framed.stamp == 0)
         framed.stamp = tcp::checksum_of(framed, front, payload);
-    const bool at_once = sends_at_once();
+    // As in TCP: what is sent inside a poll leaves together, and what a caller sends in a row.
     const bool corked = std::exchange(corked_, false);
-    if (!suits_connection(front.size() + payload.size()) &&
+    const bool waits = corked || interface_.polling_;
+    const bool in_a_row = !waits && !burst_.leaves_at_once(interface_.turn_);
+    const bool at_once = !waits && !in_a_row;
+    if (!suits_connection(front.size() + payload.size(), in_a_row) &&
         session_.send(framed, front, payload, at_once)) [[likely]] {
         if (!at_once) interface_.make_dirty(*this);
         return;

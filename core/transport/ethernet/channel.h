@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "core/transport/common/burst.h"
 #include "core/transport/ethernet/forward_program.h"
 #include "core/transport/ethernet/ring_socket.h"
 #include "core/transport/ethernet/session.h"
@@ -72,8 +73,7 @@ class EthernetChannel final : public Channel, private Carrier {
     void address_frames(const Mac& to, std::uint16_t type);
     void flush();
     void end();
-    bool sends_at_once();
-    bool suits_connection(std::size_t bytes) const;
+    bool suits_connection(std::size_t bytes, bool in_a_row) const;
     void refuse(std::string why);
 
     bool send_frame(std::byte* frame, std::size_t bytes) override;
@@ -101,8 +101,7 @@ class EthernetChannel final : public Channel, private Carrier {
     // Of the last packet that went over the connection: its number and one, and the poll.
     std::uint64_t by_connection_ = 0;
     unsigned by_connection_turn_ = 0;
-    unsigned burst_ = 0;  // packets sent since poll burst_turn_
-    unsigned burst_turn_ = 0;
+    Burst burst_;
     unsigned quiet_polls_ = 0;
     std::unique_ptr<std::byte[]> reserved_;
 };

@@ -25,7 +25,9 @@ constexpr std::chrono::milliseconds shortest_look(10);  // from one look for sil
 }  // namespace
 
 TcpChannel::TcpChannel(TcpInterface& interface, const PortOptions& port)
-    : NetworkChannel(interface.can(), port), interface_(interface) {
+    : NetworkChannel(interface.can(), port),
+      interface_(interface),
+      burst_(interface.options_.crowded) {
     in_bytes_ =
         std::max(in_room, 2 * (sizeof(FrameHead) + std::max(port.slot_bytes, longest_note)));
     in_ = std::make_unique_for_overwrite<std::byte[]>(in_bytes_);

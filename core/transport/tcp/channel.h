@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "core/transport/common/burst.h"
 #include "core/transport/common/byte_queue.h"
 #include "core/transport/common/network.h"
 #include "core/transport/common/patience.h"
@@ -103,7 +104,7 @@ class TcpChannel final : public NetworkChannel {
     // --- out ---
     std::size_t head_bytes() const;
     FrameHead head_of(const PacketHeader& header, ConstBytes front, ConstBytes payload) const;
-    bool sends_at_once(std::size_t bytes) const;
+    bool sends_at_once(std::size_t bytes);
     void send_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload);
     void queue_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload);
     void send_gathered(const FrameHead& head, ConstBytes front, ConstBytes payload);
@@ -162,8 +163,7 @@ class TcpChannel final : public NetworkChannel {
     bool piece_begun_ = false;     // a piece is on its way
     bool full_ = false;            // the last call took less than it was offered
     bool blocked_ = false;         // so the socket is watched until there is room
-    unsigned burst_ = 0;           // packets sent since poll burst_turn_
-    unsigned burst_turn_ = 0;
+    Burst burst_;
     std::unique_ptr<std::byte[]> reserved_;  // where a packet is packed; as large as a slot
 
     std::unique_ptr<std::byte[]> in_;

@@ -16,8 +16,6 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// Packets between two polls that go out one by one; those after them wait for company.
-constexpr unsigned most_singles = 4;
 // From this size on a payload is worth a system call of its own rather than a copy.
 constexpr std::size_t worth_a_call = 4096;
 constexpr std::size_t most_queued = 64u << 10;  // bytes of small frames that wait for company
@@ -61,12 +59,11 @@ TcpChannel::FrameHead TcpChannel::head_of(const PacketHeader& header, ConstBytes
     return head;
 }
 
-// Small packets of one poll go out together at its end, and so do those of a caller that sends many
-// without polling: a system call costs more than copying them.
-bool TcpChannel::sends_at_once(std::size_t bytes) const {
+// Small packets of one poll go out together at its end.
+bool TcpChannel::sends_at_once(std::size_t bytes) {
     if (blocked_ || corked_ || state_ != State::open) return false;
     if (bytes >= worth_a_call) return true;
-    return !interface_.polling_ && burst_ <= most_singles;
+    return !interface_.polling_ && burst_.leaves_at_once(interface_.turn_);
 }
 
 void TcpChannel::send(const PacketHeader& header, ConstBytes payload) {
@@ -77,11 +74,6 @@ void TcpChannel::send_parts(const PacketHeader& header, ConstBytes front, ConstB
     if (state_ >= State::finished) return;
     PacketHeader framed = header;
     framed.transport_byte = std::uint8_t(Frame::packet);
-    if (burst_turn_ != interface_.turn_) {
-        burst_turn_ = interface_.turn_;
-        burst_ = 0;
-    }
-    ++burst_;
     send_frame(framed, front, payload);
 }
 

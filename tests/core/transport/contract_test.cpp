@@ -3,9 +3,11 @@
 // pairs.h for the list.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "linked_pair.h"
 
@@ -171,6 +173,26 @@ TEST_CASE("a transport brings home every credit given back without a packet",
     REQUIRE(back[0] == 40);
     REQUIRE(back[1] == 30);
     REQUIRE(link.b.collect_grants() == 0);
+}
+
+TEST_CASE("a transport keeps back no packet of a caller that computes between them",
+          "[transport][contract][lossless]") {
+    const PairMaker maker = GENERATE(from_range(pair_makers()));
+    INFO(maker.name);
+    constexpr std::uint32_t total = 20;
+    Linked link(maker, {int(total)});
+    REQUIRE(link.pump([&] { return !link.a.connecting() && !link.b.connecting(); }));
+    link.settle();
+    // From here on the sender does not poll.
+    for (std::uint32_t n = 0; n < total; ++n) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        link.a.send(header_of(0, n, 0), {});
+    }
+    for (int turn = 0; turn < turns_enough && link.at_b.packets.size() < total; ++turn) {
+        link.pair->pass_time();
+        link.pair->b().poll(link.at_b);
+    }
+    CHECK(link.at_b.packets.size() == total);
 }
 
 TEST_CASE("a transport sends what was packed into a reserved slot", "[transport][contract]") {
@@ -385,8 +407,7 @@ TEST_CASE("a transport refuses to connect to an address that is none", "[transpo
 }
 
 // While one end sleeps, nobody polls the other, which could not send again what its cable lost.
-TEST_CASE("a transport's sleep ends when it was woken before",
-          "[transport][contract][lossless]") {
+TEST_CASE("a transport's sleep ends when it was woken before", "[transport][contract][lossless]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {2});
