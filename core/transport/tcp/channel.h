@@ -173,6 +173,7 @@ class TcpChannel final : public NetworkChannel {
     WriteFrame incoming_{};          // the head of the write that is arriving
     std::size_t incoming_left_ = 0;  // payload of it still to come
     std::uint32_t incoming_sum_ = 0;
+    bool expects_write_ = false;  // a write has come, and since then nothing but what is short
     std::array<Held, max_virtual_channels> held_;
     std::size_t held_count_ = 0;
 };
