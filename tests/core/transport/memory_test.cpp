@@ -185,6 +185,8 @@ TEST_CASE("a transport tells writes and packets of all lengths apart", "[transpo
             return link.at_a.transfers.size() == pending && link.at_b.packets.size() == 2 &&
                    (!link.a.can().notifies || !link.at_b.notices.empty()) && exposed.is(expected);
         }));
+        link.b.grant(2 * credit_of(0));
+        REQUIRE(link.pump([&] { return credits_in(link.a.collect_grants(), 0) == 2; }));
         for (std::size_t i = 0; i < 2; ++i) {
             const Seen& seen = link.at_b.packets[i];
             const std::uint32_t its = number - 2 + std::uint32_t(i);
