@@ -19,6 +19,9 @@ namespace torusmp::transport::tcp {
 namespace {
 
 constexpr std::size_t in_room = 256u << 10;
+// As much is read at a time, beside the payload of a write, as long as writes come: the next head
+// and what is short. More would be payload of the next write, to be copied to where it belongs.
+constexpr std::size_t room_beside_writes = 512;
 constexpr int reads_a_poll = 4;
 constexpr std::chrono::milliseconds shortest_look(10);  // from one look for silence to the next
 
@@ -44,6 +47,7 @@ int TcpChannel::receive(Sink& sink) {
         const bool more = receive_some(sink);
         taken += parse(sink);
         if (!more) break;
+        if (incoming_left_ == 0) expects_write_ = false;  // many packets come, or a long one
     }
     return taken;
 }
@@ -58,7 +62,8 @@ bool TcpChannel::receive_some(Sink& sink) {
         in_end_ -= in_begin_;
         in_begin_ = 0;
     }
-    const std::size_t room = in_bytes_ - in_end_;
+    const std::size_t room =
+        std::min(in_bytes_ - in_end_, expects_write_ ? room_beside_writes : in_bytes_);
     Bytes memory;
     if (incoming_left_ != 0) {
         memory = landing_place(incoming_left_);
@@ -128,6 +133,7 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
         incoming_ = std::bit_cast<WriteFrame>(header);
         incoming_left_ = header.length;
         incoming_sum_ = 0;
+        expects_write_ = true;
         if (incoming_left_ == 0) land(sink, 0, from);
         return true;
     }

@@ -85,6 +85,7 @@ class TcpChannel final : public NetworkChannel {
         std::size_t next = 0;            // index of the next of these
 
         std::size_t bytes() const;  // in all
+        std::size_t stretches_left() const;
         void advance(std::size_t bytes);
         // Calls visit(from, bytes) for the stretches that make up [skip, skip + bytes) of it.
         template <class Visit>
@@ -101,6 +102,13 @@ class TcpChannel final : public NetworkChannel {
         std::uint32_t checksum;
     };
 
+    // What of a write makes one frame.
+    struct Piece {
+        FrameHead head;
+        std::size_t bytes;  // of payload
+        std::size_t sent;   // of both
+    };
+
     // --- out ---
     std::size_t head_bytes() const;
     FrameHead head_of(const PacketHeader& header, ConstBytes front, ConstBytes payload) const;
@@ -111,7 +119,7 @@ class TcpChannel final : public NetworkChannel {
     // Gives the socket what it takes.
     void flush();
     bool flush_some();
-    void next_piece();
+    Piece piece_at(const Write& write, std::size_t skip) const;
     void piece_out(std::size_t bytes);
     void set_blocked(bool blocked);
 
@@ -157,12 +165,10 @@ class TcpChannel final : public NetworkChannel {
     ByteQueue out_;
     std::vector<Write> writes_;
     std::size_t first_write_ = 0;
-    FrameHead piece_head_{};  // of the first write's piece that is being sent
-    std::size_t piece_sent_ = 0;
-    std::size_t piece_bytes_ = 0;  // payload of the piece
-    bool piece_begun_ = false;     // a piece is on its way
-    bool full_ = false;            // the last call took less than it was offered
-    bool blocked_ = false;         // so the socket is watched until there is room
+    Piece piece_{};             // the first write's that is being sent
+    bool piece_begun_ = false;  // there is one
+    bool full_ = false;         // the last call took less than it was offered
+    bool blocked_ = false;      // so the socket is watched until there is room
     Burst burst_;
     std::unique_ptr<std::byte[]> reserved_;  // where a packet is packed; as large as a slot
 
@@ -173,6 +179,7 @@ class TcpChannel final : public NetworkChannel {
     WriteFrame incoming_{};          // the head of the write that is arriving
     std::size_t incoming_left_ = 0;  // payload of it still to come
     std::uint32_t incoming_sum_ = 0;
+    bool expects_write_ = false;  // a write has come, and since then nothing but what is short
     std::array<Held, max_virtual_channels> held_;
     std::size_t held_count_ = 0;
 };

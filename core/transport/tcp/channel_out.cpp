@@ -21,6 +21,9 @@ constexpr std::size_t worth_a_call = 4096;
 constexpr std::size_t most_queued = 64u << 10;  // bytes of small frames that wait for company
 // Up to this size a copy costs less than what the kernel takes longer over a list of parts.
 constexpr std::size_t most_joined = 256;
+// Pieces of writes that go out in one system call: in a short one the kernel sends a short packet
+// at its end, and takes the answers to the others one by one.
+constexpr std::size_t pieces_a_call = 4;
 
 // One system call for all parts, of so many bytes together.
 ssize_t give(int socket, std::span<iovec> parts, std::size_t bytes) {
@@ -157,6 +160,10 @@ std::size_t TcpChannel::Write::bytes() const {
     return sum;
 }
 
+std::size_t TcpChannel::Write::stretches_left() const {
+    return 1 + behind.size() - next;
+}
+
 void TcpChannel::Write::advance(std::size_t bytes) {
     offset += bytes;
     while (bytes >= left.size() && next < behind.size()) {
@@ -220,35 +227,33 @@ void TcpChannel::close(std::string_view why) {
     if (state_ < State::finished) fail(std::string(why));
 }
 
-// Begins the next piece of the first write.
-void TcpChannel::next_piece() {
-    const Write& write = writes_[first_write_];
-    const std::size_t left = write.bytes();
-    piece_bytes_ = std::min(left, write_piece);
-    WriteFrame piece{.length = std::uint32_t(piece_bytes_),
-                     .offset = write.offset,
+// The piece of a write that begins `skip` bytes into what is left of it.
+TcpChannel::Piece TcpChannel::piece_at(const Write& write, std::size_t skip) const {
+    const std::size_t left = write.bytes() - skip;
+    const std::size_t bytes = std::min(left, write_piece);
+    WriteFrame frame{.length = std::uint32_t(bytes),
+                     .offset = write.offset + skip,
                      .generation = std::uint32_t(write.memory >> 32),
                      .index = std::uint32_t(write.memory)};
-    if (write.notice && piece_bytes_ == left) {
-        piece.notifies = 1;
-        piece.notice = *write.notice;
+    if (write.notice && bytes == left) {
+        frame.notifies = 1;
+        frame.notice = *write.notice;
     }
     if (interface_.options_.checksum)
-        write.stretches(0, piece_bytes_, [&](const std::byte* from, std::size_t bytes) {
-            piece.checksum = crc32c(from, bytes, piece.checksum);
+        write.stretches(skip, bytes, [&](const std::byte* from, std::size_t stretch) {
+            frame.checksum = crc32c(from, stretch, frame.checksum);
         });
-    piece_head_ = {as_header(piece), 0};
-    if (interface_.options_.checksum) piece_head_.checksum = checksum_of(piece_head_.header);
-    piece_sent_ = 0;
-    piece_begun_ = true;
+    Piece piece{{as_header(frame), 0}, bytes, 0};
+    if (interface_.options_.checksum) piece.head.checksum = checksum_of(piece.head.header);
+    return piece;
 }
 
 // `bytes` more of the piece have been sent.
 void TcpChannel::piece_out(std::size_t bytes) {
-    piece_sent_ += bytes;
-    if (piece_sent_ < head_bytes() + piece_bytes_) return;
+    piece_.sent += bytes;
+    if (piece_.sent < head_bytes() + piece_.bytes) return;
     Write& write = writes_[first_write_];
-    write.advance(piece_bytes_);
+    write.advance(piece_.bytes);
     piece_begun_ = false;
     if (!write.left.empty()) return;
     interface_.transfers_.push_back({this, write.cookie, true});
@@ -258,57 +263,69 @@ void TcpChannel::piece_out(std::size_t bytes) {
     }
 }
 
-// Makes one system call: the rest of the current piece, then the queue, then the next piece. False:
-// nothing is left, or the socket took less than it was offered.
+// Makes one system call: the rest of the current piece, then the queue, then the next pieces.
+// False: nothing is left, or the socket took less than it was offered.
 bool TcpChannel::flush_some() {
-    std::array<iovec, 3 + most_gathered> parts;
+    std::array<iovec, 3 + 2 * most_gathered> parts;
     std::size_t count = 0;
+    std::size_t offered = 0;
     const auto add = [&](const void* from, std::size_t bytes) {
-        if (bytes != 0) parts[count++] = {const_cast<void*>(from), bytes};
-        return bytes;
+        if (bytes == 0) return;
+        parts[count++] = {const_cast<void*>(from), bytes};
+        offered += bytes;
     };
-    const auto add_piece = [&] {
-        const std::size_t head = std::min(piece_sent_, head_bytes());
-        const std::size_t body = piece_sent_ - head;
-        std::size_t bytes =
-            add(reinterpret_cast<const std::byte*>(&piece_head_) + head, head_bytes() - head);
-        writes_[first_write_].stretches(
-            body, piece_bytes_ - body,
-            [&](const std::byte* from, std::size_t stretch) { bytes += add(from, stretch); });
-        return bytes;
+    const auto add_piece = [&](const Piece& piece, const Write& write, std::size_t skip) {
+        const std::size_t head = std::min(piece.sent, head_bytes());
+        const std::size_t body = piece.sent - head;
+        add(reinterpret_cast<const std::byte*>(&piece.head) + head, head_bytes() - head);
+        write.stretches(skip + body, piece.bytes - body, add);
     };
-    const std::size_t old_piece = piece_begun_ ? add_piece() : 0;
-    const std::size_t queued = add(out_.front(), out_.size());
-    std::size_t new_piece = 0;
-    if (old_piece == 0 && first_write_ < writes_.size()) {
-        next_piece();
-        new_piece = add_piece();
+    std::size_t at = first_write_;  // of the next piece
+    std::size_t skip = 0;
+    const auto pass = [&](std::size_t bytes) {
+        skip += bytes;
+        if (skip != writes_[at].bytes()) return;
+        ++at;
+        skip = 0;
+    };
+    if (piece_begun_) {
+        add_piece(piece_, writes_[at], 0);
+        pass(piece_.bytes);
+    }
+    const std::size_t old_piece = offered;
+    add(out_.front(), out_.size());
+    std::array<Piece, pieces_a_call> pieces;
+    // The checksum of one that the socket does not take would have to be made again.
+    const std::size_t most = interface_.options_.checksum ? 1 : pieces.size();
+    std::size_t begun = 0;
+    while (begun < most && at < writes_.size() &&
+           count + 1 + writes_[at].stretches_left() <= parts.size()) {
+        Piece& piece = pieces[begun++] = piece_at(writes_[at], skip);
+        add_piece(piece, writes_[at], skip);
+        pass(piece.bytes);
     }
     if (count == 0) return false;
-    const std::size_t offered = old_piece + queued + new_piece;
     const ssize_t sent = give(socket_.get(), {parts.data(), count}, offered);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         fail(fmt::format("sending failed: {}", std::strerror(errno)));
         return false;
     }
     std::size_t taken = sent > 0 ? std::size_t(sent) : 0;
-    const bool all = taken == offered;
-    const auto take = [&](std::size_t most) {
-        const std::size_t part = std::min(taken, most);
+    full_ = taken != offered;
+    const auto take = [&](std::size_t most_taken) {
+        const std::size_t part = std::min(taken, most_taken);
         taken -= part;
         return part;
     };
     if (old_piece != 0) piece_out(take(old_piece));
-    out_.pop(take(queued));
-    if (new_piece != 0) {
-        const std::size_t part = take(new_piece);
-        if (part != 0)
-            piece_out(part);
-        else
-            piece_begun_ = false;  // the queue may still overtake it
+    out_.pop(take(out_.size()));
+    // What comes after these bytes may still be overtaken by the queue.
+    for (std::size_t i = 0; i < begun && taken != 0; ++i) {
+        piece_ = pieces[i];
+        piece_begun_ = true;
+        piece_out(take(head_bytes() + piece_.bytes));
     }
-    full_ = !all;
-    return all;
+    return !full_;
 }
 
 void TcpChannel::flush() {

@@ -28,6 +28,10 @@ constexpr unsigned most_calls = 8;
 // With this many unsent bytes in the kernel a socket counts as full, so that packets behind a large
 // write do not wait for megabytes.
 constexpr int most_unsent = 256 << 10;
+// The congestion control of each connection. Nobody else sends over a cable, so there is nothing to
+// estimate, and one that paces by estimates (bbr) takes the pauses between messages for the cable's
+// rate. This one is part of every kernel, and whoever may open a socket may ask for it.
+constexpr std::string_view unpaced = "reno";
 
 std::string describe(const Endpoint& own, const Pair& pair, const Endpoint& theirs,
                      const std::string& peer_host) {
@@ -131,6 +135,7 @@ void TcpInterface::tune(int socket) const {
     set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, options_.socket_buffer);
     set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, options_.socket_buffer);
     set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent);
+    setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, unpaced.data(), socklen_t(unpaced.size()));
     // An idle connection is gone if the other end's kernel answers nothing for this long.
     using std::chrono::duration_cast;
     const auto milliseconds = duration_cast<std::chrono::milliseconds>(options_.timeout).count();

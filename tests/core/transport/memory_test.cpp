@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
 #include "linked_pair.h"
@@ -140,6 +141,60 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
     link.settle();
     REQUIRE(exposed.is(expected_there));
     REQUIRE(local == expected_here);
+}
+
+TEST_CASE("a transport tells writes and packets of all lengths apart", "[transport][contract]") {
+    const PairMaker maker = GENERATE(from_range(pair_makers()));
+    INFO(maker.name);
+    Linked link(maker, {4});
+    // Around what is read beside a write, a slot, a piece of a write, and many pieces.
+    const std::vector<std::size_t> sizes{
+        1, 40, 471, 472, 473, 512, 4096, contract_slot_bytes, 131'072, 131'073, 700'000};
+    const std::size_t size = 3'000'000;
+    const Exposed exposed(link, size, false);
+    if (!link.a.can_write(exposed.remote)) return;
+    auto expected = exposed.background;
+    std::uint32_t number = 0;
+    for (std::size_t round = 0; round < 3 * sizes.size(); ++round) {
+        CAPTURE(round);
+        std::vector<std::vector<std::byte>> sent;  // stays until all writes are done
+        std::size_t at = round;
+        link.at_b.packets.clear();
+        link.at_b.notices.clear();
+        link.at_a.transfers.clear();
+        std::size_t pending = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+            const std::size_t bytes = sizes[(round * (i + 1) + i) % sizes.size()];
+            sent.push_back(pattern(bytes, 10 * round + i));
+            const bool last = i == 3;
+            const Transfer how = testing::write(
+                link.a, exposed.remote, at, sent.back(), i,
+                last && link.a.can().notifies ? std::optional<std::uint64_t>(round) : std::nullopt);
+            REQUIRE(how != Transfer::refused);
+            pending += how == Transfer::pending ? 1 : 0;
+            std::copy(sent.back().begin(), sent.back().end(),
+                      expected.begin() + std::ptrdiff_t(at));
+            at += bytes + 1;
+            const std::size_t length =
+                std::min(sizes[(round + i) % sizes.size()], contract_slot_bytes);
+            if (i % 2 != round % 2) continue;
+            link.a.send(header_of(0, number, length), pattern(length, number));
+            ++number;
+        }
+        REQUIRE(link.pump([&] {
+            return link.at_a.transfers.size() == pending && link.at_b.packets.size() == 2 &&
+                   (!link.a.can().notifies || !link.at_b.notices.empty()) && exposed.is(expected);
+        }));
+        link.b.grant(2 * credit_of(0));
+        REQUIRE(link.pump([&] { return credits_in(link.a.collect_grants(), 0) == 2; }));
+        for (std::size_t i = 0; i < 2; ++i) {
+            const Seen& seen = link.at_b.packets[i];
+            const std::uint32_t its = number - 2 + std::uint32_t(i);
+            REQUIRE(same_header(seen.header, header_of(0, its, seen.payload.size())));
+            REQUIRE(seen.payload == pattern(seen.payload.size(), its));
+        }
+    }
+    REQUIRE(link.at_b.downs.empty());
 }
 
 TEST_CASE("a transport maps a peer's memory only where stores to it arrive",

@@ -3,14 +3,20 @@
 // used. The enemy is a plain socket; both ends and the enemy live in this process, on this host's
 // addresses.
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "besieged.h"
@@ -18,6 +24,7 @@
 #include "core/transport/tcp/frame.h"
 #include "core/transport/tcp/handshake.h"
 #include "core/transport/tcp/interface.h"
+#include "core/transport/tcp/sockets.h"
 
 using namespace torusmp;
 using namespace torusmp::transport;
@@ -272,6 +279,106 @@ TEST_CASE("a write for memory that is deregistered goes nowhere", "[tcp]") {
     std::vector<std::byte> expected(3000, std::byte{9});
     if (written) std::fill(expected.begin() + 2000, expected.end(), std::byte{5});
     CHECK(memory == expected);
+}
+
+TEST_CASE("writes that wait go out whole and in order, and packets overtake them", "[tcp]") {
+    Traitor traitor;
+    REQUIRE(traitor.besieged.turn_until([&] { return !traitor.channel->connecting(); }));
+    // Far more than a socket takes, then writes of many stretches, one frame long and more.
+    struct Sent {
+        std::vector<std::byte> memory;
+        std::size_t stretch;  // bytes
+        std::size_t offset;
+        std::vector<std::byte> landed = {};
+    };
+    std::vector<Sent> writes;
+    const auto add = [&](std::size_t stretch, std::size_t count, std::size_t offset) {
+        writes.push_back({pattern(stretch * count, writes.size() + 1), stretch, offset});
+    };
+    add(11'000'001, 3, 1001);
+    for (const std::size_t stretch : {3001u, 5u, 2048u, 4001u})
+        add(stretch, tcp::most_gathered, stretch);
+    add(1, 1, 0);
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+        Sent& it = writes[i];
+        RemoteMemory remote{0, it.offset + it.memory.size(), 0, {}};
+        remote.set(std::uint64_t(i) | std::uint64_t{7} << 32);
+        std::vector<ConstBytes> stretches;
+        for (std::size_t at = 0; at < it.memory.size(); at += it.stretch)
+            stretches.push_back(ConstBytes(it.memory).subspan(at, it.stretch));
+        REQUIRE(traitor.channel->write(remote, it.offset, stretches, 100 + i, 200 + i) ==
+                Transfer::pending);
+    }
+    const auto payload = pattern(slot_bytes, 99);
+    traitor.channel->send(header_of(0, 5, payload.size()), payload);
+
+    std::vector<std::byte> stream;
+    std::size_t at = 0;
+    std::vector<std::byte> room(1 << 20);
+    // The next bytes of the stream, once there are so many.
+    const auto next = [&](std::size_t bytes) {
+        REQUIRE(traitor.besieged.turn_until([&] {
+            const ssize_t got = recv(traitor.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
+            if (got > 0) stream.insert(stream.end(), room.begin(), room.begin() + got);
+            return stream.size() - at >= bytes;
+        }));
+        at += bytes;
+        return ConstBytes(stream).subspan(at - bytes, bytes);
+    };
+    std::size_t current = 0;
+    bool packet = false;
+    while (current < writes.size()) {
+        PacketHeader header;
+        std::memcpy(&header, next(sizeof header).data(), sizeof header);
+        const ConstBytes body = next(header.length);
+        if (tcp::Frame(header.transport_byte) == tcp::Frame::packet) {
+            CHECK(current == 0);  // the first write is not over
+            CHECK(std::equal(body.begin(), body.end(), payload.begin(), payload.end()));
+            packet = true;
+            continue;
+        }
+        const auto frame = std::bit_cast<tcp::WriteFrame>(header);
+        Sent& it = writes[current];
+        REQUIRE(frame.frame == tcp::Frame::write);
+        REQUIRE(frame.length <= tcp::write_piece);
+        REQUIRE(frame.memory() == (std::uint64_t(current) | std::uint64_t{7} << 32));
+        REQUIRE(frame.offset == it.offset + it.landed.size());
+        it.landed.insert(it.landed.end(), body.begin(), body.end());
+        const bool last = it.landed.size() >= it.memory.size();
+        REQUIRE(bool(frame.notifies) == last);
+        if (!last) continue;
+        CHECK(frame.notice == 200 + current);
+        CHECK((it.landed == it.memory));
+        ++current;
+    }
+    CHECK(packet);
+    std::vector<std::pair<std::uint64_t, bool>> all;
+    for (std::size_t i = 0; i < writes.size(); ++i) all.emplace_back(100 + i, true);
+    CHECK(traitor.besieged.turn_until(
+        [&] { return traitor.besieged.recorder.transfers.size() == all.size(); }));
+    CHECK(traitor.besieged.recorder.transfers == all);
+}
+
+TEST_CASE("a connection is not paced, whatever this host does otherwise", "[tcp]") {
+    Traitor traitor;
+    REQUIRE(traitor.besieged.turn_until([&] { return !traitor.channel->connecting(); }));
+    const std::uint16_t enemy = tcp::port_of(traitor.socket.get());
+    // Our end is the socket of this process whose peer is the enemy's.
+    int found = 0;
+    for (int socket = 0; socket < 1024; ++socket) {
+        sockaddr_in6 peer{};  // IPv4 has the port in the same place
+        socklen_t length = sizeof peer;
+        if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
+        if ((peer.sin6_family != AF_INET && peer.sin6_family != AF_INET6) ||
+            ntohs(peer.sin6_port) != enemy)
+            continue;
+        std::array<char, 16> algorithm{};
+        socklen_t size = algorithm.size();
+        REQUIRE(getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, algorithm.data(), &size) == 0);
+        CHECK(std::string(algorithm.data()) == "reno");
+        ++found;
+    }
+    CHECK(found == 1);
 }
 
 TEST_CASE("checksums find what the link has changed", "[tcp]") {
