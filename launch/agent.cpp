@@ -106,6 +106,10 @@ base::Descriptor without_blocking(base::Descriptor descriptor) {
     return descriptor;
 }
 
+bool has_terminal() {
+    return bool(base::Descriptor(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)));
+}
+
 // Arguments for posix_spawn, released at the end of the scope.
 struct SpawnPlan {
     posix_spawn_file_actions_t files;
@@ -124,8 +128,9 @@ struct SpawnPlan {
         sigaddset(&ours, SIGCHLD);
         posix_spawnattr_setsigmask(&attributes, &none);
         posix_spawnattr_setsigdefault(&attributes, &ours);
-        posix_spawnattr_setflags(
-            &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        const int apart = has_terminal() ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
+        posix_spawnattr_setflags(&attributes,
+                                 short(apart | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
     }
     SpawnPlan(const SpawnPlan&) = delete;
     SpawnPlan& operator=(const SpawnPlan&) = delete;

@@ -45,8 +45,10 @@ bool wants_address(const std::string& agent);
 
 class AgentProcess {
   public:
-    // In a session of its own, so that nothing can ask questions at the terminal. Throws
-    // AgentError, for example if there is no such program.
+    // Where there is a terminal, in a session of its own, so that nothing can ask questions there;
+    // else in a group of its own in this session: kernels share cores among sessions before they
+    // do among processes, so ranks on nodes that are namespaces of one host could not yield to each
+    // other. Throws AgentError, for example if there is no such program.
     explicit AgentProcess(const std::vector<std::string>& command);
     AgentProcess(AgentProcess&& other) noexcept;
     AgentProcess& operator=(AgentProcess&&) = delete;

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agents: their command lines, and the process with its pipes.
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <sstream>
 
+#include "base/descriptor.h"
 #include "launch/agent.h"
 
 namespace torusmp::launch {
@@ -26,6 +32,42 @@ std::string read_all(int fd) {
         REQUIRE(n > 0);
         text.append(piece, std::size_t(n));
     }
+}
+
+// In a new session, with a terminal of that name or without: whether an agent is in the session
+// that is expected, in a group of its own.
+[[noreturn]] void start_agent_in_session(const char* terminal) {
+    setsid();
+    if (terminal != nullptr) {
+        const int fd = open(terminal, O_RDWR);
+        if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) < 0) _exit(2);
+    }
+    AgentProcess agent({"/bin/sh", "-c", "cat /proc/$$/stat"});
+    std::string text;
+    char piece[512];
+    while (true) {
+        pollfd ready{agent.output().get(), POLLIN, 0};
+        poll(&ready, 1, 60'000);
+        const ssize_t n = read(agent.output().get(), piece, sizeof piece);
+        if (n <= 0) break;
+        text.append(piece, std::size_t(n));
+    }
+    std::istringstream words(text);
+    std::string name, state;
+    pid_t pid = 0, parent = 0, group = 0, session = 0;
+    words >> pid >> name >> state >> parent >> group >> session;
+    const pid_t expected = terminal != nullptr ? agent.pid() : getpid();
+    _exit(words && group == agent.pid() && session == expected ? 0 : 1);
+}
+
+// The exit code of what a child does in a new session.
+int code_in_session(const char* terminal) {
+    const pid_t child = fork();
+    if (child == 0) start_agent_in_session(terminal);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
 }
 
 }  // namespace
@@ -91,6 +133,15 @@ TEST_CASE("An agent that is not there is named") {
     CHECK_THROWS_WITH(
         AgentProcess({"torusmp-no-such-agent", "host"}),
         Catch::Matchers::Contains("'torusmp-no-such-agent' cannot be started: No such"));
+}
+
+TEST_CASE("An agent has a session of its own where there is a terminal, and only there") {
+    CHECK(code_in_session(nullptr) == 0);
+    const base::Descriptor terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    REQUIRE(terminal);
+    REQUIRE(grantpt(terminal.get()) == 0);
+    REQUIRE(unlockpt(terminal.get()) == 0);
+    CHECK(code_in_session(ptsname(terminal.get())) == 0);
 }
 
 TEST_CASE("An agent is killed with its owner, and none of the owner's pipes leaks into another") {
