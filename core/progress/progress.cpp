@@ -20,11 +20,14 @@ constexpr unsigned kernel_polls_per_look = 4;
 constexpr unsigned polls_without_pause = 128;
 // How long a wait lasts before tasks are told; then twice as long, and so on.
 constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
-// Times the core is yielded to other ranks before sleeping, where ranks outnumber cores: among
-// ranks of one host, which wake a sleeper themselves, and for one that is alone on its host, which
-// the kernel wakes with what it has done for the packet anyway.
-constexpr unsigned yields_among_ranks = 16;
-constexpr unsigned yields_alone = 2;
+// Times the core is yielded to other ranks before sleeping, where ranks outnumber cores.
+constexpr unsigned most_yields = 16;
+// Of these, in vain: nobody else took the core. A rank that is alone on its host may share the
+// cores with ranks in containers of their own, among which the kernel shares them as it sees fit,
+// whoever yields; and it is woken with what the kernel has done for the packet anyway.
+constexpr unsigned vain_yields_alone = 2;
+// A yield that took less was in vain.
+constexpr std::chrono::nanoseconds shortest_turn = std::chrono::microseconds(1);
 // A wait that lasts longer is published: nobody who sleeps answers when asked.
 constexpr std::chrono::nanoseconds publish_after = std::chrono::milliseconds(100);
 
@@ -55,7 +58,7 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
       publish_(std::move(publish)),
       locking_(options_.threads || options_.progress_thread),
       spin_(options_.spin.count()),
-      yields_(options_.direct.size() > 1 ? yields_among_ranks : yields_alone),
+      most_vain_yields_(options_.direct.size() > 1 ? most_yields : vain_yields_alone),
       polls_per_look_(polls_per_look),
       asked_(commons.page.asked()) {
     for (const transport::Interface* it : connections_.interfaces())
@@ -186,6 +189,7 @@ void Progress::Waiter::look() {
         moves_seen_ = moves;
         notes_seen_ = notes;
         idle_turns_ = 0;
+        vain_yields_ = 0;
         // Who begins to wait has just polled; but another thread may have moved something since.
         if (!first || progress_.locking_) return;
     }
@@ -194,8 +198,10 @@ void Progress::Waiter::look() {
     if (options.oversubscribed) {
         // The peer can only answer when it has the core: yield it, and sleep if that does not help.
         // Waking a sleeper costs more than a few turns of all ranks.
-        if (idle_turns_ <= progress_.yields_) {
+        if (idle_turns_ <= most_yields && vain_yields_ < progress_.most_vain_yields_) {
+            const auto before = Clock::now();
             sched_yield();
+            if (Clock::now() - before < shortest_turn) ++vain_yields_;
             return;
         }
     }

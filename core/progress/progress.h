@@ -89,6 +89,7 @@ class Progress {
         std::string_view what_;
         const Awaited* awaited_;
         unsigned idle_turns_ = 0;
+        unsigned vain_yields_ = 0;
         std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none
         std::uint64_t notes_seen_ = 0;
         // To wait for anything to move; other threads make reports of it.
@@ -178,7 +179,7 @@ class Progress {
     std::atomic<std::uint64_t> notes_{0};  // and of them, those that brought notes
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
-    const unsigned yields_;                // before sleeping, where ranks outnumber cores
+    const unsigned most_vain_yields_;      // before sleeping, where ranks outnumber cores
     unsigned polls_per_look_ = 1;
     std::atomic<unsigned>& asked_;    // on the control page
     std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends
