@@ -10,6 +10,7 @@
 
 #include "config/load.h"
 #include "job/settings.h"
+#include "programs/torus_info/links.h"
 #include "tests/config/temporary.h"
 
 using namespace torusmp::config;
@@ -130,6 +131,21 @@ TEST_CASE("torus-info says for each link of this host which transport it takes, 
                               Contains("transport.use is verbs (--set transport.use), but lo of"));
     CHECK_THAT(run({"--config", file("stranger")}).out,
                Contains(std::string(self) + " is not among nodes.hosts"));
+}
+
+TEST_CASE("torus-info says once what would give links a better transport") {
+    const std::string advice = "on a ranks may not send frames: run \"setcap\"";
+    const std::vector<LinkReport> links{{{0, +1}, "eth0", "b", "tcp", "no frames", advice},
+                                        {{0, -1}, "eth1", "c", "tcp", "no frames", advice},
+                                        {{1, +1}, "eth2", "d", "verbs", "rxe_eth2", ""}};
+    const std::string text = links_text(links);
+    const auto at = text.find(advice);
+    CHECK(at > text.find("eth2"));
+    CHECK(text.find(advice, at + 1) == std::string::npos);
+    CHECK(text.ends_with(advice + "\n"));
+    CHECK_THAT(links_json(links),
+               Contains(R"("advice": "on a ranks may not send frames: run \"setcap\"")") &&
+                   Contains(R"("advice": "")"));
 }
 
 TEST_CASE("torus-info writes JSON to a file beside the text, or to standard output instead") {
