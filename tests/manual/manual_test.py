@@ -140,7 +140,8 @@ class Zsh(unittest.TestCase):
         zpty -w shell 'PS1="> "; fpath=('$1' $fpath); autoload -Uz compinit; compinit -u -D; setopt noalwayslastprompt listrowsfirst; LISTMAX=10000; bindkey "^I" complete-word; print rea""dy'
         integer tries=0
         text=
-        until [[ $text == *$'\\n'*ready* ]]; do
+        # Behind the prompt the line editor reads. The terminal itself would take the ^U below for its own.
+        until [[ $text == *$'\\n'*ready*'> '* ]]; do
             zpty -rt shell part && text+=$part || sleep 0.02
             (( ++tries < 3000 )) || exit 3
         done
