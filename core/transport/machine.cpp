@@ -65,8 +65,10 @@ void note_cable(const Settings& settings, const Descriptor& better, const CableE
     for (const CableEnd* end : {&one, &other})
         if (const auto trouble = better.probe.trouble(settings, *end))
             return although(" end", trouble->text());
-    // If a host is short of something, the note is about the host.
-    if (choice.warning.empty()) although(" pair", choice.reason);
+    // What is left is a pair that does not match, or a host that is short of something: the note is
+    // then about the host.
+    if (const auto trouble = better.probe.trouble_between(settings, one, other))
+        although(" pair", trouble->text());
 }
 
 // Transports that a machine can have on some cables and not on others: they need devices, and are

@@ -314,6 +314,12 @@ TEST_CASE("Notes tell what is there and not used, once for each kind") {
     machine.host(0).lock_limit = 65536;
     CHECK_THAT(machine.note(), Contains("host a lets a process lock 64KiB") && Contains("64MiB") &&
                                    Contains("limits.conf"));
+    machine = Machine("", true);
+    machine.port(1, "eth0").gids.pop_back();
+    machine.port(2, "eth1").gids.erase(machine.port(2, "eth1").gids.begin());
+    CHECK_THAT(machine.note(), Contains("goes over Ethernet frames and not over RDMA: the RoCE v2 "
+                                        "GIDs of eth0 of b") &&
+                                   Contains("are of no common network"));
     machine = Machine();
     forbid_frames(machine, 2);
     CHECK_THAT(machine.note(),
