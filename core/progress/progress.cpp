@@ -25,7 +25,7 @@ constexpr unsigned most_yields = 16;
 // Of these, in vain: nobody else took the core. A rank that is alone on its host may share the
 // cores with ranks in containers of their own, among which the kernel shares them as it sees fit,
 // whoever yields; and it is woken with what the kernel has done for the packet anyway.
-constexpr unsigned vain_yields_alone = 2;
+constexpr unsigned most_vain_yields = 2;
 // A yield that took less was in vain.
 constexpr std::chrono::nanoseconds shortest_turn = std::chrono::microseconds(1);
 // A wait that lasts longer is published: nobody who sleeps answers when asked.
@@ -58,7 +58,7 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
       publish_(std::move(publish)),
       locking_(options_.threads || options_.progress_thread),
       spin_(options_.spin.count()),
-      most_vain_yields_(options_.direct.size() > 1 ? most_yields : vain_yields_alone),
+      alone_(options_.direct.size() <= 1),
       polls_per_look_(polls_per_look),
       asked_(commons.page.asked()) {
     for (const transport::Interface* it : connections_.interfaces())
@@ -198,12 +198,7 @@ void Progress::Waiter::look() {
     if (options.oversubscribed) {
         // The peer can only answer when it has the core: yield it, and sleep if that does not help.
         // Waking a sleeper costs more than a few turns of all ranks.
-        if (idle_turns_ <= most_yields && vain_yields_ < progress_.most_vain_yields_) {
-            const auto before = Clock::now();
-            sched_yield();
-            if (Clock::now() - before < shortest_turn) ++vain_yields_;
-            return;
-        }
+        if (idle_turns_ <= most_yields && vain_yields_ < most_vain_yields) return yield();
     }
     const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
     const bool spins = !options.oversubscribed && spin.count() != 0;
@@ -220,6 +215,17 @@ void Progress::Waiter::look() {
     if (!listed_) progress_.list(*this);
     speak(now);
     progress_.sleep_until(next_word(), moves_seen_);
+}
+
+// Among ranks of one host, which wake a sleeper themselves, no yield counts as vain.
+void Progress::Waiter::yield() {
+    if (!progress_.alone_) {
+        sched_yield();
+        return;
+    }
+    const auto before = Clock::now();
+    sched_yield();
+    if (Clock::now() - before < shortest_turn) ++vain_yields_;
 }
 
 // Publishes and reports a long wait, and decides when the next report is due.

@@ -81,6 +81,7 @@ class Progress {
       private:
         friend class Progress;
         void look();
+        void yield();
         void speak(transport::Clock::time_point now);
         transport::Clock::time_point next_word() const;
         void end();
@@ -179,7 +180,7 @@ class Progress {
     std::atomic<std::uint64_t> notes_{0};  // and of them, those that brought notes
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
-    const unsigned most_vain_yields_;      // before sleeping, where ranks outnumber cores
+    const bool alone_;                     // on its host
     unsigned polls_per_look_ = 1;
     std::atomic<unsigned>& asked_;    // on the control page
     std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends
