@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <system_error>
 
@@ -18,10 +17,6 @@ namespace torusmp::base {
 namespace {
 
 constexpr std::uint32_t established = 1u << 1;  // TCP_ESTABLISHED, as a set of states
-
-[[noreturn]] void refuse(int error) {
-    throw std::system_error(error, std::generic_category(), "cannot read TCP connections");
-}
 
 void take(const nlmsghdr& answer, std::vector<TcpTraffic>& all) {
     if (answer.nlmsg_len < NLMSG_LENGTH(sizeof(inet_diag_msg))) return;
@@ -57,8 +52,9 @@ std::vector<TcpTraffic> read_tcp_traffic() {
         request.body.sdiag_protocol = IPPROTO_TCP;
         request.body.idiag_ext = 1u << (INET_DIAG_INFO - 1);
         request.body.idiag_states = established;
-        if (kernel.ask(request.head, [&](const nlmsghdr& answer) { take(answer, all); }) != 0)
-            refuse(EOPNOTSUPP);
+        const auto on_answer = [&](const nlmsghdr& answer) { take(answer, all); };
+        if (const int error = kernel.ask(request.head, on_answer); error != 0)
+            throw std::system_error(error, std::generic_category(), "cannot read TCP connections");
     }
     return all;
 }
