@@ -48,8 +48,8 @@ Each cable gets a network of four addresses, each node an address of its own on 
 to every node along the paths that the runtime's relay would take. With these,
 routing.forward = "kernel" can be set. The plan depends on nothing but the geometry file.
 With --forwarding it is about Ethernet frames between ranks that are no neighbours
-(transport.use = "ethernet"): a program of tc on each link, which this node's kernel runs. It is
-gone after a restart of the host: torus-forwarding.service lays it again.
+(routing.forward = "kernel" or "auto"): a program of tc on each link, which this node's kernel
+runs. It is gone after a restart of the host: torus-forwarding.service lays it again.
 )";
 
 po::options_description make_options() {
